@@ -1,0 +1,1 @@
+"""The trust zone: identity, vault, connect flow, leases; other packages know it as `broker.interface`."""

@@ -1,0 +1,1 @@
+"""Tests mirror the source folders; `path/` tells one story per request."""
