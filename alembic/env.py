@@ -1,0 +1,12 @@
+"""Run migrations as ``mcpist_owner`` on the connection that core.migrations hands over."""
+
+from sqlalchemy import text
+
+from alembic import context
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=None, version_table_schema="public")
+with context.begin_transaction():
+    connection.execute(text("SET LOCAL ROLE mcpist_owner"))
+    connection.execute(text("SET LOCAL lock_timeout = '10s'"))
+    context.run_migrations()

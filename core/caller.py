@@ -1,0 +1,40 @@
+"""Who is calling: a verified credential, and the caller that it speaks for."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from core.permissions import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What the broker vouches for after it has verified an API token (later: a JWT). Holds no secret."""
+
+    id: str
+    kind: str
+    tenant_id: UUID
+    user_id: UUID
+    scopes: frozenset[str]
+    read_only: bool = False
+    expires_at: datetime | None = None
+    client: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The authenticated user together with the client and scopes that speak for them."""
+
+    credential: Credential
+    email: str
+    system_role: str
+    policy: Policy
+    record_arguments: bool = False
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.credential.tenant_id
+
+    @property
+    def user_id(self) -> UUID:
+        return self.credential.user_id

@@ -1,0 +1,174 @@
+"""The one way to the database: a unit of work, bound to one tenant (broker-security.md §3.5).
+
+Every statement gets the tenant as ``$1``. PostgreSQL refuses a parameter that a statement does not use, so no
+statement can forget its tenant filter; forced row-level security holds behind it. ``LiteralString`` makes the type
+checker refuse a statement that was put together from data (PEP 675).
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from typing import Any, LiteralString, Protocol, TypeVar
+from uuid import UUID
+
+import asyncpg
+
+from core.address import DatabaseAddress
+from core.errors import Unavailable
+
+AWAY = (
+    OSError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.InterfaceError,
+    TimeoutError,
+)
+
+
+_T = TypeVar("_T")
+
+
+class Row(Protocol):
+    """A record as asyncpg gives it: columns by name or position."""
+
+    def __getitem__(self, key: str | int, /) -> Any: ...
+    def get(self, key: str, default: Any = None, /) -> Any: ...
+    def keys(self) -> Iterable[str]: ...
+    def values(self) -> Iterable[Any]: ...
+
+
+class UnitOfWork:
+    """One transaction for one tenant. Statements use ``$1`` for the tenant; their own parameters start at ``$2``."""
+
+    __slots__ = ("_bound", "_connection", "tenant_id")
+
+    def __init__(self, connection: Any, tenant_id: UUID, *bound: Any) -> None:
+        self._connection = connection
+        self._bound = (tenant_id, *bound)
+        self.tenant_id = tenant_id
+
+    async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
+        """All rows of one statement."""
+        return await _reached(self._connection.fetch(sql, *self._bound, *args))
+
+    async def fetchrow(self, sql: LiteralString, *args: Any) -> Row | None:
+        """The first row, or None."""
+        return await _reached(self._connection.fetchrow(sql, *self._bound, *args))
+
+    async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
+        """The first column of the first row, or None."""
+        return await _reached(self._connection.fetchval(sql, *self._bound, *args))
+
+    async def execute(self, sql: LiteralString, *args: Any) -> int:
+        """Run one statement; the number of rows that it touched."""
+        status: str = await _reached(self._connection.execute(sql, *self._bound, *args))
+        count = status.rsplit(" ", 1)[-1]
+        return int(count) if count.isdigit() else 0
+
+
+class Database:
+    """A pool of connections, all logged in as one database role."""
+
+    def __init__(self, address: DatabaseAddress, *, most_connections: int = 10, timeout: float = 10.0) -> None:
+        self._pool: Any = asyncpg.create_pool(
+            **address.connect_args(),
+            min_size=0,
+            max_size=most_connections,
+            timeout=timeout,
+            command_timeout=timeout,
+            max_inactive_connection_lifetime=300,
+            connection_class=_Connection,
+        )
+        self._timeout = timeout
+
+    async def open(self) -> None:
+        """Make the pool usable; connections are made when first needed.
+
+        Raises:
+            Unavailable: the database cannot be reached.
+        """
+        await _reached(self._pool)
+
+    async def close(self) -> None:
+        """Close every connection; work still under way after five seconds is cut off."""
+        try:
+            async with asyncio.timeout(5):
+                await self._pool.close()
+        except TimeoutError:
+            self._pool.terminate()
+
+    @contextlib.asynccontextmanager
+    async def tenant(self, tenant_id: UUID) -> AsyncIterator[UnitOfWork]:
+        """One transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""
+        async with self._transaction(_settings(tenant_id=tenant_id)) as connection:
+            yield UnitOfWork(connection, tenant_id)
+
+    @contextlib.asynccontextmanager
+    async def personal(self, tenant_id: UUID, user_id: UUID) -> AsyncIterator[UnitOfWork]:
+        """Like :meth:`tenant`, for tables that belong to one user each; ``$2`` is that user."""
+        async with self._transaction(_settings(tenant_id=tenant_id, user_id=user_id)) as connection:
+            yield UnitOfWork(connection, tenant_id, user_id)
+
+    async def lookup(self, key: LiteralString, value: str, sql: LiteralString, *args: Any) -> Sequence[Row]:
+        """Read before a tenant is known: one statement under the named look-up policy that `key` switches on.
+
+        `key` names the transaction-local setting ``app.<key>``; `value` is what the policy compares with.
+        """
+        async with self._transaction("BEGIN READ ONLY") as connection:
+            await _reached(connection.execute("SELECT set_config($1, $2, true)", "app." + key, value))
+            return await _reached(connection.fetch(sql, *args))
+
+    async def call(self, sql: LiteralString, *args: Any) -> Any:
+        """Call one of the database's own functions (``SELECT audit.append(…)``) in a transaction of its own."""
+        async with self.connection() as connection:
+            return await _reached(connection.fetchval(sql, *args))
+
+    @contextlib.asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        """A bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
+        connection = await _reached(self._pool.acquire(timeout=self._timeout))
+        try:
+            yield connection
+        finally:
+            await _reached(self._pool.release(connection))
+
+    @contextlib.asynccontextmanager
+    async def _transaction(self, begin: str) -> AsyncIterator[Any]:
+        async with self.connection() as connection:
+            await _reached(connection.execute(begin))  # BEGIN and the tenant in one round trip
+            try:
+                yield connection
+            except BaseException:
+                await _roll_back(connection)
+                raise
+            await _reached(connection.execute("COMMIT"))
+
+
+class _Connection(asyncpg.Connection):  # pyright: ignore[reportMissingTypeArgument]
+    """Every setting here is transaction-local, so a connection needs no reset query between two users."""
+
+    def get_reset_query(self) -> str:
+        return ""
+
+
+def _settings(**settings: UUID) -> str:
+    """BEGIN with transaction-local settings; only UUIDs go in, so quoting is not at stake."""
+    calls = ", ".join(f"set_config('app.{name}', '{value}', true)" for name, value in settings.items())
+    return f"BEGIN; SELECT {calls}"
+
+
+async def _roll_back(connection: Any) -> None:
+    try:
+        await connection.execute("ROLLBACK", timeout=2)
+    except (*AWAY, asyncpg.PostgresError):
+        connection.terminate()
+
+
+async def _reached(work: Awaitable[_T]) -> _T:
+    """Await `work`; a database that is away becomes one expected error."""
+    try:
+        return await work
+    except AWAY as error:
+        raise Unavailable() from error

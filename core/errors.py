@@ -1,0 +1,55 @@
+"""Errors whose text is written for the person who reads it; each knows its HTTP status and exit code."""
+
+from typing import ClassVar
+
+
+class MCPistError(Exception):
+    """An expected failure. Its text is safe to show to any caller: no secret, no vendor body, no SQL."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal"
+    exit_code: ClassVar[int] = 1
+
+
+class Invalid(MCPistError):
+    """The input is wrong; the text says what was expected."""
+
+    status, code, exit_code = 400, "invalid", 2
+
+
+class Forbidden(MCPistError):
+    """The caller may not do this."""
+
+    status, code, exit_code = 403, "forbidden", 3
+
+
+class NotFound(MCPistError):
+    """Nothing of that name or id exists for this caller."""
+
+    status, code, exit_code = 404, "not_found", 4
+
+
+class Conflict(MCPistError):
+    """It exists already, or changed meanwhile."""
+
+    status, code, exit_code = 409, "conflict", 5
+
+
+class LimitReached(MCPistError):
+    """Too much at once; try again after `retry_after` seconds."""
+
+    status, code, exit_code = 429, "limit_reached", 6
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Unavailable(MCPistError):
+    """A part that the product needs (database, broker) is away for now; try again after `retry_after` seconds."""
+
+    status, code, exit_code = 503, "unavailable", 7
+
+    def __init__(self, message: str = "MCPist is not ready: its database is away", retry_after: float = 2.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after

@@ -1,0 +1,100 @@
+"""One number per tenant that voids every cache of that tenant, on every process, within a second.
+
+A trigger raises it with any change to the tenant's users, roles, permissions, services or tokens, and announces it
+by NOTIFY. While the listener is down, a poll takes over; while both fail, nothing cached is trusted.
+"""
+
+import asyncio
+import logging
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from core.address import DatabaseAddress
+from core.db import AWAY, Database
+from core.errors import Unavailable
+
+CHANNEL = "mcpist_generation"
+INTERVAL = 0.5
+MOST_TENANTS = 200_000
+
+log = logging.getLogger(__name__)
+
+
+class Generations:
+    """The newest known generation of each tenant. `run` keeps it current for as long as it is awaited."""
+
+    def __init__(self, address: DatabaseAddress, database: Database, *, interval: float = INTERVAL) -> None:
+        self._address = address
+        self._database = database
+        self._interval = interval
+        self._values: dict[UUID, int] = {}
+        self._trusted = False
+        self._used = False
+        self._lost = asyncio.Event()
+
+    def current(self, tenant_id: UUID) -> int | None:
+        """The tenant's generation, or None while nothing cached about the tenant may be believed."""
+        self._used = True
+        return self._values.get(tenant_id) if self._trusted else None
+
+    def observe(self, tenant_id: UUID, value: int) -> None:
+        """Take in a generation that was read from the database or announced; an older one changes nothing."""
+        if value > self._values.get(tenant_id, 0):
+            if len(self._values) >= MOST_TENANTS:
+                self._values.clear()
+            self._values[tenant_id] = value
+
+    async def run(self) -> None:
+        """Listen, poll when that fails, until cancelled."""
+        while True:
+            try:
+                await self._listen()
+            except (*AWAY, asyncpg.PostgresError, Unavailable) as error:
+                log.warning("generation listener lost, polling instead", extra={"cause": type(error).__name__})
+            self._trusted = await self._poll()
+            await asyncio.sleep(self._interval)
+
+    async def _listen(self) -> None:
+        connection: Any = await asyncpg.connect(**self._address.connect_args(), timeout=5, command_timeout=self._interval)
+        try:
+            self._lost.clear()
+            connection.add_termination_listener(lambda _connection: self._lost.set())
+            await connection.add_listener(CHANNEL, self._announced)
+            # What was announced before LISTEN took hold is read once.
+            self._trusted = await self._poll()
+            while self._trusted:
+                await self._beat(connection)
+        finally:
+            connection.terminate()
+
+    async def _beat(self, connection: Any) -> None:
+        """Wait one interval; if caches were used meanwhile, prove that announcements can still arrive."""
+        try:
+            await asyncio.wait_for(self._lost.wait(), self._interval)
+        except TimeoutError:
+            if self._used:
+                self._used = False
+                await connection.fetchval("SELECT 1")
+            return
+        raise ConnectionResetError
+
+    def _announced(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
+        tenant, value = str(payload).split(" ")
+        self.observe(UUID(tenant), int(value))
+
+    async def _poll(self) -> bool:
+        known = ",".join(map(str, self._values))
+        try:
+            rows = await self._database.lookup(
+                "lookup_tenants", known, "SELECT tenant_id, value FROM core.generations"
+            )
+        except (Unavailable, asyncpg.PostgresError):
+            return False
+        alive = {row["tenant_id"]: row["value"] for row in rows}
+        for tenant_id in self._values.keys() - alive.keys():
+            del self._values[tenant_id]
+        for tenant_id, value in alive.items():
+            self.observe(tenant_id, value)
+        return True

@@ -1,0 +1,147 @@
+"""Bring a database to the newest schema: roles first, then the one Alembic history in ``alembic/``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, LiteralString
+
+import asyncpg
+
+from core.address import DatabaseAddress
+from core.secret import Secret
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+SCRIPTS = Path(__file__).parent.parent / "alembic"
+OWNER = "mcpist_owner"
+LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
+MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
+
+CREATE_OWNER = """
+DO $$ BEGIN
+    CREATE ROLE mcpist_owner NOLOGIN NOSUPERUSER NOBYPASSRLS;
+EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+END $$;
+DO $$ BEGIN
+    EXECUTE format('GRANT mcpist_owner TO %I', current_user);
+    EXECUTE format('GRANT CREATE ON DATABASE %I TO mcpist_owner', current_database());
+    GRANT USAGE, CREATE ON SCHEMA public TO mcpist_owner;
+END $$;
+"""
+
+# Names and passwords go in as settings because DDL takes no parameters; format(%L) quotes them on the server.
+CREATE_LOGIN = """
+DO $$
+DECLARE
+    r text := current_setting('app.role_name');
+    p text := current_setting('app.role_password');
+BEGIN
+    BEGIN
+        EXECUTE format('CREATE ROLE %I NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOINHERIT LOGIN', r);
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END;
+    EXECUTE format('ALTER ROLE %I LOGIN PASSWORD %L', r, p);
+    EXECUTE format('ALTER ROLE %I SET search_path = pg_catalog', r);
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), r);
+END $$;
+"""
+
+
+class MigrationError(Exception):
+    """The database cannot be brought to this version's schema; the text says why."""
+
+
+async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bool:
+    """Create the database roles and run every missing migration; True if there was anything to do.
+
+    `admin` may create roles and owns the database; `passwords` holds one for each of ``LOGIN_ROLES``.
+
+    Raises:
+        MigrationError: the schema is newer than this version of MCPist.
+    """
+    connection = await asyncpg.connect(**admin.connect_args())
+    try:
+        await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
+        current = await current_revision(connection)
+        if current == head():
+            return False
+        if current is not None and current not in revisions():
+            raise MigrationError(
+                f"the database has schema {current}, newer than this MCPist knows ({head()}): start the newer version"
+            )
+        await _create_roles(connection, passwords)
+        await _run_alembic(admin)
+    finally:
+        await connection.close()
+    return True
+
+
+async def current_revision(connection: "asyncpg.Connection[Any]") -> str | None:
+    """The revision that the database is at, None for an empty one."""
+    if await connection.fetchval("SELECT to_regclass('public.alembic_version')") is None:
+        return None
+    return await connection.fetchval("SELECT version_num FROM public.alembic_version")
+
+
+def revisions() -> list[str]:
+    """The revisions in order. A file is called ``NNNN_title.py`` after its revision, so that knowing
+    whether there is anything to do costs no import of Alembic (half a second of every start)."""
+    return sorted(path.name.split("_", 1)[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
+
+
+def head() -> str:
+    """The newest revision."""
+    return revisions()[-1]
+
+
+async def _create_roles(connection: "asyncpg.Connection[Any]", passwords: Mapping[str, Secret]) -> None:
+    await connection.execute(CREATE_OWNER)
+    for role in LOGIN_ROLES:
+        await connection.execute("SELECT set_config('app.role_name', $1, false)", role)
+        await connection.execute("SELECT set_config('app.role_password', $1, false)", passwords[role].reveal())
+        await connection.execute(CREATE_LOGIN)
+    await connection.execute("RESET ALL")
+
+
+async def _run_alembic(admin: DatabaseAddress, revision: str | None = None) -> None:
+    from sqlalchemy.ext.asyncio import create_async_engine
+    from sqlalchemy.pool import NullPool
+
+    engine = create_async_engine(
+        "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(**admin.connect_args()), poolclass=NullPool
+    )
+    try:
+        async with engine.connect() as connection:
+            await connection.run_sync(_command, revision)
+    finally:
+        await engine.dispose()
+
+
+def _command(connection: "Connection", revision: str | None) -> None:
+    from alembic.config import Config
+
+    from alembic import command
+
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    if revision is None:
+        command.upgrade(config, "head")
+    else:
+        command.downgrade(config, revision)
+    connection.commit()  # unit-of-work: a migration is its own
+
+
+async def downgrade(admin: DatabaseAddress, revision: str) -> None:
+    """Take the schema back to `revision` (``base`` empties it); for tests and for operators who know why."""
+    await _run_alembic(admin, revision)
+
+
+def run_script(bind: "Connection", script: LiteralString) -> None:
+    """Run several statements in the migration's own transaction.
+
+    asyncpg prepares what SQLAlchemy sends, and a prepared statement is one statement; its simple protocol takes many.
+    """
+    bind.exec_driver_sql("SELECT 1")  # the driver opens its transaction at the first cursor, not before
+    adapted: Any = bind.connection.dbapi_connection
+    adapted.run_async(lambda connection: connection.execute(script))

@@ -1,0 +1,71 @@
+"""What a role may use: parsing permissions, and the one function that decides (the Tool Sieve's heart).
+
+Pure: no I/O, no clock. The gateway asks it to list and to call; the broker asks it before it hands out a lease.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from core.errors import Invalid
+
+PERMISSION = re.compile(r"\*|[a-z][a-z0-9_]{0,62}(?:\.\*|:read|\.[a-z][a-z0-9_]{0,62})")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A named set of permissions. `deny` takes away from this role only; `priority` orders shared credentials only."""
+
+    name: str
+    priority: int = 0
+    allow: frozenset[str] = frozenset()
+    deny: frozenset[str] = frozenset()
+
+    def permits(self, module: str, tool: str, read_only: bool) -> bool:
+        """Whether this role, taken alone, lets its members use the tool."""
+        names = _covering(module, tool, read_only)
+        return not self.allow.isdisjoint(names) and self.deny.isdisjoint(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """All that decides which tools one user may use: roles and the tenant's enabled services."""
+
+    roles: tuple[Role, ...] = ()
+    services: frozenset[str] = field(default_factory=frozenset[str])
+
+
+def permits(policy: Policy, module: str, tool: str, *, read_only: bool, only_reading: bool = False) -> bool:
+    """Whether the tool exists for whoever holds `policy`.
+
+    The union of what the roles permit, within the tenant's enabled services. `only_reading` is a credential that was
+    made read-only: writing tools do not exist for it.
+    """
+    if module not in policy.services or (only_reading and not read_only):
+        return False
+    return any(role.permits(module, tool, read_only) for role in policy.roles)
+
+
+def parse_permission(text: str) -> str:
+    """Check the form of a permission: ``module.tool``, ``module.*``, ``module:read`` (its read-only tools) or ``*``.
+
+    Raises:
+        Invalid: any other form.
+    """
+    permission = text.strip()
+    if not PERMISSION.fullmatch(permission):
+        raise Invalid(f"not a permission: {text[:80]!r}; write module.tool, module.*, module:read or *")
+    return permission
+
+
+def make_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> Role:
+    """A role from its (effect, permission) rows."""
+    by_effect: dict[str, set[str]] = {"allow": set(), "deny": set()}
+    for effect, permission in rows:
+        by_effect[effect].add(permission)
+    return Role(name, priority, frozenset(by_effect["allow"]), frozenset(by_effect["deny"]))
+
+
+def _covering(module: str, tool: str, read_only: bool) -> tuple[str, ...]:
+    names = ("*", f"{module}.*", f"{module}.{tool}")
+    return (*names, f"{module}:read") if read_only else names
