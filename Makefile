@@ -1,0 +1,85 @@
+# MCPist. `make help` lists the targets. Recipes use relative paths only, so a clone may live in a folder with spaces.
+
+MAKEFLAGS += --no-print-directory
+ARGS ?=
+T ?= tests
+SETUP_INPUTS := pyproject.toml setup.py tools/setup requirements/build.txt requirements/runtime.txt
+
+# A virtual environment holds absolute paths: in a moved or copied clone it has to be made anew.
+ifneq ($(shell cat .venv/.clone 2>/dev/null),$(CURDIR))
+SETUP_INPUTS += FORCE
+endif
+
+.PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules \
+        bench format lock migrate clean setup node wrk FORCE
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: .venv/.runtime ## Set up and start the product: make run ARGS="--json"; MCPIST_HOME and MCPIST_PORT are respected
+	@exec .venv/bin/mcpist up $(ARGS)
+
+test: setup node ## Set up and run the tests: make test T=tests/core ARGS="-k name"
+	@.venv/bin/pytest -n 2 $(T) $(ARGS)
+
+test-long: setup node ## Run the tests that take long
+	@.venv/bin/pytest -m long $(T) $(ARGS)
+
+check: check-format check-lint check-types check-imports check-dependencies check-rules ## Run every static check (make -k check: all, even after a failure)
+
+check-format: setup
+	.venv/bin/ruff format --check .
+
+check-lint: setup
+	.venv/bin/ruff check .
+
+# The wheel brings its own copy of pyright and of Node; nothing may be fetched, not even the question for a newer one.
+check-types: setup
+	PYRIGHT_PYTHON_IGNORE_WARNINGS=1 .venv/bin/pyright
+
+check-imports: setup
+	.venv/bin/lint-imports
+
+check-dependencies: setup
+	.venv/bin/deptry core broker gateway modules alembic
+
+check-rules: setup
+	.venv/bin/pytest -q tests/lint
+
+bench: setup wrk ## Measure speed: make bench ARGS="..."
+	@.venv/bin/python -m tests.bench $(ARGS)
+
+format: setup ## Format the code and apply the safe lint fixes
+	.venv/bin/ruff check --fix-only .
+	.venv/bin/ruff format .
+
+lock: setup ## Write requirements/*.txt from pyproject.toml: make lock ARGS=--upgrade for the newest releases
+	.venv/bin/python tools/lock.py $(ARGS)
+
+migrate: .venv/.runtime ## Bring the database to the newest schema
+	@.venv/bin/mcpist migrate $(ARGS)
+
+clean: ## Remove what the other targets made (never the product's data)
+	rm -rf .venv build dist *.egg-info tests/node/node_modules
+	rm -rf .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup: .venv/.dev
+
+.venv/.runtime: $(SETUP_INPUTS)
+	@tools/setup runtime
+
+.venv/.dev: $(SETUP_INPUTS) requirements/dev.txt
+	@tools/setup dev
+
+# A registry out of reach must not take the other tests away: those that need these packages skip and say so.
+node: setup
+	@if [ -e tests/node/package.json ]; then tools/node-packages; fi
+
+wrk:
+	@command -v wrk >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get install -y -qq wrk >&2; } || \
+		echo 'mcpist: wrk is missing, so the numbers that need it are left out; install it (apt-get install wrk).' >&2
+
+FORCE:

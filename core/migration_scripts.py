@@ -1,0 +1,15 @@
+"""Where the Alembic scripts are: in a clone and in an installed wheel the folders differ."""
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def migration_scripts() -> Path:
+    """Alembic's `script_location`.
+
+    A wheel carries the scripts as `core/_alembic` (setup.py puts them there): beside `core` they would land in the
+    library's own folder in site-packages. In a clone they are the repository's `alembic/`.
+    """
+    packaged = _PACKAGE / "_alembic"
+    return packaged if packaged.is_dir() else _PACKAGE.parent / "alembic"
