@@ -1,0 +1,36 @@
+"""What a handler is given: nothing of HTTP, nothing of protocol revisions."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from core.caller import Caller
+
+ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty."""
+
+    caller: Caller
+    request_id: str
+    deadline: float
+    report_progress: ReportProgress | None = None
+    trace: str = ""
+    client_name: str = ""
+
+
+Params = dict[str, Any]
+Result = dict[str, Any]
+Handler = Callable[[RequestContext, Params], Awaitable[Result]]
+
+
+class ProtocolError(Exception):
+    """Becomes a JSON-RPC error; `message` and `data` go to the client as they are, so they hold nothing secret."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data

@@ -1,0 +1,208 @@
+"""All that a module may import of MCPist: how it declares its tools, and what a tool is given when it runs.
+
+A tool is a typed async function. Its first parameter is the :class:`Context`; the others become the JSON Schema of its
+arguments, its docstring the description, its return annotation the output schema. Nothing has a default that a tool
+author could forget: hints and scopes are named at every tool.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Annotated, Any, LiteralString, Protocol, get_args, get_origin, get_type_hints
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, create_model
+from pydantic.json_schema import GenerateJsonSchema
+
+__all__ = ["Context", "Hints", "Module", "Prompt", "Resource", "Store", "Tool", "ToolError", "Unrecorded", "json_schema", "tool"]
+
+
+class ToolError(Exception):
+    """A failure that the model can do something about; its text is shown to it, so it holds no secret."""
+
+
+class Store(Protocol):
+    """The module's own tables inside one transaction. ``$1`` is the caller's tenant, ``$2`` the user; the statement's
+    own parameters start at ``$3``. Row-level security lets nothing else through."""
+
+    async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Any]:
+        """All rows of one statement."""
+        ...
+
+    async def fetchrow(self, sql: LiteralString, *args: Any) -> Any | None:
+        """The first row, or None."""
+        ...
+
+    async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
+        """The first column of the first row, or None."""
+        ...
+
+    async def execute(self, sql: LiteralString, *args: Any) -> int:
+        """Run one statement; the number of rows that it touched."""
+        ...
+
+
+class Context(Protocol):
+    """What a running tool is given."""
+
+    @property
+    def user_id(self) -> UUID:
+        """The person for whom the tool runs."""
+        ...
+
+    def store(self) -> AbstractAsyncContextManager[Store]:
+        """One transaction on the module's own tables; committed at the end, rolled back on any error."""
+        ...
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell a client that asked for progress how far the work is; costs nothing when none did."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What a client may assume of a tool (MCP ToolAnnotations); all four are stated, none is guessed."""
+
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """Marks a parameter that is never written to any log or audit record: ``Annotated[str, Unrecorded()]``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: its declaration and the function behind it."""
+
+    name: str
+    title: str
+    description: str
+    hints: Hints
+    scopes: frozenset[str]
+    aliases: tuple[str, ...]
+    unrecorded: frozenset[str]
+    arguments: type[BaseModel]
+    result: type[BaseModel]
+    run: Callable[..., Awaitable[BaseModel]]
+
+    def covers(self, name: str) -> bool:
+        """Whether `name` is this tool's name or one of its aliases."""
+        return name == self.name or name in self.aliases
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """Data that a module offers under a URI template (MCP resources, RFC 6570 level 1)."""
+
+    uri_template: str
+    name: str
+    description: str
+    mime_type: str
+    scopes: frozenset[str]
+    read: Callable[..., Awaitable[str | bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A message template that a person picks in their client (MCP prompts)."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[BaseModel]
+    render: Callable[..., Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One service's code: what it is called, what it is for (one line), and what it offers.
+
+    `scopes` are all that its tools may name: the vendor's, or ``<module>:read`` and ``<module>:write`` for a module
+    without a vendor.
+    """
+
+    name: str
+    title: str
+    description: str
+    scopes: frozenset[str]
+    tools: tuple[Tool, ...]
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+
+
+def tool(
+    *, hints: Hints, scopes: Iterable[str], title: str = "", aliases: Iterable[str] = ()
+) -> Callable[[Callable[..., Awaitable[BaseModel]]], Tool]:
+    """Make a :class:`Tool` of an async function ``(context, **arguments) -> BaseModel``.
+
+    Raises:
+        TypeError: the function lacks a docstring, a parameter lacks a type or a description, or it does not
+            return a pydantic model.
+    """
+
+    def build(function: Callable[..., Awaitable[BaseModel]]) -> Tool:
+        name = function.__name__
+        annotations = get_type_hints(function, include_extras=True)
+        _context, *parameters = inspect.signature(function).parameters.values()
+        fields = {p.name: _field(name, p, annotations) for p in parameters}
+        result = annotations.get("return")
+        if not (isinstance(result, type) and issubclass(result, BaseModel)):
+            raise TypeError(f"{name}: a tool returns a pydantic model")
+        return Tool(
+            name=name,
+            title=title or name.replace("_", " ").capitalize(),
+            description=_described(name, function),
+            hints=hints,
+            scopes=frozenset(scopes),
+            aliases=tuple(aliases),
+            unrecorded=frozenset(p for p, (annotation, _) in fields.items() if _has(annotation, Unrecorded)),
+            arguments=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
+            result=result,
+            run=function,
+        )
+
+    return build
+
+
+class _Schema(GenerateJsonSchema):
+    """Without the titles that pydantic makes of names: a quarter of every schema, and no news to a model."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def json_schema(model: type[BaseModel], *, output: bool = False) -> dict[str, Any]:
+    """The compact JSON Schema (2020-12) of a tool's arguments, or of its result."""
+    schema = model.model_json_schema(schema_generator=_Schema, mode="serialization" if output else "validation")
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part.pop("title", None)
+    return schema
+
+
+def _field(owner: str, parameter: inspect.Parameter, annotations: dict[str, Any]) -> Any:
+    annotation = annotations.get(parameter.name)
+    if annotation is None:
+        raise TypeError(f"{owner}: parameter {parameter.name} has no type")
+    if not any(getattr(extra, "description", None) for extra in _extras(annotation)):
+        raise TypeError(f"{owner}: parameter {parameter.name} has no description")
+    return (annotation, ... if parameter.default is parameter.empty else parameter.default)
+
+
+def _described(owner: str, function: Callable[..., Any]) -> str:
+    text = inspect.getdoc(function)
+    if not text:
+        raise TypeError(f"{owner}: a tool has a docstring; it is what the model reads")
+    return " ".join(text.split())
+
+
+def _extras(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+
+
+def _has(annotation: Any, kind: type) -> bool:
+    return any(isinstance(extra, kind) for extra in _extras(annotation))
