@@ -1,18 +1,17 @@
 """Bring a database to the newest schema: roles first, then the one Alembic history in ``alembic/``."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, LiteralString
 
-import asyncpg
+import asyncpg  # pyright: ignore[reportMissingTypeStubs]
 
 from core.address import DatabaseAddress
+from core.migration_scripts import migration_scripts
 from core.secret import Secret
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-SCRIPTS = Path(__file__).parent.parent / "alembic"
 OWNER = "mcpist_owner"
 LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
 MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
@@ -59,7 +58,7 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
     Raises:
         MigrationError: the schema is newer than this version of MCPist.
     """
-    connection = await asyncpg.connect(**admin.connect_args())
+    connection = await _connect(admin)
     try:
         await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
         current = await current_revision(connection)
@@ -76,7 +75,7 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
     return True
 
 
-async def current_revision(connection: "asyncpg.Connection[Any]") -> str | None:
+async def current_revision(connection: Any) -> str | None:
     """The revision that the database is at, None for an empty one."""
     if await connection.fetchval("SELECT to_regclass('public.alembic_version')") is None:
         return None
@@ -86,7 +85,7 @@ async def current_revision(connection: "asyncpg.Connection[Any]") -> str | None:
 def revisions() -> list[str]:
     """The revisions in order. A file is called ``NNNN_title.py`` after its revision, so that knowing
     whether there is anything to do costs no import of Alembic (half a second of every start)."""
-    return sorted(path.name.split("_", 1)[0] for path in (SCRIPTS / "versions").glob("[0-9]*.py"))
+    return sorted(path.name.split("_", 1)[0] for path in (migration_scripts() / "versions").glob("[0-9]*.py"))
 
 
 def head() -> str:
@@ -94,7 +93,11 @@ def head() -> str:
     return revisions()[-1]
 
 
-async def _create_roles(connection: "asyncpg.Connection[Any]", passwords: Mapping[str, Secret]) -> None:
+async def _connect(admin: DatabaseAddress) -> Any:
+    return await asyncpg.connect(**admin.connect_args())  # pyright: ignore[reportUnknownMemberType]
+
+
+async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> None:
     await connection.execute(CREATE_OWNER)
     for role in LOGIN_ROLES:
         await connection.execute("SELECT set_config('app.role_name', $1, false)", role)
@@ -107,9 +110,7 @@ async def _run_alembic(admin: DatabaseAddress, revision: str | None = None) -> N
     from sqlalchemy.ext.asyncio import create_async_engine
     from sqlalchemy.pool import NullPool
 
-    engine = create_async_engine(
-        "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(**admin.connect_args()), poolclass=NullPool
-    )
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: _connect(admin), poolclass=NullPool)
     try:
         async with engine.connect() as connection:
             await connection.run_sync(_command, revision)
@@ -118,12 +119,11 @@ async def _run_alembic(admin: DatabaseAddress, revision: str | None = None) -> N
 
 
 def _command(connection: "Connection", revision: str | None) -> None:
+    from alembic import command
     from alembic.config import Config
 
-    from alembic import command
-
     config = Config()
-    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.set_main_option("script_location", str(migration_scripts()).replace("%", "%%"))
     config.attributes["connection"] = connection
     if revision is None:
         command.upgrade(config, "head")
@@ -144,4 +144,8 @@ def run_script(bind: "Connection", script: LiteralString) -> None:
     """
     bind.exec_driver_sql("SELECT 1")  # the driver opens its transaction at the first cursor, not before
     adapted: Any = bind.connection.dbapi_connection
-    adapted.run_async(lambda connection: connection.execute(script))
+
+    async def run(connection: Any) -> None:
+        await connection.execute(script)
+
+    adapted.run_async(run)

@@ -1,0 +1,28 @@
+"""Fixtures of the whole suite; what they are made of is in tests/support."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
+
+import pytest
+
+from tests.support import postgres
+
+
+@pytest.fixture(scope="session")
+def database_server() -> Iterator[postgres.DatabaseServer]:
+    """A PostgreSQL server for this test process."""
+    with postgres.throw_away_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def database(database_server: postgres.DatabaseServer) -> AsyncIterator[postgres.ScratchDatabase]:
+    """An own database at the newest schema."""
+    async with database_server.database() as made:
+        yield made
+
+
+@pytest.fixture
+def make_tenant(database: postgres.ScratchDatabase) -> Callable[..., Awaitable[postgres.MadeTenant]]:
+    """``await make_tenant(slug=None, users=1)`` commits a tenant and its users."""
+    return partial(postgres.add_tenant, database)

@@ -1,0 +1,72 @@
+"""The schema goes up, down and up again; a second start has nothing to do."""
+
+import asyncpg
+import pytest
+
+from core.migrations import MigrationError, current_revision, downgrade, head, migrate, revisions
+from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase
+
+OURS = "SELECT nspname FROM pg_namespace WHERE nspname IN ('core', 'auth', 'vault', 'audit', 'modules') ORDER BY 1"
+
+
+async def _revision(database: ScratchDatabase) -> str | None:
+    async with database.admin_connection() as admin:
+        return await current_revision(admin)
+
+
+async def _schemas(database: ScratchDatabase) -> list[str]:
+    async with database.admin_connection() as admin:
+        return [row["nspname"] for row in await admin.fetch(OURS)]
+
+
+async def test_up_down_up_on_an_empty_database(database_server: DatabaseServer) -> None:
+    await database_server.template()  # the roles exist before: as on any second database of a server
+    async with database_server.database(migrated=False) as database:
+        assert await migrate(database.admin, PASSWORDS) is True
+        assert await _revision(database) == head()
+        await downgrade(database.admin, "base")
+        assert await _schemas(database) == []
+        assert await migrate(database.admin, PASSWORDS) is True
+        assert await _schemas(database) == ["audit", "auth", "core", "modules", "vault"]
+
+
+async def test_every_revision_goes_down_and_up_by_itself(database_server: DatabaseServer) -> None:
+    async with database_server.database(migrated=False) as database:
+        await migrate(database.admin, PASSWORDS)
+        for below in reversed(["base", *revisions()][:-1]):
+            await downgrade(database.admin, below)
+            assert await _revision(database) == (None if below == "base" else below)
+        await migrate(database.admin, PASSWORDS)
+        assert await _revision(database) == head()
+
+
+async def test_a_second_start_has_nothing_to_do(database: ScratchDatabase) -> None:
+    assert await migrate(database.admin, PASSWORDS) is False
+
+
+async def test_a_newer_schema_is_refused(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        await admin.execute("UPDATE public.alembic_version SET version_num = '9999'")
+    with pytest.raises(MigrationError, match="9999"):
+        await migrate(database.admin, PASSWORDS)
+
+
+async def test_a_failing_migration_leaves_nothing_behind(
+    database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with database_server.database(migrated=False) as database:
+        async with database.admin_connection() as admin:
+            await admin.execute("CREATE SCHEMA modules")  # in the way of the first migration, after three others
+        with pytest.raises(Exception, match="already exists"):
+            await migrate(database.admin, PASSWORDS)
+        assert await _schemas(database) == ["modules"]
+        assert await _revision(database) is None
+
+
+@pytest.mark.parametrize("schema", ["auth", "vault"])
+async def test_the_gateway_cannot_reach(schema: str, database: ScratchDatabase) -> None:
+    connection = await asyncpg.connect(**database.as_role("mcpist_gateway").connect_args())
+    try:
+        assert await connection.fetchval("SELECT has_schema_privilege($1, 'USAGE')", schema) is False
+    finally:
+        await connection.close()
