@@ -92,6 +92,10 @@ def _name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def _bare_name(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
+
+
 def _is_product(path: Path) -> bool:
     return path.parts[0] in PRODUCT
 
@@ -123,7 +127,7 @@ def _find_composed_sql(tree: ast.Module) -> Hits:
 
 def _composed_in(scope: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> Hits:
     nodes = list(_own_nodes(scope))
-    composed = {name for node in nodes for name in _composed_names(node)}
+    composed = {name for node in nodes for name in _composed_names(node)} - {None}
     for node in nodes:
         if not isinstance(node, ast.Call) or _name(node.func) not in SQL_SINKS:
             continue
@@ -142,13 +146,18 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _composed_names(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Assign) and _is_composed(node.value):
-        yield from (target.id for target in node.targets if isinstance(target, ast.Name))
-    elif (isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value and _is_composed(node.value)) or isinstance(
-        node, ast.AugAssign
-    ):
-        yield _name(node.target)
+def _composed_names(node: ast.AST) -> Iterator[str | None]:
+    match node:
+        case ast.Assign(targets=targets, value=value) if _is_composed(value):
+            yield from map(_bare_name, targets)
+        case ast.AnnAssign(target=target, value=ast.expr() as value) if _is_composed(value):
+            yield _bare_name(target)
+        case ast.NamedExpr(target=target, value=value) if _is_composed(value):
+            yield _bare_name(target)
+        case ast.AugAssign(target=target):
+            yield _bare_name(target)
+        case _:
+            pass
 
 
 def _is_composed(node: ast.AST) -> bool:

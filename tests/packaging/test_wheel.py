@@ -1,0 +1,49 @@
+"""An installed wheel brings its migrations along and leaves the library's folder alone."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from core.migration_scripts import migration_scripts
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a source distribution, so that this is seen to be complete as well."""
+    out = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), "."]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return next(out.glob("*.whl"))
+
+
+def names(wheel: Path) -> set[str]:
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_a_clone_uses_its_own_migrations() -> None:
+    assert migration_scripts() == ROOT / "alembic"
+
+
+def test_every_migration_is_in_the_wheel(wheel: Path) -> None:
+    sources = (path for path in (ROOT / "alembic").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    expected = {f"core/_alembic/{path.relative_to(ROOT / 'alembic').as_posix()}" for path in sources}
+    assert expected
+    assert {name for name in names(wheel) if name.startswith("core/_alembic/")} == expected
+
+
+def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
+    tops = {name.split("/")[0] for name in names(wheel)}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"broker", "core", "gateway", "modules"}
+
+
+def test_installed_code_finds_the_installed_migrations(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    ask = "from core.migration_scripts import migration_scripts; print(migration_scripts())"
+    # -S leaves out the editable install; the folder stands for site-packages.
+    answer = subprocess.run([sys.executable, "-S", "-c", ask], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert Path(answer.stdout.strip()) == tmp_path / "core" / "_alembic"
