@@ -79,7 +79,7 @@ node: setup
 
 wrk:
 	@command -v wrk >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		apt-get install -y -qq wrk >&2; } || \
+		apt-get update -qq >&2 && apt-get install -y -qq wrk >&2; } || \
 		echo 'mcpist: wrk is missing, so the numbers that need it are left out; install it (apt-get install wrk).' >&2
 
 FORCE:
