@@ -1,0 +1,153 @@
+"""What the values of settings look like: each function reads one text and raises ValueError for any other form."""
+
+import math
+import re
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from core.secret import Secret
+
+Network = IPv4Network | IPv6Network
+NOTHING = "none"
+
+_T = TypeVar("_T")
+_HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+
+
+class FormError(ValueError):
+    """A ValueError whose text helps the operator. It never repeats the value, which may hold a secret."""
+
+
+def whole_number(least: int, most: int) -> Callable[[str], int]:
+    """A reader of integers from `least` to `most`."""
+
+    def read(text: str) -> int:
+        # int() alone would also read "1_000", " 7 " and digits of other scripts.
+        if not re.fullmatch(r"[0-9]{1,18}", text) or not least <= int(text) <= most:
+            raise ValueError
+        return int(text)
+
+    return read
+
+
+def number(least: float, most: float) -> Callable[[str], float]:
+    """A reader of finite numbers from `least` to `most`."""
+
+    def read(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value) or not least <= value <= most:
+            raise ValueError
+        return value
+
+    return read
+
+
+def choice(*allowed: str) -> Callable[[str], str]:
+    """A reader of one of a few words, in any case."""
+
+    def read(text: str) -> str:
+        if text.lower() not in allowed:
+            raise ValueError
+        return text.lower()
+
+    return read
+
+
+def folder(text: str) -> Path:
+    """An absolute path; a relative one counts from the current folder."""
+    if text.startswith("~"):
+        raise FormError("only a shell knows what ~ means, so write the whole path")
+    if "\0" in text:
+        raise ValueError
+    return Path(text).absolute()
+
+
+def host(text: str) -> str:
+    """An address or host name to listen on, IPv6 without brackets."""
+    bare = text.strip("[]")
+    if not _HOST.fullmatch(bare if ":" not in bare else f"[{bare}]"):
+        raise ValueError
+    return bare
+
+
+def listed(read: Callable[[str], _T]) -> Callable[[str], tuple[_T, ...]]:
+    """A reader of values separated by commas; the word ``none`` is the empty list."""
+
+    def read_all(text: str) -> tuple[_T, ...]:
+        if text.strip().lower() == NOTHING:
+            return ()
+        return tuple(read(part.strip()) for part in text.split(",") if part.strip())
+
+    return read_all
+
+
+def network(text: str) -> Network:
+    """An address, or a network as in ``10.0.0.0/8``."""
+    return ip_network(text, strict=False)
+
+
+def origin(text: str) -> str:
+    """``scheme://host[:port]`` as browsers write it: lower case, default port left out (RFC 6454 §6.2)."""
+    if text == "*":
+        raise FormError("every origin at once cannot be allowed; list those that you trust")
+    return _origin_of(_http_url(text))
+
+
+def base_url(text: str) -> str:
+    """The same form as an origin; a single slash at the end is taken off."""
+    return _origin_of(_http_url(text))
+
+
+def endpoint_url(text: str) -> str:
+    """An http or https URL with any path."""
+    parts = urlsplit(text)
+    _http_host(parts)
+    return text
+
+
+def database_url(text: str) -> Secret:
+    """A libpq URL (PostgreSQL manual §34.1.1.2)."""
+    if not re.match(r"postgres(ql)?://", text):
+        raise ValueError
+    return Secret(text)
+
+
+def secret(text: str) -> Secret:
+    """Any text, wrapped."""
+    return Secret(text)
+
+
+def header_list(text: str) -> tuple[tuple[str, Secret], ...]:
+    """``name=value,name=value``, percent-encoded (OpenTelemetry's OTEL_EXPORTER_OTLP_HEADERS)."""
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    if any(not name.strip() or not equals for name, equals, _ in pairs):
+        raise ValueError
+    return tuple((name.strip().lower(), Secret(unquote(value.strip()))) for name, _, value in pairs)
+
+
+def _http_url(text: str) -> SplitResult:
+    parts = urlsplit(text)
+    _http_host(parts)
+    if parts.path not in {"", "/"} or parts.query or parts.fragment or "?" in text or "#" in text:
+        raise FormError("it has no path and nothing after it")
+    return parts
+
+
+def _http_host(parts: SplitResult) -> None:
+    if parts.scheme not in {"http", "https"} or "@" in parts.netloc or not _HOST.fullmatch(_bracketed(parts)):
+        raise ValueError
+    _ = parts.port  # raises for a port that is none
+
+
+def _origin_of(parts: SplitResult) -> str:
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    port = "" if parts.port in {None, usual} else f":{parts.port}"
+    return f"{parts.scheme}://{_bracketed(parts)}{port}"
+
+
+def _bracketed(parts: SplitResult) -> str:
+    name = parts.hostname or ""
+    return f"[{name}]" if ":" in name else name

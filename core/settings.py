@@ -1,0 +1,213 @@
+"""Every setting of MCPist: its variable, its form, its default. docs/configuration.md is made from these classes.
+
+Only the command line reads the environment; it hands the mapping to :meth:`Settings.from_environment`.
+"""
+
+import difflib
+import os
+import pwd
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+
+from core import setting_values as values
+from core.errors import Invalid
+from core.secret import Secret
+from core.tracing_settings import TracingSettings, read_tracing
+from core.variables import read, setting, variables_of
+
+PREFIX = "MCPIST_"
+INSPECTOR_ORIGINS = ("http://localhost:6274", "http://127.0.0.1:6274")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of one process; secrets are wrapped, folders absolute, origins in the form browsers send."""
+
+    home: Path = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_HOME",
+        values.folder,
+        "a folder",
+        "The data folder: embedded Postgres, keys, state.",
+        Path("/var/lib/mcpist"),
+        shown="as root `/var/lib/mcpist`, else `$XDG_DATA_HOME/mcpist` or `~/.local/share/mcpist`",
+    )
+    host: str = setting(
+        "MCPIST_HOST",
+        values.host,
+        "an address or host name",
+        "Where MCPist listens; `0.0.0.0` for every address.",
+        "127.0.0.1",
+    )
+    port: int = setting(
+        "MCPIST_PORT", values.whole_number(1, 65535), "a port from 1 to 65535", "The port that MCPist listens on.", 8080
+    )
+    public_url: str = setting(
+        "MCPIST_PUBLIC_URL",
+        values.base_url,
+        "a URL such as https://mcp.example.com, without a path",
+        "The URL that clients and browsers use; requests for another host are refused.",
+        "",
+        shown="`http://`, host and port; `127.0.0.1` where MCPist listens on every address",
+    )
+    trusted_proxies: tuple[values.Network, ...] = setting(
+        "MCPIST_TRUSTED_PROXIES",
+        values.listed(values.network),
+        "addresses or networks, separated by commas",
+        "Proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are believed.",
+        (),
+        shown="no proxy",
+    )
+    allowed_origins: tuple[str, ...] = setting(
+        "MCPIST_ALLOWED_ORIGINS",
+        values.listed(values.origin),
+        "origins such as https://app.example.com, separated by commas, or none",
+        "Browser origins, beside the public URL's own, that may call `/mcp`.",
+        INSPECTOR_ORIGINS,
+        shown=f"the MCP Inspector's, `{','.join(INSPECTOR_ORIGINS)}`",
+    )
+    database_url: Secret | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_DATABASE_URL",
+        values.database_url,
+        "a URL such as postgresql://user:password@host/database",
+        "An own Postgres (16 or newer), as a role that may create roles.",
+        None,
+        shown="the embedded Postgres",
+        secret=True,
+    )
+    postgres_user: str = setting(
+        "MCPIST_POSTGRES_USER",
+        values.host,
+        "the name of a system user",
+        "The system user that the embedded Postgres runs as when root starts MCPist.",
+        "nobody",
+    )
+    call_timeout: float = setting(
+        "MCPIST_CALL_TIMEOUT",
+        values.number(0.1, 3600),
+        "seconds from 0.1 to 3600",
+        "Seconds after which a call, or a whole batch, is given up.",
+        60.0,
+    )
+    rate_per_second: float = setting(
+        "MCPIST_RATE_PER_SECOND",
+        values.number(0.01, 1_000_000),
+        "a number from 0.01 to 1000000",
+        "Requests a second that one credential may make over time, per process.",
+        1000.0,
+    )
+    rate_burst: int = setting(
+        "MCPIST_RATE_BURST",
+        values.whole_number(1, 1_000_000),
+        "a whole number from 1 to 1000000",
+        "Requests that one credential may make at once before that rate counts.",
+        2000,
+    )
+    concurrency: int = setting(
+        "MCPIST_CONCURRENCY",
+        values.whole_number(1, 100_000),
+        "a whole number from 1 to 100000",
+        "Requests of one credential that may run at the same time, per process.",
+        128,
+    )
+    failed_auth_per_minute: int = setting(
+        "MCPIST_FAILED_AUTH_PER_MINUTE",
+        values.whole_number(1, 1_000_000),
+        "a whole number from 1 to 1000000",
+        "Wrong credentials a minute that one client address (IPv6: one /64) may send before it has to wait.",
+        60,
+    )
+    metrics_host: str = setting(
+        "MCPIST_METRICS_HOST", values.host, "an address or host name", "Where the metrics port listens.", "127.0.0.1"
+    )
+    metrics_port: int = setting(
+        "MCPIST_METRICS_PORT",
+        values.whole_number(0, 65535),
+        "a port from 1 to 65535, or 0 for none",
+        "The port of `/metrics` for Prometheus, such as 9464; 0 for none.",
+        0,
+    )
+    log_format: str = setting(
+        "MCPIST_LOG_FORMAT",
+        values.choice("auto", "json", "text"),
+        "auto, json or text",
+        "The form of the log on standard error; `auto` is text on a terminal, else JSON lines.",
+        "auto",
+    )
+    log_level: str = setting(
+        "MCPIST_LOG_LEVEL",
+        values.choice("debug", "info", "warning", "error"),
+        "debug, info, warning or error",
+        "The least serious lines that are logged.",
+        "info",
+    )
+    url: str = setting(
+        "MCPIST_URL",
+        values.endpoint_url,
+        "a URL such as https://mcp.example.com",
+        "For `mcpist stdio`: the MCPist to relay to.",
+        "",
+        shown="the data folder's own MCPist",
+    )
+    token: Secret | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_TOKEN",
+        values.secret,
+        "an API token",
+        "For `mcpist stdio` with `MCPIST_URL`: the API token to use.",
+        None,
+        shown="no token",
+        secret=True,
+    )
+    tracing: TracingSettings = field(default_factory=TracingSettings)
+
+    def __post_init__(self) -> None:
+        if not self.public_url:
+            object.__setattr__(self, "public_url", f"http://{_reachable(self.host)}:{self.port}")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], *, user_id: int | None = None) -> "Settings":
+        """Read every ``MCPIST_`` variable and OpenTelemetry's; one set to nothing counts as not set.
+
+        `user_id` is the operating system's, for the default data folder; None means the user of this process.
+
+        Raises:
+            Invalid: a variable is unknown or has the wrong form; the text names each, and what was expected.
+        """
+        found, problems = read(cls, environment)
+        tracing, wrong = read_tracing(environment)
+        problems += [*wrong, *_unknown(environment)]
+        if problems:
+            raise Invalid("\n".join(problems))
+        found.setdefault("home", _default_home(environment, os.geteuid() if user_id is None else user_id))
+        return cls(**found, tracing=tracing)
+
+
+def _unknown(environment: Mapping[str, str]) -> Iterable[str]:
+    known = {variable.name.removeprefix(PREFIX) for variable in variables_of(Settings).values()}
+    for name in sorted(name for name in environment if name.startswith(PREFIX)):
+        if name.removeprefix(PREFIX) in known:
+            continue
+        near = difflib.get_close_matches(name.removeprefix(PREFIX), known, n=1)
+        hint = f"did you mean {PREFIX}{near[0]}?" if near else "docs/configuration.md lists those that are."
+        yield f"{name} is not a setting of MCPist: {hint}"
+
+
+def _reachable(host: str) -> str:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "127.0.0.1"
+    return f"[{host}]" if address.version == 6 else host
+
+
+def _default_home(environment: Mapping[str, str], user_id: int) -> Path:
+    if user_id == 0:
+        return Path("/var/lib/mcpist")
+    data = environment.get("XDG_DATA_HOME", "")
+    if data.startswith("/"):  # the XDG base directory specification has relative ones ignored
+        return Path(data) / "mcpist"
+    home = environment.get("HOME") or pwd.getpwuid(user_id).pw_dir
+    return Path(home) / ".local" / "share" / "mcpist"

@@ -1,0 +1,85 @@
+"""OpenTelemetry's own variables, as far as MCPist reads them; the OTLP exporter itself reads those for certificates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core import setting_values as values
+from core.secret import Secret
+from core.variables import read, setting
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+SAMPLERS = tuple(
+    parent + name for parent in ("", "parentbased_") for name in ("always_on", "always_off", "traceidratio")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracingSettings:
+    """Where traces go; the names are OpenTelemetry's own, so that one configuration serves every program."""
+
+    endpoint: str = setting(
+        ENDPOINTS[0],
+        values.endpoint_url,
+        "a URL such as http://127.0.0.1:4318",
+        "The OTLP/HTTP collector; traces go to `/v1/traces` below it.",
+        "",
+        shown="no traces",
+    )
+    traces_endpoint: str = setting(
+        ENDPOINTS[1],
+        values.endpoint_url,
+        "a URL such as http://127.0.0.1:4318/v1/traces",
+        "The same as a whole URL, used as it is.",
+        "",
+        shown="no traces",
+    )
+    headers: tuple[tuple[str, Secret], ...] = setting(
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        values.header_list,
+        "name=value pairs, separated by commas",
+        "Headers for the collector, such as its key.",
+        (),
+        shown="no headers",
+        secret=True,
+    )
+    protocol: str = setting(
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        values.choice("http/protobuf"),
+        "http/protobuf",
+        "How traces are sent.",
+        "http/protobuf",
+    )
+    service_name: str = setting("OTEL_SERVICE_NAME", str, "a name", "The name of this service in the traces.", "mcpist")
+    sampler: str = setting(
+        "OTEL_TRACES_SAMPLER",
+        values.choice(*SAMPLERS),
+        "one of " + ", ".join(SAMPLERS),
+        "Which requests are traced; with `parentbased_` the client's `traceparent` decides first.",
+        "parentbased_always_on",
+    )
+    ratio: float = setting(
+        "OTEL_TRACES_SAMPLER_ARG",
+        values.number(0, 1),
+        "a number from 0 to 1",
+        "The share of requests that `traceidratio` traces.",
+        1.0,
+    )
+    disabled: str = setting(
+        "OTEL_SDK_DISABLED", values.choice("true", "false"), "true or false", "`true` turns traces off.", "false"
+    )
+
+    @property
+    def url(self) -> str:
+        """Where spans are posted to; empty when tracing is off."""
+        if self.disabled == "true":
+            return ""
+        below = f"{self.endpoint.rstrip('/')}/v1/traces" if self.endpoint else ""
+        return self.traces_endpoint or below
+
+
+def read_tracing(environment: Mapping[str, str]) -> tuple[TracingSettings, list[str]]:
+    """The settings, and what is wrong with them. Without an endpoint nothing is: a host may set the rest for others."""
+    found, problems = read(TracingSettings, environment)
+    if not any(environment.get(name, "").strip() for name in ENDPOINTS):
+        return TracingSettings(), []
+    return TracingSettings(**found), problems
