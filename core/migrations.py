@@ -94,7 +94,7 @@ def head() -> str:
 
 
 async def _connect(admin: DatabaseAddress) -> Any:
-    return await asyncpg.connect(**admin.connect_args())  # pyright: ignore[reportUnknownMemberType]
+    return await asyncpg.connect(**admin.connect_args())  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 
 async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> None:
