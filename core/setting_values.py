@@ -3,15 +3,15 @@
 import math
 import re
 from collections.abc import Callable
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from core.secret import Secret
 
-Network = IPv4Network | IPv6Network
 NOTHING = "none"
+ANY_PORT = ":*"
 
 _T = TypeVar("_T")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
@@ -84,15 +84,20 @@ def listed(read: Callable[[str], _T]) -> Callable[[str], tuple[_T, ...]]:
     return read_all
 
 
-def network(text: str) -> Network:
-    """An address, or a network as in ``10.0.0.0/8``."""
-    return ip_network(text, strict=False)
+def network(text: str) -> str:
+    """An address, or a network as in ``10.0.0.0/8``; given back as a network."""
+    return str(ip_network(text, strict=False))
 
 
 def origin(text: str) -> str:
-    """``scheme://host[:port]`` as browsers write it: lower case, default port left out (RFC 6454 §6.2)."""
+    """``scheme://host[:port]`` as browsers write it: lower case, default port left out (RFC 6454 §6.2).
+
+    ``:*`` at the end stands for any port.
+    """
     if text == "*":
         raise FormError("every origin at once cannot be allowed; list those that you trust")
+    if text.endswith(ANY_PORT):
+        return _origin_of(_http_url(text.removesuffix(ANY_PORT))) + ANY_PORT
     return _origin_of(_http_url(text))
 
 

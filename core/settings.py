@@ -18,7 +18,7 @@ from core.tracing_settings import TracingSettings, read_tracing
 from core.variables import read, setting, variables_of
 
 PREFIX = "MCPIST_"
-INSPECTOR_ORIGINS = ("http://localhost:6274", "http://127.0.0.1:6274")
+LOOPBACK_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Settings:
         "",
         shown="`http://`, host and port; `127.0.0.1` where MCPist listens on every address",
     )
-    trusted_proxies: tuple[values.Network, ...] = setting(
+    trusted_proxies: tuple[str, ...] = setting(
         "MCPIST_TRUSTED_PROXIES",
         values.listed(values.network),
         "addresses or networks, separated by commas",
@@ -63,9 +63,9 @@ class Settings:
         "MCPIST_ALLOWED_ORIGINS",
         values.listed(values.origin),
         "origins such as https://app.example.com, separated by commas, or none",
-        "Browser origins, beside the public URL's own, that may call `/mcp`.",
-        INSPECTOR_ORIGINS,
-        shown=f"the MCP Inspector's, `{','.join(INSPECTOR_ORIGINS)}`",
+        "Browser origins, beside the public URL's own, that may call `/mcp`; `:*` is any port.",
+        LOOPBACK_ORIGINS,
+        shown=f"this machine's, for the MCP Inspector: `{','.join(LOOPBACK_ORIGINS)}`",
     )
     database_url: Secret | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_DATABASE_URL",

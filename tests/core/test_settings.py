@@ -1,4 +1,3 @@
-from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
@@ -63,15 +62,15 @@ def test_the_public_url_follows_host_and_port(host: str, url: str) -> None:
 def test_urls_and_origins_get_the_form_that_browsers_send() -> None:
     settings = read(
         MCPIST_PUBLIC_URL="https://MCP.Example.com:443/",
-        MCPIST_ALLOWED_ORIGINS="https://App.example.com, http://localhost:3000/",
+        MCPIST_ALLOWED_ORIGINS="https://App.example.com, http://localhost:3000/, http://LOCALHOST:*",
     )
     assert settings.public_url == "https://mcp.example.com"
-    assert settings.allowed_origins == ("https://app.example.com", "http://localhost:3000")
+    assert settings.allowed_origins == ("https://app.example.com", "http://localhost:3000", "http://localhost:*")
 
 
 def test_lists() -> None:
     settings = read(MCPIST_TRUSTED_PROXIES="10.0.0.0/8, ::1", MCPIST_ALLOWED_ORIGINS="none")
-    assert settings.trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("::1"))
+    assert settings.trusted_proxies == ("10.0.0.0/8", "::1/128")
     assert settings.allowed_origins == ()
 
 
