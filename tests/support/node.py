@@ -67,7 +67,8 @@ def ensure_node_modules() -> str | None:
             return f"tools/node-packages: {error}"
     if (PROJECT / "node_modules" / ".installed").exists():
         return None
-    return " / ".join(tried.stderr.split("\n")[-6:]).strip() or f"npm ended with {tried.returncode}"
+    complaints = [line for line in tried.stderr.splitlines() if line.startswith("npm error")]
+    return " / ".join(complaints[:3]) or f"tools/node-packages ended with {tried.returncode}: {tried.stderr[-300:]}"
 
 
 def require_node_packages() -> Path:
