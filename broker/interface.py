@@ -13,7 +13,7 @@ class RefusalReason(StrEnum):
     """Why a credential is refused: for the audit log only, never for the client."""
 
     UNKNOWN = "unknown"
-    WRONG_SECRET = "wrong_secret"
+    WRONG_SECRET = "wrong_secret"  # noqa: S105 a reason's name
     EXPIRED = "expired"
     REVOKED = "revoked"
     USER_SUSPENDED = "user_suspended"

@@ -9,7 +9,10 @@ from core.permissions import Policy
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What the broker vouches for after it has verified an API token (later: a JWT). Holds no secret."""
+    """What the broker vouches for after it has verified an API token. Holds no secret.
+
+    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it.
+    """
 
     id: str
     kind: str
@@ -19,6 +22,7 @@ class Credential:
     read_only: bool = False
     expires_at: datetime | None = None
     client: str = ""
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

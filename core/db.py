@@ -7,7 +7,7 @@ checker refuse a statement that was put together from data (PEP 675).
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
@@ -68,6 +68,16 @@ class UnitOfWork:
         return int(count) if count.isdigit() else 0
 
 
+async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_timeout: float | None = None) -> Any:
+    """A connection outside any pool, for LISTEN and for migrations.
+
+    Raises:
+        Unavailable: the database cannot be reached.
+    """
+    given: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
+    return await _reached(asyncpg.connect(**given))
+
+
 class Database:
     """A pool of connections, all logged in as one database role."""
 
@@ -100,13 +110,13 @@ class Database:
             self._pool.terminate()
 
     @contextlib.asynccontextmanager
-    async def tenant(self, tenant_id: UUID) -> AsyncIterator[UnitOfWork]:
+    async def tenant(self, tenant_id: UUID) -> AsyncGenerator[UnitOfWork]:
         """One transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""
         async with self._transaction(_settings(tenant_id=tenant_id)) as connection:
             yield UnitOfWork(connection, tenant_id)
 
     @contextlib.asynccontextmanager
-    async def personal(self, tenant_id: UUID, user_id: UUID) -> AsyncIterator[UnitOfWork]:
+    async def personal(self, tenant_id: UUID, user_id: UUID) -> AsyncGenerator[UnitOfWork]:
         """Like :meth:`tenant`, for tables that belong to one user each; ``$2`` is that user."""
         async with self._transaction(_settings(tenant_id=tenant_id, user_id=user_id)) as connection:
             yield UnitOfWork(connection, tenant_id, user_id)
@@ -126,7 +136,7 @@ class Database:
             return await _reached(connection.fetchval(sql, *args))
 
     @contextlib.asynccontextmanager
-    async def connection(self) -> AsyncIterator[Any]:
+    async def connection(self) -> AsyncGenerator[Any]:
         """A bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
         connection = await _reached(self._pool.acquire(timeout=self._timeout))
         try:
@@ -135,7 +145,7 @@ class Database:
             await _reached(self._pool.release(connection))
 
     @contextlib.asynccontextmanager
-    async def _transaction(self, begin: str) -> AsyncIterator[Any]:
+    async def _transaction(self, begin: str) -> AsyncGenerator[Any]:
         async with self.connection() as connection:
             await _reached(connection.execute(begin))  # BEGIN and the tenant in one round trip
             try:
@@ -146,7 +156,7 @@ class Database:
             await _reached(connection.execute("COMMIT"))
 
 
-class _Connection(asyncpg.Connection):  # pyright: ignore[reportMissingTypeArgument]
+class _Connection(asyncpg.Connection):
     """Every setting here is transaction-local, so a connection needs no reset query between two users."""
 
     def get_reset_query(self) -> str:

@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 
 from core.address import DatabaseAddress
-from core.db import AWAY, Database
+from core.db import AWAY, Database, connect
 from core.errors import Unavailable
 
 CHANNEL = "mcpist_generation"
@@ -57,10 +57,10 @@ class Generations:
             await asyncio.sleep(self._interval)
 
     async def _listen(self) -> None:
-        connection: Any = await asyncpg.connect(**self._address.connect_args(), timeout=5, command_timeout=self._interval)
+        connection = await connect(self._address, timeout=5, command_timeout=self._interval)
         try:
             self._lost.clear()
-            connection.add_termination_listener(lambda _connection: self._lost.set())
+            connection.add_termination_listener(self._disconnected)
             await connection.add_listener(CHANNEL, self._announced)
             # What was announced before LISTEN took hold is read once.
             self._trusted = await self._poll()
@@ -80,6 +80,9 @@ class Generations:
             return
         raise ConnectionResetError
 
+    def _disconnected(self, _connection: Any) -> None:
+        self._lost.set()
+
     def _announced(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         tenant, value = str(payload).split(" ")
         self.observe(UUID(tenant), int(value))
@@ -87,9 +90,7 @@ class Generations:
     async def _poll(self) -> bool:
         known = ",".join(map(str, self._values))
         try:
-            rows = await self._database.lookup(
-                "lookup_tenants", known, "SELECT tenant_id, value FROM core.generations"
-            )
+            rows = await self._database.lookup("lookup_tenants", known, "SELECT tenant_id, value FROM core.generations")
         except (Unavailable, asyncpg.PostgresError):
             return False
         alive = {row["tenant_id"]: row["value"] for row in rows}

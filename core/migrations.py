@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, LiteralString
 
-import asyncpg  # pyright: ignore[reportMissingTypeStubs]
+import asyncpg
 
 from core.address import DatabaseAddress
 from core.migration_scripts import migration_scripts

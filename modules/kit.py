@@ -15,7 +15,19 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-__all__ = ["Context", "Hints", "Module", "Prompt", "Resource", "Store", "Tool", "ToolError", "Unrecorded", "json_schema", "tool"]
+__all__ = [
+    "Context",
+    "Hints",
+    "Module",
+    "Prompt",
+    "Resource",
+    "Store",
+    "Tool",
+    "ToolError",
+    "Unrecorded",
+    "json_schema",
+    "tool",
+]
 
 
 class ToolError(Exception):

@@ -1,0 +1,54 @@
+"""The written form of an API token: ``mcpist_<id 12><secret 43><crc32 6>``, base62 throughout.
+
+The checksum lets noise be refused without a query and lets secret scanners be sure (broker-security.md §3.8). It is
+no secret and proves nothing: only the broker, which holds the pepper, can tell a right token from a wrong one.
+"""
+
+import re
+import secrets
+import zlib
+from dataclasses import dataclass
+
+from core.secret import Secret
+
+PREFIX = "mcpist_"
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ID_LENGTH = 12
+SECRET_LENGTH = 43
+CHECKSUM_LENGTH = 6
+PATTERN = re.compile(rf"{PREFIX}([0-9A-Za-z]{{12}})([0-9A-Za-z]{{43}})([0-9A-Za-z]{{6}})")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenParts:
+    """A token whose form and checksum are right."""
+
+    id: str
+    secret: Secret
+
+
+def parse_token(text: str) -> TokenParts | None:
+    """Take a token apart; None for anything malformed. Costs no query."""
+    match = PATTERN.fullmatch(text)
+    if match is None or _checksum(match[1] + match[2]) != match[3]:
+        return None
+    return TokenParts(match[1], Secret(match[2]))
+
+
+def new_token() -> tuple[TokenParts, Secret]:
+    """A fresh random token (256 bits of secret): its parts, and the text to show once."""
+    parts = TokenParts(_random(ID_LENGTH), Secret(_random(SECRET_LENGTH)))
+    body = parts.id + parts.secret.reveal()
+    return parts, Secret(PREFIX + body + _checksum(body))
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+
+
+def _checksum(body: str) -> str:
+    value, digits = zlib.crc32(body.encode()), ""
+    for _ in range(CHECKSUM_LENGTH):
+        value, digit = divmod(value, 62)
+        digits = ALPHABET[digit] + digits
+    return digits

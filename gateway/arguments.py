@@ -1,0 +1,90 @@
+"""Check a tool's arguments against its schema, and explain a mistake so that a model can mend it at once."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from gateway.catalogue import CatalogueTool
+
+MOST_PROBLEMS = 5
+MOST_VALUE = 60
+
+
+class WrongArguments(Exception):
+    """The arguments do not fit the schema; the text names each field, what was expected and the nearest right name."""
+
+
+def checked(tool: CatalogueTool, arguments: bytes) -> BaseModel:
+    """The arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
+
+    Raises:
+        WrongArguments: they do not fit.
+    """
+    try:
+        return tool.tool.arguments.model_validate_json(arguments, strict=True)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=True)
+        raise WrongArguments(_explain(tool, problems)) from None
+
+
+def nearest(name: str, right: Sequence[str]) -> str | None:
+    """The right name that `name` was most likely meant to be."""
+    return next(iter(difflib.get_close_matches(name, right, n=1, cutoff=0.5)), None)
+
+
+def _explain(tool: CatalogueTool, problems: Sequence[Any]) -> str:
+    lines = [_line(tool.input_schema, problem) for problem in problems[:MOST_PROBLEMS]]
+    if len(problems) > MOST_PROBLEMS:
+        lines.append(f"and {len(problems) - MOST_PROBLEMS} more")
+    return "; ".join(lines)
+
+
+def _line(schema: Mapping[str, Any], problem: Mapping[str, Any]) -> str:
+    location: tuple[str | int, ...] = problem["loc"]
+    path, kind = _path(location) or "params", problem["type"]
+    if kind == "extra_forbidden":
+        return _unknown_field(schema, location, path)
+    if kind == "missing":
+        return f"{path} is missing{_of_type(_at(schema, location))}"
+    got = orjson.dumps(problem["input"], default=str).decode()[:MOST_VALUE]
+    return f"{path}: {_lower(problem['msg'])}, got {got}"
+
+
+def _unknown_field(schema: Mapping[str, Any], location: tuple[str | int, ...], path: str) -> str:
+    right = list(_at(schema, location[:-1]).get("properties", {}))
+    near = nearest(str(location[-1]), right)
+    if near:
+        return f"{path} is unknown, did you mean {near}?"
+    return f"{path} is unknown; known are: {', '.join(right) or 'none'}"
+
+
+def _at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str, Any]:
+    """The part of the schema that describes `location`."""
+    here = schema
+    for step in location:
+        here = _resolved(schema, here)
+        here = here.get("items", {}) if isinstance(step, int) else here.get("properties", {}).get(step, {})
+    return _resolved(schema, here)
+
+
+def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+    reference = part.get("$ref")
+    return schema.get("$defs", {}).get(reference.rsplit("/", 1)[-1], {}) if reference else part
+
+
+def _of_type(part: Mapping[str, Any]) -> str:
+    return f" (expected {part['type']})" if "type" in part else ""
+
+
+def _path(location: Sequence[str | int]) -> str:
+    text = ""
+    for step in location:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text[:200]
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]

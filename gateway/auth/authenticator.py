@@ -1,0 +1,118 @@
+"""From an Authorization header to a caller: cached, single-flight, the same refusal for every wrong credential."""
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from broker.interface import Broker, Refused
+from core.caller import Caller, Credential
+from core.db import Database
+from core.generations import Generations
+from core.secret import Secret
+from core.token_format import parse_token
+from gateway.auth.policies import load_caller
+from gateway.auth.refusals import Refusals
+from gateway.mcp.errors import Unauthenticated
+
+MOST_CACHED = 10_000
+# Verified again at least this often, so that a token's last use is known to within it.
+LONGEST = 300.0
+MOST_HEADER = 8_192
+NO_CREDENTIAL = 'Bearer realm="mcpist"'
+WRONG_CREDENTIAL = 'Bearer realm="mcpist", error="invalid_token"'
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    caller: Caller
+    generation: int
+    until: float
+
+
+class Authenticator:
+    """Verifies bearer credentials. What it has verified is kept under the SHA-256 of the header, never the header."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        database: Database,
+        generations: Generations,
+        refusals: Refusals,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._broker = broker
+        self._database = database
+        self._generations = generations
+        self._refusals = refusals
+        self._clock = clock
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+        self._loading: dict[bytes, asyncio.Task[Caller]] = {}
+
+    async def __call__(self, authorization: str | None, client: str) -> Caller:
+        """The caller behind a header.
+
+        Raises:
+            Unauthenticated: no credential, or one that does not count; for a client all of those look alike.
+            core.errors.LimitReached: this address has tried too many wrong credentials.
+            core.errors.Unavailable: the broker or the database is away.
+        """
+        if not authorization:
+            raise Unauthenticated(NO_CREDENTIAL)
+        digest = hashlib.sha256(authorization.encode()).digest()
+        known = self._known.get(digest)
+        if known is not None and self._counts(known):
+            return known.caller
+        return await self._load_once(digest, authorization, client)
+
+    def _counts(self, known: _Known) -> bool:
+        generation = self._generations.current(known.caller.credential.tenant_id)
+        return generation == known.generation and self._clock() < known.until
+
+    async def _load_once(self, digest: bytes, authorization: str, client: str) -> Caller:
+        """Verify once for all requests that wait for the same credential; a waiter that goes away stops nobody."""
+        task = self._loading.get(digest)
+        if task is None:
+            task = self._loading[digest] = asyncio.create_task(self._load(digest, authorization, client))
+            task.add_done_callback(lambda done: self._loaded(digest, done))
+        return await asyncio.shield(task)
+
+    def _loaded(self, digest: bytes, task: "asyncio.Task[Caller]") -> None:
+        self._loading.pop(digest, None)
+        if not task.cancelled():
+            task.exception()  # taken note of here too, for the case that every waiter has gone
+
+    async def _load(self, digest: bytes, authorization: str, client: str) -> Caller:
+        credential = await self._verify(authorization, client)
+        loaded = await load_caller(self._database, credential)
+        if loaded is None:
+            raise Unauthenticated(WRONG_CREDENTIAL)
+        caller, generation = loaded
+        self._generations.observe(caller.tenant_id, generation)
+        self._keep(digest, _Known(caller, generation, self._until(credential)))
+        return caller
+
+    async def _verify(self, authorization: str, client: str) -> Credential:
+        self._refusals.admit(client)
+        scheme, _, token = authorization.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or len(authorization) > MOST_HEADER or parse_token(token) is None:
+            self._refusals.malformed(client)
+            raise Unauthenticated(WRONG_CREDENTIAL)
+        verdict = await self._broker.verify(Secret(token))
+        if isinstance(verdict, Refused):
+            await self._refusals.refused(client, verdict)
+            raise Unauthenticated(WRONG_CREDENTIAL)
+        return verdict
+
+    def _until(self, credential: Credential) -> float:
+        until = self._clock() + LONGEST
+        return min(until, credential.expires_at.timestamp()) if credential.expires_at else until
+
+    def _keep(self, digest: bytes, known: _Known) -> None:
+        self._known[digest] = known
+        if len(self._known) > MOST_CACHED:
+            self._known.popitem(last=False)

@@ -1,0 +1,67 @@
+"""What happens besides the 401: attempts are limited per address, and the audit log tells the refusals apart."""
+
+import time
+from typing import Protocol
+
+from broker.interface import Refused
+from core.audit.event import Event, Kind, Outcome
+from core.audit.writer import AuditWriter
+from core.limits import AttemptLimits
+
+
+class RefusalCounters(Protocol):
+    """The metrics that refusals move."""
+
+    def refused(self, reason: str) -> None: ...
+
+    def malformed(self) -> None: ...
+
+
+class Refusals:
+    """Records refused credentials: known or well-formed ones each, malformed ones as one event a minute."""
+
+    def __init__(self, audit: AuditWriter, attempts: AttemptLimits, counters: RefusalCounters) -> None:
+        self._audit = audit
+        self._attempts = attempts
+        self._counters = counters
+        self._malformed = 0
+        self._minute = 0
+
+    def admit(self, client: str) -> None:
+        """Raises LimitReached when `client` has sent too many wrong credentials."""
+        self._attempts.check(client)
+
+    def malformed(self, client: str) -> None:
+        """Count a credential that is not one of ours in form; no query, no event of its own."""
+        self._attempts.failed(client)
+        self._counters.malformed()
+        self._malformed += 1
+        minute = int(time.time() // 60)
+        if minute != self._minute:
+            self._minute = minute
+            self.flush()
+
+    async def refused(self, client: str, refused: Refused) -> None:
+        """Record a well-formed credential that does not count; durable before the client reads its 401."""
+        self._attempts.failed(client)
+        self._counters.refused(refused.reason)
+        await self._audit.write(
+            Event(
+                at=time.time_ns(),
+                kind=Kind.AUTH_REFUSED,
+                tenant_id=refused.tenant_id,
+                user_id=refused.user_id,
+                credential_id=refused.credential_id or "",
+                outcome=Outcome.DENIED,
+                detail={"reason": str(refused.reason), "address": client},
+            )
+        )
+
+    def flush(self) -> None:
+        """Write what was counted since the last event."""
+        if self._malformed:
+            event = Event(
+                at=time.time_ns(), kind=Kind.AUTH_MALFORMED, tenant_id=None, detail={"count": self._malformed}
+            )
+            self._malformed = 0
+            self._audit.queue(event)

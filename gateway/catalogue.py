@@ -1,0 +1,86 @@
+"""Every module there is, found at start, checked, immutable afterwards. Who may see what is the sieve's business."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import modules
+from modules.kit import Module, Tool, json_schema
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+MOST_LINE = 120
+
+
+class CatalogueError(Exception):
+    """A module breaks a rule of the kit; the product does not start with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueTool:
+    """A tool with what is made of its declaration once: never on the path of a call."""
+
+    module: str
+    tool: Tool
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+
+    @property
+    def output_exact(self) -> bool:
+        """A result holds no property but its schema's: it is rendered from the model that the schema was made of."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Modules in name order, and their tools in the order of their declaration."""
+
+    modules: tuple[Module, ...]
+    tools: Mapping[str, tuple[CatalogueTool, ...]]
+
+
+def installed() -> Catalogue:
+    """The catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
+    names = [found.name for found in pkgutil.iter_modules(modules.__path__) if found.ispkg]
+    return build(importlib.import_module(f"modules.{name}").MODULE for name in names)
+
+
+def build(found: Iterable[Module]) -> Catalogue:
+    """Check modules and prepare their tools.
+
+    Raises:
+        CatalogueError: a name, description, scope or schema breaks a rule; the text names the tool.
+    """
+    ordered = tuple(sorted(found, key=lambda module: module.name))
+    for module in ordered:
+        _check_module(module)
+    return Catalogue(
+        ordered, {module.name: tuple(_prepare(module, tool) for tool in module.tools) for module in ordered}
+    )
+
+
+def _check_module(module: Module) -> None:
+    if not NAME.fullmatch(module.name):
+        raise CatalogueError(f"module name {module.name!r} does not match {NAME.pattern}")
+    if not module.description or len(module.description) > MOST_LINE or "\n" in module.description:
+        raise CatalogueError(f"{module.name}: the description is one line of at most {MOST_LINE} characters")
+    names = [name for tool in module.tools for name in (tool.name, *tool.aliases)]
+    if len(names) != len(set(names)):
+        raise CatalogueError(f"{module.name}: two tools share a name or an alias")
+
+
+def _prepare(module: Module, tool: Tool) -> CatalogueTool:
+    owner = f"{module.name}.{tool.name}"
+    if not all(NAME.fullmatch(name) for name in (tool.name, *tool.aliases)):
+        raise CatalogueError(f"{owner}: names match {NAME.pattern}")
+    if not tool.scopes or not tool.scopes <= module.scopes:
+        raise CatalogueError(f"{owner}: its scopes are one or more of {sorted(module.scopes)}")
+    if tool.hints.read_only and tool.hints.destructive:
+        raise CatalogueError(f"{owner}: what only reads cannot destroy")
+    input_schema = json_schema(tool.arguments)
+    # Some model providers refuse a whole list of tools for one of these at the top.
+    if {"anyOf", "oneOf", "allOf"} & input_schema.keys():
+        raise CatalogueError(f"{owner}: no anyOf, oneOf or allOf at the top of a schema")
+    return CatalogueTool(module.name, tool, input_schema, json_schema(tool.result, output=True))

@@ -1,0 +1,90 @@
+"""batch as a meta-tool: the three pure steps between the sieve and the tool runner."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import orjson
+
+from gateway.arguments import WrongArguments, checked
+from gateway.auth.scopes import demand_scope
+from gateway.catalogue import CatalogueTool
+from gateway.mcp.context import Params, RequestContext, Result
+from gateway.meta_tools.batch.parse import parse
+from gateway.meta_tools.batch.plan import Plan, plan
+from gateway.meta_tools.batch.report import Report, report_outcome, report_plan, report_problems
+from gateway.meta_tools.batch.run import StepResult, run
+from gateway.meta_tools.batch.step import Problem, Step
+from gateway.meta_tools.results import error_result
+from gateway.sieve.sieve import Sieve, View
+from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
+
+
+class BatchTool:
+    """Several tools in one call; whatever is wrong is found before the first side effect."""
+
+    def __init__(self, sieve: Sieve, runner: ToolRunner) -> None:
+        self._sieve = sieve
+        self._runner = runner
+
+    async def run(self, request: RequestContext, params: Params) -> Result:
+        """Parse, plan, and unless this is a dry run, run.
+
+        Raises:
+            gateway.mcp.errors.InsufficientScope: the credential lacks the scope of a permitted tool; nothing ran.
+        """
+        commands, dry_run = params.get("commands"), params.get("dry_run", False)
+        if not isinstance(commands, str | list) or not isinstance(dry_run, bool):
+            return error_result("Error: commands is JSONL text or an array of steps, dry_run is true or false")
+        planned = await self._plan(request, cast("str | list[Any]", commands))
+        if not isinstance(planned, Plan):
+            return _result(report_problems(planned))
+        if dry_run:
+            return _result(report_plan(planned))
+        outcome = await run(
+            planned,
+            lambda step, arguments: self._step(request, step, arguments),
+            deadline=request.deadline,
+            report_progress=request.report_progress,
+        )
+        return _result(report_outcome(outcome))
+
+    async def _plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[Problem]:
+        view = self._sieve.view(request.caller)
+        steps, problems = parse(commands)
+        await self._record_denied(view, request, steps)
+        planned = plan(steps, view.find, _check, unknown_tool_text=NO_SUCH_TOOL)
+        if problems or not isinstance(planned, Plan):
+            found = [*problems, *(planned if isinstance(planned, list) else [])]
+            return sorted(found, key=lambda problem: problem.place.number)
+        for step in steps:
+            if tool := view.find(step.module, step.tool_name):
+                demand_scope(request.caller, tool)
+        return planned
+
+    async def _record_denied(self, view: View, request: RequestContext, steps: list[Step]) -> None:
+        for step in steps:
+            if view.find(step.module, step.tool_name) is None:
+                await self._runner.deny(request, step.module, step.tool_name, orjson.dumps(step.params))
+
+    async def _step(self, request: RequestContext, step: Step, arguments: dict[str, Any]) -> StepResult:
+        own = replace(request, request_id=f"{request.request_id}/{step.id}", report_progress=None)
+        outcome = await self._runner.run(own, step.module, step.tool_name, arguments)
+        if outcome.result is None:
+            return StepResult(None, outcome.error or "Error", is_error=True)
+        return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "")
+
+
+def _check(tool: CatalogueTool, arguments: dict[str, Any]) -> str | None:
+    try:
+        checked(tool, orjson.dumps(arguments))
+    except WrongArguments as wrong:
+        return str(wrong)
+    return None
+
+
+def _result(report: Report) -> Result:
+    return {
+        "content": [{"type": "text", "text": report.text}],
+        "structuredContent": report.structured,
+        "isError": report.is_error,
+    }

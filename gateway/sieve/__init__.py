@@ -1,0 +1,1 @@
+"""The Tool Sieve: what a caller may not use does not exist for them."""

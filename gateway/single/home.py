@@ -1,0 +1,66 @@
+"""The data folder's database: the embedded server under us, one that another process runs, or an external one."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
+
+from core.address import DatabaseAddress
+from core.secret import Secret
+from core.settings import Settings
+from gateway.deployment import Deployment, open_deployment
+from gateway.postgres.errors import HomeInUse, OwnerGone
+from gateway.postgres.server import ServerAddress
+from gateway.postgres.supervisor import EmbeddedPostgres, attach
+
+Report = Callable[[str], None]
+
+
+@contextlib.asynccontextmanager
+async def owned(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    """Run the database for as long as this lasts; an external one is only used.
+
+    Raises:
+        HomeInUse: another MCPist owns the data folder.
+        gateway.postgres.errors.PostgresError: the server cannot start; the text says what to do.
+    """
+    if settings.database_url is not None:
+        yield _external(settings)
+        return
+    postgres = EmbeddedPostgres(settings.home, run_as=settings.postgres_user, on_progress=report)
+    try:
+        yield _embedded(settings.home, await postgres.start())
+    finally:
+        await postgres.stop()
+
+
+@contextlib.asynccontextmanager
+async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    """Use the database of the MCPist that runs on the data folder, or run it for as long as this lasts."""
+    if settings.database_url is not None:
+        yield _external(settings)
+        return
+    while True:
+        try:
+            address = await attach(settings.home, on_progress=report)
+        except OwnerGone:
+            pass
+        else:
+            yield _embedded(settings.home, address)
+            return
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                deployment = await stack.enter_async_context(owned(settings, report))
+            except HomeInUse:
+                continue  # somebody started between our two looks: join them
+            yield deployment
+            return
+
+
+def _external(settings: Settings) -> Deployment:
+    assert settings.database_url is not None
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return open_deployment(settings.home, DatabaseAddress(settings.database_url))
+
+
+def _embedded(home: Path, server: ServerAddress) -> Deployment:
+    return open_deployment(home, DatabaseAddress(Secret(server.url()), server.superuser, Secret(server.password)))

@@ -1,0 +1,65 @@
+"""What the operator at the command line works with: the console's and the broker's side of one deployment."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.pepper import load_or_create
+from core.db import Database
+from core.migrations import migrate
+from core.settings import Settings
+from gateway.catalogue import Catalogue, installed
+from gateway.deployment import Deployment
+from gateway.single.home import Report, joined
+
+CONSOLE = "mcpist_console"
+BROKER = "mcpist_broker"
+GATEWAY = "mcpist_gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An opened deployment. `console` administers, `tokens` is the broker's token service."""
+
+    deployment: Deployment
+    console: Database
+    tokens: ApiTokens
+    catalogue: Catalogue
+
+
+def now() -> datetime:
+    """The clock of everything that stores a time."""
+    return datetime.now(UTC)
+
+
+@contextlib.asynccontextmanager
+async def operator(settings: Settings, report: Report) -> AsyncGenerator[Operator]:
+    """Open the data folder for administration; the schema is brought up to date first."""
+    async with joined(settings, report) as deployment:
+        await migrate(deployment.admin, deployment.passwords)
+        async with opened(deployment) as operating:
+            yield operating
+
+
+@contextlib.asynccontextmanager
+async def opened(deployment: Deployment) -> AsyncGenerator[Operator]:
+    """The console's and the broker's connections to a deployment whose schema is up to date."""
+    async with (
+        connected(deployment, CONSOLE, most=3) as console,
+        connected(deployment, BROKER, most=5) as broker,
+    ):
+        tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=now)
+        yield Operator(deployment, console, tokens, installed())
+
+
+@contextlib.asynccontextmanager
+async def connected(deployment: Deployment, role: str, *, most: int) -> AsyncGenerator[Database]:
+    """A pool of at most `most` connections as one of the product's roles."""
+    database = Database(deployment.role(role), most_connections=most)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()

@@ -1,0 +1,163 @@
+"""Run one tool for one caller. Every way to a tool ends here: the sieve is asked, the arguments are checked, the audit
+record is durable before a side effect and before the answer."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+
+from core.audit.digest import argument_digest
+from core.audit.event import Event, Kind, Outcome, outcome_of
+from core.audit.writer import AuditWriter
+from core.db import Database
+from core.errors import MCPistError
+from core.secret import Secret
+from gateway.arguments import WrongArguments, checked
+from gateway.auth.scopes import demand_scope
+from gateway.catalogue import CatalogueTool
+from gateway.mcp.context import RequestContext
+from gateway.sieve.sieve import Sieve
+from gateway.tool_context import ToolContext
+from modules.kit import ToolError
+
+# One constant text for a hidden tool, a hidden module and a made-up one.
+NO_SUCH_TOOL = "Error: no such tool. get_module_schema lists the modules and tools that you can use."
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What a tool gave: its result, or the text of an error."""
+
+    result: BaseModel | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """One finished run, for metrics and the log line. Holds no argument and no result."""
+
+    request_id: str
+    module: str
+    tool: str
+    outcome: str
+    seconds: float
+    digest: bytes
+
+
+class ToolRunner:
+    """The only caller of tools."""
+
+    def __init__(
+        self,
+        sieve: Sieve,
+        database: Database,
+        audit: AuditWriter,
+        digest_key: Secret,
+        observe: Callable[[ToolRun], None],
+    ) -> None:
+        self._sieve = sieve
+        self._database = database
+        self._audit = audit
+        self._digest_key = digest_key
+        self._observe = observe
+
+    async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
+        """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
+
+        Raises:
+            gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
+        """
+        arguments = orjson.dumps(params)
+        tool = self._sieve.view(request.caller).find(module, name)
+        if tool is None:
+            await self.deny(request, module, name, arguments)
+            return ToolOutcome(error=NO_SUCH_TOOL)
+        demand_scope(request.caller, tool)
+        try:
+            model = checked(tool, arguments)
+        except WrongArguments as wrong:
+            return ToolOutcome(error=f"Error: {wrong}")
+        return await self._recorded(request, tool, model, arguments)
+
+    async def deny(self, request: RequestContext, module: str, name: str, arguments: bytes) -> None:
+        """Record an attempt at what does not exist for the caller: a signal of attack."""
+        digest = self._digest(request, arguments)
+        event = self._event(request, Kind.DENIED, module, name, digest, outcome=Outcome.DENIED)
+        self._observe(ToolRun(request.request_id, module, name, Outcome.DENIED, 0.0, digest))
+        await self._audit.write(event)
+
+    async def _recorded(
+        self, request: RequestContext, tool: CatalogueTool, model: BaseModel, arguments: bytes
+    ) -> ToolOutcome:
+        """Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
+        while it is flushed, and only the answer waits."""
+        started = time.perf_counter()
+        digest = self._digest(request, arguments)
+        recorded = self._recordable(request, tool, arguments)
+        intent = self._event(request, Kind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded)
+        durable = self._audit.submit(intent)
+        ended, outcome = Outcome.ERROR, ToolOutcome()
+        try:
+            if not tool.tool.hints.read_only:
+                await durable
+            outcome = await self._run(request, tool, model)
+            await durable
+            ended = Outcome.ERROR if outcome.error else Outcome.OK
+        except MCPistError as error:
+            outcome = ToolOutcome(error=f"Error: {error}")
+        except asyncio.CancelledError:
+            ended = Outcome.TIMEOUT if asyncio.get_running_loop().time() >= request.deadline else Outcome.CANCELLED
+            raise
+        finally:
+            seconds = time.perf_counter() - started
+            self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6)))
+            self._observe(ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, digest))
+        return outcome
+
+    async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:
+        try:
+            result = await tool.tool.run(ToolContext(self._database, request), **model.__dict__)
+        except (ToolError, MCPistError) as error:
+            return ToolOutcome(error=f"Error: {error}")
+        except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
+            log.error(
+                "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
+                extra={"request_id": request.request_id},
+            )  # fmt: skip
+            return ToolOutcome(error=f"Error: the tool failed inside MCPist; reference {request.request_id}")
+        return ToolOutcome(result=result)
+
+    def _digest(self, request: RequestContext, arguments: bytes) -> bytes:
+        return argument_digest(self._digest_key, request.caller.tenant_id, arguments)
+
+    def _recordable(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> bytes | None:
+        """The arguments, where the tenant records them, without the parameters that are never recorded."""
+        if not request.caller.record_arguments:
+            return None
+        if not tool.tool.unrecorded:
+            return arguments
+        kept = {name: value for name, value in orjson.loads(arguments).items() if name not in tool.tool.unrecorded}
+        return orjson.dumps(kept)
+
+    def _event(self, request: RequestContext, kind: Kind, module: str, tool: str, digest: bytes, **more: Any) -> Event:
+        credential = request.caller.credential
+        return Event(
+            at=time.time_ns(),
+            kind=kind,
+            tenant_id=credential.tenant_id,
+            user_id=credential.user_id,
+            credential_id=credential.id,
+            client=request.client_name,
+            request_id=request.request_id,
+            module=module,
+            tool=tool,
+            digest=digest,
+            **more,
+        )
