@@ -1,0 +1,144 @@
+"""What the database itself promises (broker-security.md §3.5): forced row-level security, roles, no loose functions."""
+
+import asyncpg
+import pytest
+
+from core.migrations import LOGIN_ROLES
+from tests.support.postgres import ScratchDatabase
+
+SCHEMAS = ("core", "auth", "vault", "audit", "modules")
+
+# Every policy that is not plain "your own tenant's rows" (by_tenant) or "your own rows" (by_user): (command, roles).
+EXTRA_POLICIES = {
+    ("core.tenants", "lookup_by_slug"): ("r", ("mcpist_console",)),
+    ("core.tenants", "deployment_lists_tenants"): ("r", ("mcpist_console",)),
+    ("auth.api_tokens", "lookup_by_token_id"): ("r", ("mcpist_broker",)),
+    ("core.generations", "poll_by_tenants"): ("r", ("mcpist_broker", "mcpist_gateway")),
+    # The audit functions' own rights: nobody logs in as the owner.
+    ("audit.incoming", "owner_appends"): ("a", ("mcpist_owner",)),
+    ("audit.incoming", "owner_takes"): ("r", ("mcpist_owner",)),
+    ("audit.incoming", "owner_removes_sealed"): ("d", ("mcpist_owner",)),
+    ("audit.heads", "owner_keeps_heads"): ("*", ("mcpist_owner",)),
+    ("audit.events", "owner_seals"): ("a", ("mcpist_owner",)),
+    ("audit.events", "owner_finds_doubles"): ("r", ("mcpist_owner",)),
+}
+
+
+async def test_every_table_with_a_tenant_forces_row_level_security(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        loose = await admin.fetch(
+            """SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)""",
+            SCHEMAS,
+        )
+    assert [row[0] for row in loose] == []
+
+
+async def test_every_tenant_table_has_its_plain_policy(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        bare = await admin.fetch(
+            """SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+            AND NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname IN ('by_tenant', 'by_user'))""",
+            SCHEMAS,
+        )
+    assert [row[0] for row in bare] == []
+
+
+async def test_the_other_policies_are_these_and_no_more(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch(
+            """SELECT polrelid::regclass::text AS relation, polname, polcmd::text AS command,
+            array(SELECT rolname::text FROM pg_roles WHERE oid = ANY (polroles) ORDER BY 1) AS roles
+            FROM pg_policy WHERE polname NOT IN ('by_tenant', 'by_user')
+            AND polrelid NOT IN (SELECT inhrelid FROM pg_inherits)"""
+        )
+    found = {(row["relation"], row["polname"]): (row["command"], tuple(row["roles"])) for row in rows}
+    assert found == EXTRA_POLICIES
+
+
+async def test_plain_policies_compare_with_the_transaction_s_tenant(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch(
+            """SELECT polname, pg_get_expr(polqual, polrelid) AS using, pg_get_expr(polwithcheck, polrelid) AS checks
+            FROM pg_policy WHERE polname IN ('by_tenant', 'by_user')"""
+        )
+    for row in rows:
+        assert "tenant_id = core.current_tenant()" in row["using"]
+        assert row["checks"] in (row["using"], None)
+        assert ("core.current_user_id()" in row["using"]) == (row["polname"] == "by_user")
+
+
+async def test_no_product_role_may_step_round_the_policies(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch(
+            """SELECT rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolinherit, rolreplication, rolconfig,
+            array(SELECT m.roleid::regrole::text FROM pg_auth_members m WHERE m.member = r.oid) AS member_of
+            FROM pg_roles r WHERE rolname LIKE 'mcpist%' AND rolcanlogin"""
+        )
+    assert {row["rolname"] for row in rows} == set(LOGIN_ROLES)
+    for row in rows:
+        assert not any(value for name, value in row.items() if name not in ("rolname", "rolconfig", "member_of"))
+        assert row["member_of"] == []
+        assert row["rolconfig"] == ["search_path=pg_catalog"]
+
+
+async def test_definer_functions_fix_their_search_path_and_nothing_is_public(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch(
+            """SELECT p.oid::regprocedure::text AS name, p.prosecdef, p.proconfig, p.proacl::text AS acl
+            FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = ANY ($1)""",
+            SCHEMAS,
+        )
+        public_tables = await admin.fetch(
+            """SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
+            aclexplode(c.relacl) a WHERE n.nspname = ANY ($1) AND a.grantee = 0""",
+            SCHEMAS,
+        )
+    assert rows
+    for row in rows:
+        if row["prosecdef"]:
+            assert any(setting.startswith("search_path=pg_catalog") for setting in row["proconfig"] or []), row["name"]
+        # A NULL acl is the built-in default, which is EXECUTE for everybody.
+        assert row["acl"] is not None, row["name"]
+        assert "{=X" not in row["acl"], row["name"]
+        assert ",=X" not in row["acl"], row["name"]
+    assert public_tables == []
+
+
+async def test_views_ask_with_the_reader_s_rights(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        loose = await admin.fetch(
+            """SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = ANY ($1) AND c.relkind = 'v' AND NOT 'security_invoker=true' = ANY (coalesce(c.reloptions, '{}'))""",
+            SCHEMAS,
+        )
+    assert loose == []
+
+
+@pytest.mark.parametrize("schema", ["auth", "vault"])
+@pytest.mark.parametrize("role", ["mcpist_gateway", "mcpist_console"])
+async def test_only_the_broker_reaches_the_trust_zone(database: ScratchDatabase, role: str, schema: str) -> None:
+    async with database.admin_connection() as admin:
+        assert not await admin.fetchval("SELECT has_schema_privilege($1, $2, 'USAGE')", role, schema)
+        assert await admin.fetchval("SELECT has_schema_privilege('mcpist_broker', $1, 'USAGE')", schema)
+
+
+async def test_the_gateway_cannot_read_tokens(database: ScratchDatabase) -> None:
+    async with database.open("mcpist_gateway") as gateway:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await gateway.call("SELECT count(*) FROM auth.api_tokens")
+
+
+async def test_unique_constraints_leak_nothing_of_other_tenants(database: ScratchDatabase) -> None:
+    """A constraint that does not start with the tenant would tell a tenant what another one has."""
+    global_on_purpose = {"core.tenants", "auth.api_tokens", "audit.incoming", "audit.heads"}
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch(
+            """SELECT c.oid::regclass::text AS relation, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+            JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+            WHERE i.indisunique AND n.nspname = ANY ($1) AND NOT c.relispartition""",
+            SCHEMAS,
+        )
+    assert {row["relation"] for row in rows if row["attname"] != "tenant_id"} <= global_on_purpose

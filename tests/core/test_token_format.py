@@ -1,0 +1,36 @@
+"""The written form of a token: noise is told apart without asking anybody."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.token_format import PATTERN, new_token, parse_token
+
+
+def test_a_new_token_is_well_formed_and_parts_match() -> None:
+    parts, token = new_token()
+    assert PATTERN.fullmatch(token.reveal())
+    again = parse_token(token.reveal())
+    assert again is not None
+    assert (again.id, again.secret) == (parts.id, parts.secret)
+
+
+def test_tokens_differ() -> None:
+    assert len({new_token()[1].reveal() for _ in range(100)}) == 100
+
+
+@given(st.integers(min_value=7, max_value=67), st.characters(codec="ascii"))
+def test_any_changed_character_is_noticed(place: int, character: str) -> None:
+    _, token = new_token()
+    text = token.reveal()
+    changed = text[:place] + character + text[place + 1 :]
+    assert (parse_token(changed) is not None) == (changed == text)
+
+
+@given(st.text())
+def test_noise_is_no_token(text: str) -> None:
+    assert parse_token(text) is None
+
+
+def test_a_token_does_not_print() -> None:
+    parts, token = new_token()
+    assert parts.secret.reveal() not in f"{token} {token!r} {parts!r}"
