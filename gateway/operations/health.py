@@ -1,0 +1,112 @@
+"""`/healthz`: does the process serve at all? `/readyz`: do its parts work? Neither tells more than names of parts."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+Check = Callable[[], Awaitable[bool]]
+Clock = Callable[[], float]
+
+ALIVE = b'{"alive":true}'
+KEEP = 1.0
+TIMEOUT = 2.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the product at one look; `state` is ``up``, ``down`` or ``slow``."""
+
+    name: str
+    state: str
+
+
+class Health:
+    """Looks at every part at most once a second, however often and by however many it is asked."""
+
+    def __init__(
+        self, checks: Mapping[str, Check], *, clock: Clock, timeout: float = TIMEOUT, keep: float = KEEP
+    ) -> None:
+        """`checks` maps names to functions that give False, or raise, when the part is down.
+
+        Times are in seconds: a check has `timeout`, its result counts for `keep` by `clock`.
+        """
+        self._checks = checks
+        self._clock = clock
+        self._timeout = timeout
+        self._keep = keep
+        self._looked_at = float("-inf")
+        self._parts: tuple[Part, ...] = ()
+        self._look: asyncio.Task[tuple[Part, ...]] | None = None
+        self._draining = False
+
+    def drain(self) -> None:
+        """Be unready from now on, so that load balancers send nobody while what runs is finished."""
+        self._draining = True
+
+    async def parts(self) -> tuple[Part, ...]:
+        """Every part; while the process drains, that comes first."""
+        if self._draining:
+            return (Part("process", "draining"),)
+        if self._clock() - self._looked_at < self._keep:
+            return self._parts
+        if self._look is None:
+            self._look = asyncio.create_task(self._look_at_all(), name="health")
+        # Who asks may go away; the look is shared with others.
+        return await asyncio.shield(self._look)
+
+    async def _look_at_all(self) -> tuple[Part, ...]:
+        try:
+            looks = (asyncio.wait_for(check(), self._timeout) for check in self._checks.values())
+            states = await asyncio.gather(*looks, return_exceptions=True)
+            before = {part.name: part.state for part in self._parts}
+            self._parts = tuple(Part(name, _state(found)) for name, found in zip(self._checks, states, strict=True))
+            _tell_changes(before, self._parts)
+            self._looked_at = self._clock()
+            return self._parts
+        finally:
+            self._look = None
+
+
+def health_routes(health: Health) -> dict[str, ASGIApp]:
+    """The ASGI application of each path."""
+
+    async def alive(scope: Scope, receive: Receive, send: Send) -> None:
+        await _answer(scope, send, 200, ALIVE)
+
+    async def ready(scope: Scope, receive: Receive, send: Send) -> None:
+        parts = await health.parts()
+        is_ready = all(part.state == "up" for part in parts)
+        body: dict[str, Any] = {"ready": is_ready, "parts": parts}
+        await _answer(scope, send, 200 if is_ready else 503, orjson.dumps(body))
+
+    return {"/healthz": alive, "/readyz": ready}
+
+
+def _state(found: bool | BaseException) -> str:
+    if isinstance(found, TimeoutError):
+        return "slow"
+    return "up" if found is True else "down"
+
+
+def _tell_changes(before: Mapping[str, str], parts: tuple[Part, ...]) -> None:
+    for part in parts:
+        if part.state != before.get(part.name, "up"):
+            level = logging.INFO if part.state == "up" else logging.WARNING
+            log.log(level, "%s is %s", part.name, part.state)
+
+
+async def _answer(scope: Scope, send: Send, status: int, body: bytes) -> None:
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

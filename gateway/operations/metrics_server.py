@@ -1,0 +1,78 @@
+"""`/metrics` on a port of its own: a path on the public port would be public behind every reverse proxy."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncGenerator, Generator
+
+import uvicorn
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from core.errors import Unavailable
+
+MOST_CONNECTIONS = 20
+GRACE = 2
+
+
+@contextlib.asynccontextmanager
+async def serve_metrics(host: str, port: int, registry: CollectorRegistry) -> AsyncGenerator[int]:
+    """Serve until the block is left; gives the port, which matters where `port` is 0.
+
+    Raises:
+        Unavailable: the port is taken, or the address is not this machine's.
+    """
+    listener = _listen(host, port)
+    config = uvicorn.Config(
+        metrics_app(registry),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = _Server(config)
+    task = asyncio.create_task(server.serve([listener]), name="metrics port")
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        await task
+
+
+def metrics_app(registry: CollectorRegistry) -> Starlette:
+    """The one route; text is made in a thread, one at a time, so that a scrape delays no call."""
+    one_at_a_time = asyncio.Lock()
+
+    async def metrics(request: Request) -> Response:
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        async with one_at_a_time:
+            body = await asyncio.to_thread(encode, registry)
+        return Response(body, headers={"content-type": content_type, "cache-control": "no-store"})
+
+    return Starlette(routes=[Route("/metrics", metrics, methods=["GET"])])
+
+
+class _Server(uvicorn.Server):
+    """Signals belong to the main server."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
+    except OSError as error:
+        raise Unavailable(
+            f"The metrics port {port} on {host} cannot be opened ({error.strerror}): "
+            "choose another MCPIST_METRICS_PORT or MCPIST_METRICS_HOST, or 0 for no metrics."
+        ) from error
