@@ -1,0 +1,1 @@
+"""The Model Context Protocol over HTTP: both eras, stateless, on plain ASGI."""

@@ -1,0 +1,105 @@
+"""The rungs of the ladder that look at HTTP only. Each passes or raises the refusal that the client gets."""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from gateway.mcp.errors import Refusal
+from gateway.mcp.headers import Headers
+
+ALLOW = (b"allow", b"POST, OPTIONS")
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Accepts(NamedTuple):
+    """What a client can read."""
+
+    json: bool
+    events: bool
+
+
+_ANYTHING = Accepts(json=True, events=False)
+
+
+class Hosts:
+    """The names under which the product answers: against DNS rebinding ([2025-11-25] Transports, Security)."""
+
+    def __init__(self, public_url: str) -> None:
+        url = urlsplit(public_url)
+        if url.hostname is None:
+            raise ValueError("the public URL names no host")
+        self._default_port = _DEFAULT_PORTS.get(url.scheme, 0)
+        self._name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+        self._port = url.port or self._default_port
+        self.allows = lru_cache(maxsize=1024)(self._allows)
+
+    def _allows(self, host: str, bound_port: int | None) -> bool:
+        """Whether a request for `host` that arrived at `bound_port` is for us."""
+        name, port = _split(host.lower(), self._default_port)
+        if self._name in _LOOPBACK:
+            return name in _LOOPBACK and port in (self._port, bound_port)
+        return name == self._name and port == self._port
+
+
+def _split(host: str, default_port: int) -> tuple[str, int]:
+    name, colon, port = host.rpartition(":")
+    if not colon or host.endswith("]"):
+        return host, default_port
+    return name, int(port) if port.isdecimal() and port.isascii() and len(port) < 6 else -1
+
+
+def check_host(hosts: Hosts, scope: dict[str, Any], host: str | None) -> None:
+    """Raises: Refusal: 421."""
+    server = scope.get("server")
+    if host is None or not hosts.allows(host, server[1] if server else None):
+        raise Refusal(421, "This server does not answer for that host; call it by its public URL (MCPIST_PUBLIC_URL)")
+
+
+def check_single(headers: Headers) -> None:
+    """Raises: Refusal: 400 for a second copy of a header that the checks before the body rely on."""
+    for name in (b"host", b"origin", b"authorization", b"content-type", b"content-length"):
+        if name in headers.repeated:
+            raise Refusal(400, f"Send the {name.decode()} header once")
+
+
+def check_content(headers: Headers) -> None:
+    """Raises: Refusal: 415."""
+    value = headers.values.get(b"content-type")
+    if value != b"application/json" and not _is_json(value):
+        raise Refusal(415, "Send the request as Content-Type: application/json", as_rpc=True)
+    if headers.values.get(b"content-encoding", b"identity").strip() != b"identity":
+        raise Refusal(415, "Send the request without Content-Encoding", as_rpc=True)
+
+
+def check_accept(headers: Headers) -> Accepts:
+    """What the client reads; without an Accept header, anything (RFC 9110 §12.5.1).
+
+    Raises: Refusal: 406.
+    """
+    value = headers.values.get(b"accept")
+    if value is None:
+        return _ANYTHING
+    accepts = _accepts(value) if len(value) < 512 else parse_accept(value)
+    if not (accepts.json or accepts.events):
+        raise Refusal(406, "Accept application/json, text/event-stream, or both", as_rpc=True)
+    return accepts
+
+
+def parse_accept(value: bytes) -> Accepts:
+    """A wildcard is content with JSON; events are only for who names them."""
+    json = events = False
+    for part in value.lower().split(b","):
+        kind, *parameters = (piece.strip() for piece in part.split(b";"))
+        if any(parameter.replace(b" ", b"") in (b"q=0", b"q=0.0", b"q=0.00", b"q=0.000") for parameter in parameters):
+            continue
+        json = json or kind in (b"application/json", b"application/*", b"*/*")
+        events = events or kind in (b"text/event-stream", b"text/*")
+    return Accepts(json, events)
+
+
+_accepts = lru_cache(maxsize=256)(parse_accept)
+
+
+def _is_json(value: bytes | None) -> bool:
+    return value is not None and value.partition(b";")[0].strip().lower() == b"application/json"

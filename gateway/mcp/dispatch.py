@@ -1,0 +1,240 @@
+"""One JSON-RPC request to one answer: era, method, parameters, handler, rendering, and what errors become."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, cast
+
+import orjson
+
+from core.caller import Caller
+from core.errors import MCPistError
+from gateway.mcp.context import Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message
+from gateway.mcp.era import check_request, meta_of, revision_of
+from gateway.mcp.errors import ClientGone, InsufficientScope, Unauthenticated
+from gateway.mcp.headers import VERSION, Headers, traceparent
+from gateway.mcp.own import OwnMethods, server_info
+from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, Renderer, Revision
+from gateway.mcp.settings import McpSettings
+from gateway.mcp.sse import EventStream
+from gateway.mcp.watch import Ended, Receive, Running, Watch
+
+_log = logging.getLogger(__name__)
+_NAME_LENGTH = 100
+
+
+class Arrival:
+    """What a message came with. `open_stream` is None where the client reads no events; `batched` forces a revision."""
+
+    __slots__ = ("batched", "caller", "client_name", "headers", "open_stream", "receive", "request_id", "trace")
+
+    def __init__(
+        self,
+        caller: Caller,
+        request_id: str,
+        headers: Headers,
+        receive: Receive | None,
+        open_stream: Callable[[str | int, bool], EventStream] | None = None,
+        batched: Revision | None = None,
+    ) -> None:
+        self.caller = caller
+        self.request_id = request_id
+        self.headers = headers
+        self.receive = receive
+        self.open_stream = open_stream
+        self.batched = batched
+        self.trace = ""
+        self.client_name = ""
+
+
+class Answer(NamedTuple):
+    """`body` is a whole JSON-RPC message; it goes to `stream` if that has begun."""
+
+    status: int
+    body: bytes
+    revision: Revision
+    code: int = 0
+    stream: EventStream | None = None
+
+
+class TookTooLong(MCPistError):
+    """The deadline of a call has passed."""
+
+
+class Dispatcher:
+    """Knows the methods of all revisions and runs the handlers under watch."""
+
+    def __init__(
+        self, handlers: Mapping[str, Handler], settings: McpSettings, version: str, instructions: str, watch: Watch
+    ) -> None:
+        self._handlers = dict(handlers)
+        self._max_result = settings.max_result
+        self._timeout = settings.call_timeout
+        self._watch = watch
+        info = server_info(version)
+        self._renderers = {name: Renderer(r, info, settings.list_ttl_ms) for name, r in REVISIONS.items()}
+        self._own = OwnMethods(self._handlers, version, instructions, self._renderers)
+
+    async def answer(self, message: Message, arrival: Arrival) -> Answer:
+        """Answer a request (not a notification).
+
+        Raises:
+            ClientGone: nobody waits for the answer any more.
+            Unauthenticated, InsufficientScope: from a handler, where HTTP can still say so.
+        """
+        revision = arrival.batched or revision_of(message, arrival.headers.text(VERSION))
+        stream = None
+        try:
+            check_request(revision, message, arrival.headers)
+            body = self._own.answer(revision, message.method, message.params)
+            if body is None:
+                handler = self._handler(revision, message)
+                stream = _stream(revision, message, arrival)
+                body = await self._handled(handler, revision, message, arrival, stream)
+        except ProtocolError as error:
+            return failure(revision, message.id, error, stream)
+        return Answer(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, body), revision, 0, stream)
+
+    def _handler(self, revision: Revision, message: Message) -> Handler:
+        handler = self._handlers.get(message.method)
+        if handler is None or not revision.has(message.method):
+            raise ProtocolError(METHOD_NOT_FOUND, f"Unknown method: {message.method[:_NAME_LENGTH]}")
+        check_params(message)
+        return handler
+
+    async def _handled(
+        self, handler: Handler, revision: Revision, message: Message, arrival: Arrival, stream: EventStream | None
+    ) -> bytes:
+        renderer = self._renderers[revision.version]
+        try:
+            rendered = renderer.render(message.method, await self._run(handler, message, arrival, stream))
+        except ProtocolError as error:
+            raise ProtocolError(revision.codes.get(error.code, error.code), error.message, error.data) from None
+        except (Unauthenticated, InsufficientScope) as error:
+            if not arrival.batched and not (stream and stream.started):
+                raise
+            return renderer.render(message.method, _told(message.method, str(error)))
+        except MCPistError as error:
+            return renderer.render(message.method, _told(message.method, str(error)))
+        except ClientGone:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
+            raise _internal(error, message.method, arrival.request_id) from None
+        if len(rendered) > self._max_result:
+            return renderer.render(message.method, _told(message.method, _too_much(len(rendered), self._max_result)))
+        return rendered
+
+    async def _run(self, handler: Handler, message: Message, arrival: Arrival, stream: EventStream | None) -> Result:
+        loop = asyncio.get_running_loop()
+        context = _context(arrival, message, loop.time() + self._timeout, stream)
+        running = self._watch.enter(loop, context.deadline, arrival.receive, stream)
+        result: Result = {}
+        try:
+            result = await handler(context, message.params)
+        except asyncio.CancelledError:
+            if running.ended is None:
+                raise _cancellation(running) from None
+        except Exception:
+            if running.ended is None:
+                raise
+        finally:
+            self._watch.leave(running)
+            if stream is not None:
+                stream.close()
+        if running.ended is not None:
+            self._settle(running)
+        if type(result) is not dict:
+            raise TypeError("a handler returns a dict")
+        return result
+
+    def _settle(self, running: Running) -> None:
+        """Take back our cancellation and say why it was; somebody else's stays."""
+        if running.task.uncancel():
+            raise asyncio.CancelledError
+        if running.ended is Ended.CLIENT_GONE:
+            raise ClientGone
+        raise TookTooLong(f"the call took longer than {self._timeout:g} s and was stopped; ask for less at a time")
+
+
+def _cancellation(running: Running) -> BaseException:
+    """A cancellation that nobody asked for is the handler's failure, such as waiting for a task that was cancelled."""
+    return (
+        asyncio.CancelledError() if running.task.cancelling() else RuntimeError("the handler was cancelled from within")
+    )
+
+
+def check_params(message: Message) -> None:
+    """The parameters that the transport answers for; a call without arguments gets an empty object.
+
+    Raises:
+        ProtocolError: -32602.
+    """
+    params = message.params
+    if message.method == "tools/call":
+        name = params.get("name")
+        if type(name) is not str or not name:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: name must be the name of a tool")
+        arguments = params.get("arguments")
+        if arguments is None:
+            params["arguments"] = {}
+        elif type(arguments) is not dict:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+    elif type(params.get("cursor", "")) not in (str, type(None)):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
+
+
+def failure(revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None) -> Answer:
+    """The error response; `id` is empty where the request's is not known."""
+    detail: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        detail["data"] = error.data
+    addressed = b'"id":%b,' % id if id else (b'"id":null,' if revision.null_id else b"")
+    body = b'{"jsonrpc":"2.0",%b"error":%b}' % (addressed, orjson.dumps(detail))
+    return Answer(revision.statuses.get(error.code, 200), body, revision, error.code, stream)
+
+
+def _context(arrival: Arrival, message: Message, deadline: float, stream: EventStream | None) -> RequestContext:
+    meta = meta_of(message.params)
+    arrival.trace = traceparent(meta.get("traceparent"), arrival.headers.text(b"traceparent"))
+    arrival.client_name = _client_name(meta.get(CLIENT_KEY))
+    report = stream.report if stream is not None else None
+    return RequestContext(arrival.caller, arrival.request_id, deadline, report, arrival.trace, arrival.client_name)
+
+
+def _client_name(info: Any) -> str:
+    name = cast("dict[str, Any]", info).get("name") if type(info) is dict else None
+    if not isinstance(name, str):
+        return ""
+    name = name[:_NAME_LENGTH]
+    return name if name.isprintable() else "".join(filter(str.isprintable, name))
+
+
+def _stream(revision: Revision, message: Message, arrival: Arrival) -> EventStream | None:
+    token = meta_of(message.params).get("progressToken")
+    if token is None or arrival.open_stream is None:
+        return None
+    return arrival.open_stream(token, revision.progress_message)
+
+
+def _told(method: str, text: str) -> Result:
+    """An error that the model should see: only the result of a call can carry it to there."""
+    if method != "tools/call":
+        raise ProtocolError(INTERNAL_ERROR, text)
+    return {"content": [{"type": "text", "text": f"Error: {text}"}], "isError": True}
+
+
+def _too_much(size: int, limit: int) -> str:
+    return (
+        f"the result has {size} bytes and one call may return {limit}. Ask for less: filter, take a smaller page, "
+        "or in a batch set output only on the steps whose result you need"
+    )
+
+
+def _internal(error: Exception, method: str, request_id: str) -> ProtocolError:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame is not None else "?"
+    _log.error("%s at %s in %s, request %s", type(error).__name__, where, method, request_id)
+    return ProtocolError(INTERNAL_ERROR, "Internal error", {"request_id": request_id})

@@ -1,0 +1,89 @@
+"""Request headers: folded once, read many times; and the rules of the headers that mirror the body."""
+
+import base64
+import binascii
+import re
+
+VERSION = b"mcp-protocol-version"
+METHOD = b"mcp-method"
+NAME = b"mcp-name"
+
+# A proxy and we could read different copies of these, so a second copy is an error (RFC 9110 §5.3).
+_SINGLE = frozenset(
+    {
+        b"host",
+        b"origin",
+        b"authorization",
+        b"content-type",
+        b"content-length",
+        b"content-encoding",
+        VERSION,
+        METHOD,
+        NAME,
+    }
+)
+_MIRRORS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
+_TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+class Headers:
+    """The headers of one request by lower-case name; `repeated` names those that came twice and must not."""
+
+    __slots__ = ("repeated", "values")
+
+    def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
+        self.values = dict(raw)
+        self.repeated: frozenset[bytes] = frozenset()
+        if len(self.values) != len(raw):
+            self._fold(raw)
+
+    def _fold(self, raw: list[tuple[bytes, bytes]]) -> None:
+        self.values.clear()
+        repeated: set[bytes] = set()
+        for name, value in raw:
+            if name not in self.values:
+                self.values[name] = value
+            elif name in _SINGLE:
+                repeated.add(name)
+            else:
+                self.values[name] += b", " + value
+        self.repeated = frozenset(repeated)
+
+    def text(self, name: bytes) -> str | None:
+        """The value without the blanks around it (httptools leaves trailing ones), or None."""
+        value = self.values.get(name)
+        return None if value is None else value.strip(b" \t").decode("latin-1")
+
+
+def mirror_fault(headers: Headers, version: object, method: str, params: dict[str, object]) -> str | None:
+    """What contradicts the body in the headers of a modern request ([2026-07-28] Streamable HTTP), or None."""
+    if headers.repeated:
+        return f"send each of these headers once: {', '.join(sorted(name.decode() for name in headers.repeated))}"
+    if headers.text(VERSION) != version:
+        return "the MCP-Protocol-Version header must equal the protocol version in params._meta"
+    if headers.text(METHOD) != method:
+        return "the Mcp-Method header must equal the method in the body"
+    key = _MIRRORS.get(method)
+    if key is not None and (value := params.get(key)) is not None and decoded(headers.text(NAME)) != value:
+        return f"the Mcp-Name header must equal params.{key} in the body"
+    return None
+
+
+def decoded(value: str | None) -> str | None:
+    """A header value, freed of its ``=?base64?…?=`` wrapping; None where that is malformed or not canonical."""
+    if value is None or (wrapped := _ENCODED.fullmatch(value)) is None:
+        return value
+    try:
+        plain = base64.b64decode(wrapped[1], validate=True)
+        return plain.decode() if base64.b64encode(plain).decode() == wrapped[1] else None
+    except (binascii.Error, ValueError):
+        return None
+
+
+def traceparent(*candidates: object) -> str:
+    """The first candidate that is a valid W3C traceparent, or an empty string."""
+    for value in candidates:
+        if isinstance(value, str) and _TRACEPARENT.fullmatch(value):
+            return value
+    return ""

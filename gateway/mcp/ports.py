@@ -1,0 +1,36 @@
+"""What the transport asks of the rest of the gateway, and what it tells it."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from core.caller import Caller
+
+# (value of the Authorization header or None, client address) -> caller. Raises gateway.mcp.errors.Unauthenticated or
+# InsufficientScope, core.errors.LimitReached or Unavailable.
+Authenticate = Callable[[str | None, str], Awaitable[Caller]]
+
+Release = Callable[[], None]
+# Asked once for every JSON-RPC request, before it is read; the release is called once, when it is answered.
+# Raises core.errors.LimitReached. It does not await: it stands on the path of every call.
+Admit = Callable[[Caller], Release]
+
+
+class Observation(NamedTuple):
+    """One HTTP request as it ended: for metrics, log and traces. Holds no argument and no result.
+
+    `method` is empty where no message was read and ``batch`` for an array; `code` is the JSON-RPC error or 0;
+    `status` is 0 if the client left before its answer.
+    """
+
+    request_id: str
+    method: str
+    revision: str
+    status: int
+    code: int
+    seconds: float
+    caller: Caller | None
+    trace: str
+    client_name: str
+
+
+Observe = Callable[[Observation], None]

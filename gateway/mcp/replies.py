@@ -1,0 +1,41 @@
+"""Sending one HTTP answer over ASGI."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+JSON = b"application/json"
+
+Send = Callable[[Any], Awaitable[None]]
+HeaderList = Iterable[tuple[bytes, bytes]]
+
+
+class Reply:
+    """The answer to one request. `headers` go with it whatever it becomes; `status` is 0 until it has begun."""
+
+    __slots__ = ("_send", "headers", "status")
+
+    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+        self._send = send
+        self.headers = headers
+        self.status = 0
+
+    async def start(self, status: int, content_type: bytes, headers: HeaderList = ()) -> None:
+        """Status and headers of an answer of unknown length."""
+        self.status = status
+        fields = [(b"content-type", content_type), *self.headers, *headers]
+        await self._send({"type": "http.response.start", "status": status, "headers": fields})
+
+    async def more(self, body: bytes, *, last: bool = False) -> None:
+        """A piece of the body."""
+        await self._send({"type": "http.response.body", "body": body, "more_body": not last})
+
+    async def whole(
+        self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: HeaderList = (), *, last: bool = True
+    ) -> None:
+        """A complete answer; with ``last=False`` the connection stays open although all bytes are out."""
+        self.status = status
+        fields = [(b"content-length", b"%d" % len(body)), *self.headers, *headers]
+        if body:
+            fields.append((b"content-type", content_type))
+        await self._send({"type": "http.response.start", "status": status, "headers": fields})
+        await self._send({"type": "http.response.body", "body": body, "more_body": not last})

@@ -1,0 +1,210 @@
+"""What differs between the revisions of the protocol: one table, and the small functions that it names.
+
+Sources: the changelogs of the specification and its JSON Schemas, summed up in docs/decisions/0003.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import orjson
+
+from gateway.mcp.context import Result
+
+PROTOCOL_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+
+HEADER_MISMATCH = -32020
+UNSUPPORTED_VERSION = -32022
+RESOURCE_NOT_FOUND = -32002
+
+Shape = Callable[[Result], Result]
+
+_TOOL_2024 = frozenset({"name", "description", "inputSchema"})
+_TOOL_2025_03 = _TOOL_2024 | {"annotations"}
+_TOOL_2025_06 = _TOOL_2025_03 | {"title", "outputSchema", "_meta"}
+_CONTENT_2024 = frozenset({"text", "image", "resource"})
+_CONTENT_2025_03 = _CONTENT_2024 | {"audio"}
+
+_SHARED = frozenset(
+    {
+        "tools/list",
+        "tools/call",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+    }
+)
+_CACHEABLE = frozenset(
+    {"server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "prompts/list"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One revision. `statuses` maps error codes to HTTP statuses (others are 200), `codes` an error code to the one
+    used instead, `shapes` a method to what its result loses; `null_id` says how an error without a request is
+    addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides."""
+
+    version: str
+    modern: bool
+    batch: bool
+    null_id: bool
+    own_methods: frozenset[str]
+    statuses: Mapping[int, int]
+    codes: Mapping[int, int]
+    shapes: Mapping[str, Shape]
+    progress_message: bool = True
+
+    def has(self, method: str) -> bool:
+        """Whether this revision knows the method."""
+        return method in self.own_methods or method in _SHARED
+
+
+def _tools(fields: frozenset[str]) -> Shape:
+    def keep(result: Result) -> Result:
+        tools = [{name: value for name, value in tool.items() if name in fields} for tool in result["tools"]]
+        return {**result, "tools": tools}
+
+    return keep
+
+
+def _tools_without(*fields: str) -> Shape:
+    def drop(result: Result) -> Result:
+        if not any(field in tool for tool in result["tools"] for field in fields):
+            return result
+        tools = [{name: value for name, value in tool.items() if name not in fields} for tool in result["tools"]]
+        return {**result, "tools": tools}
+
+    return drop
+
+
+def _unstructured(kinds: frozenset[str]) -> Shape:
+    def plain(result: Result) -> Result:
+        result = {name: value for name, value in result.items() if name != "structuredContent"}
+        content = result.get("content")
+        if isinstance(content, list):
+            blocks = cast("list[Any]", content)
+            result["content"] = [block if _known(block, kinds) else _as_text(block) for block in blocks]
+        return result
+
+    return plain
+
+
+def _known(block: Any, kinds: frozenset[str]) -> bool:
+    return not isinstance(block, dict) or cast("dict[str, Any]", block).get("type") in kinds
+
+
+def _as_text(block: dict[str, Any]) -> dict[str, Any]:
+    where = block.get("uri") or block.get("mimeType") or "unknown"
+    return {"type": "text", "text": f"[{block.get('type')}: {where}]"}
+
+
+def _object_only(result: Result) -> Result:
+    """Before 2026-07-28 structured content is an object; a pre-rendered one is taken to be."""
+    structured = result.get("structuredContent")
+    if structured is None or isinstance(structured, dict | orjson.Fragment):
+        return result
+    return {name: value for name, value in result.items() if name != "structuredContent"}
+
+
+_LEGACY_METHODS = frozenset({"initialize", "ping"})
+_LEGACY_STATUSES = {-32700: 400, -32600: 400, UNSUPPORTED_VERSION: 400}
+_MODERN_STATUSES = {
+    -32700: 400,
+    -32600: 400,
+    -32601: 404,
+    -32602: 400,
+    HEADER_MISMATCH: 400,
+    -32021: 400,
+    UNSUPPORTED_VERSION: 400,
+}
+
+
+def _legacy(
+    version: str, shapes: Mapping[str, Shape], *, batch: bool = False, null_id: bool = True, **rest: Any
+) -> Revision:
+    return Revision(
+        version=version,
+        modern=False,
+        batch=batch,
+        null_id=null_id,
+        own_methods=_LEGACY_METHODS,
+        statuses=_LEGACY_STATUSES,
+        codes={},
+        shapes=shapes,
+        **rest,
+    )
+
+
+REVISIONS: Mapping[str, Revision] = {
+    revision.version: revision
+    for revision in (
+        Revision(
+            version="2026-07-28",
+            modern=True,
+            batch=False,
+            null_id=False,
+            own_methods=frozenset({"server/discover"}),
+            statuses=_MODERN_STATUSES,
+            codes={RESOURCE_NOT_FOUND: -32602},
+            shapes={"tools/list": _tools_without("execution")},
+        ),
+        _legacy("2025-11-25", {"tools/call": _object_only}, null_id=False),
+        _legacy("2025-06-18", {"tools/list": _tools(_TOOL_2025_06), "tools/call": _object_only}),
+        _legacy(
+            "2025-03-26",
+            {"tools/list": _tools(_TOOL_2025_03), "tools/call": _unstructured(_CONTENT_2025_03)},
+            batch=True,
+        ),
+        _legacy(
+            "2024-11-05",
+            {"tools/list": _tools(_TOOL_2024), "tools/call": _unstructured(_CONTENT_2024)},
+            batch=True,
+            progress_message=False,
+        ),
+    )
+}
+SUPPORTED = tuple(REVISIONS)  # newest first
+MODERN = REVISIONS["2026-07-28"]
+NEWEST_HANDSHAKE = REVISIONS["2025-11-25"]
+# A request without the header comes from a client that is older than the header ([2025-11-25] Transports).
+ASSUMED = REVISIONS["2025-03-26"]
+
+
+def by_header(value: str | None) -> Revision:
+    """The revision whose rules hold for a request before its body is read; the newest for an unknown one."""
+    return ASSUMED if value is None else REVISIONS.get(value, MODERN)
+
+
+class Renderer:
+    """Turns a handler's result into the bytes of one revision's result object."""
+
+    def __init__(self, revision: Revision, server: Mapping[str, str], ttl_ms: int) -> None:
+        self._shapes = revision.shapes
+        self._modern = revision.modern
+        self._extra: dict[str, Any] = {"resultType": "complete", "_meta": {SERVER_KEY: dict(server)}}
+        self._hints: dict[str, Any] = {"ttlMs": ttl_ms, "cacheScope": "private"}
+        self._prefix = orjson.dumps(self._extra)[:-1] + b","
+        self._cached_prefix = orjson.dumps(self._extra | self._hints)[:-1] + b","
+
+    def render(self, method: str, result: Result) -> bytes:
+        """`result` as JSON, with what the revision adds and without what it does not know."""
+        shape = self._shapes.get(method)
+        if shape is not None:
+            result = shape(result)
+        if not self._modern:
+            return orjson.dumps(result)
+        if not result or "_meta" in result or "resultType" in result or "ttlMs" in result:
+            return orjson.dumps(self._merged(method, result))
+        prefix = self._cached_prefix if method in _CACHEABLE else self._prefix
+        return prefix + orjson.dumps(result)[1:]
+
+    def _merged(self, method: str, result: Result) -> Result:
+        hints = self._hints if method in _CACHEABLE else {}
+        return {**self._extra, **hints, **result, "_meta": {**self._extra["_meta"], **result.get("_meta", {})}}
