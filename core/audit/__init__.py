@@ -1,0 +1,1 @@
+"""The audit log: append without loss, seal into hash chains, read, verify."""

@@ -1,0 +1,121 @@
+"""What the audit log says: one event, and the kinds of events."""
+
+import os
+from enum import StrEnum
+from uuid import UUID
+
+import msgspec
+
+DEPLOYMENT = UUID(int=0)
+"""The chain of events that belong to no tenant."""
+
+
+class Kind(StrEnum):
+    """What happened. An event read back may have a kind of a newer version."""
+
+    CALL_INTENT = "call.intent"
+    CALL_OUTCOME = "call.outcome"
+    DENIED = "call.denied"
+    """A hidden or made-up tool was named: the signal of attack."""
+
+    AUTH_REFUSED = "auth.refused"
+    AUTH_MALFORMED = "auth.malformed"
+    """Aggregated: one event a minute at most, `detail["count"]` says how many."""
+
+    TOKEN_CREATED = "token.created"  # noqa: S105 the name of an event
+    TOKEN_REVOKED = "token.revoked"  # noqa: S105 the name of an event
+
+    TENANT_CREATED = "tenant.created"
+    TENANT_CHANGED = "tenant.changed"
+    TENANT_SUSPENDED = "tenant.suspended"
+    TENANT_RESUMED = "tenant.resumed"
+    TENANT_REMOVED = "tenant.removed"
+    USER_CREATED = "user.created"
+    USER_CHANGED = "user.changed"
+    USER_SUSPENDED = "user.suspended"
+    USER_RESUMED = "user.resumed"
+    USER_REMOVED = "user.removed"
+    ROLE_CREATED = "role.created"
+    ROLE_CHANGED = "role.changed"
+    ROLE_REMOVED = "role.removed"
+    ROLE_ASSIGNED = "role.assigned"
+    ROLE_UNASSIGNED = "role.unassigned"
+    PERMISSION_ALLOWED = "permission.allowed"
+    PERMISSION_DENIED = "permission.denied"
+    PERMISSION_REMOVED = "permission.removed"
+    SERVICE_ENABLED = "service.enabled"
+    SERVICE_DISABLED = "service.disabled"
+    SERVICE_CHANGED = "service.changed"
+    SERVICE_REMOVED = "service.removed"
+
+    KEY_CREATED = "key.created"
+    KEY_ROTATED = "key.rotated"
+    KEY_RETIRED = "key.retired"
+    OPERATOR_MIGRATED = "operator.migrated"
+    OPERATOR_BACKUP = "operator.backup"
+    OPERATOR_RESTORE = "operator.restore"
+    AUDIT_DROPPED = "audit.dropped"
+    AUDIT_LOST = "audit.lost"
+    AUDIT_UNREADABLE = "audit.unreadable"
+
+
+class Outcome(StrEnum):
+    """How a call ended. `UNKNOWN` and `PENDING` are never written: readers derive them from a missing outcome."""
+
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    UNKNOWN = "unknown"
+    PENDING = "pending"
+
+
+def _new_id() -> bytes:
+    return os.urandom(16)
+
+
+class Event(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
+    """One record of the log. It is stored as an array: new fields go to the end, and old ones stay.
+
+    Texts that are too long are cut when the event is written or sealed (see core.audit.bounds).
+    """
+
+    at: int
+    """Nanoseconds since 1970. An outcome has the time of its intent; it ended `duration_us` later."""
+    kind: str
+    tenant_id: UUID | None = None
+    """None for what belongs to the whole deployment, such as malformed tokens."""
+    user_id: UUID | None = None
+    credential_id: str = ""
+    client: str = ""
+    request_id: str = ""
+    module: str = ""
+    tool: str = ""
+    outcome: str = ""
+    duration_us: int = 0
+    digest: bytes = b""
+    """Keyed digest of a call's arguments (core.audit.digest)."""
+    arguments: bytes | None = None
+    """JSON; None unless the tenant records arguments."""
+    detail: dict[str, str | int] | None = None
+    actor: str = ""
+    """Who administers: a user's id, or the operator."""
+    id: bytes = msgspec.field(default_factory=_new_id)
+    """By this the sealer knows a record that was written twice."""
+    intent: bytes | None = None
+    """An outcome's intent."""
+
+
+def outcome_of(intent: Event, outcome: str, duration_us: int, detail: dict[str, str | int] | None = None) -> Event:
+    """How the call that `intent` announced has ended. Who and what stand in the intent and are not repeated."""
+    return Event(
+        at=intent.at,
+        kind=Kind.CALL_OUTCOME,
+        tenant_id=intent.tenant_id,
+        request_id=intent.request_id,
+        outcome=outcome,
+        duration_us=duration_us,
+        detail=detail,
+        intent=intent.id,
+    )

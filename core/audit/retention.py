@@ -1,0 +1,32 @@
+"""Drop what is older than the operator wants to keep; by default everything is kept."""
+
+import time
+from collections.abc import Callable
+
+from core.audit.event import Event, Kind
+from core.audit.writer import append
+from core.db import Database
+from core.errors import Invalid
+
+MOST_MONTHS = 1_200
+
+
+async def drop_older(
+    database: Database, months: int, *, actor: str = "operator", clock: Callable[[], int] = time.time_ns
+) -> list[str]:
+    """Drop the partitions of all tenants that ended `months` whole months ago, and record it; the partitions' names.
+
+    `database` is logged in as the administrator of the database: no application role may shorten the log. The chains
+    stay verifiable: each begins anew after its last dropped event, whose hash is kept.
+
+    Raises:
+        core.errors.Invalid: `months` is not between 1 and 1200.
+        core.errors.Unavailable: the database is away.
+    """
+    if not 1 <= months <= MOST_MONTHS:
+        raise Invalid(f"months must be between 1 and {MOST_MONTHS}")
+    dropped: list[str] = await database.call("SELECT audit.drop_before($1)", months)
+    if dropped:
+        detail: dict[str, str | int] = {"months": months, "partitions": len(dropped), "newest": dropped[-1]}
+        await append(database, [Event(at=clock(), kind=Kind.AUDIT_DROPPED, detail=detail, actor=actor)])
+    return dropped

@@ -1,0 +1,198 @@
+"""Move appended records into the sealed log: unpacked, without doubles, chained, all in one transaction.
+
+Any number of sealers may run; an advisory lock lets one work at a time. A sealer that dies leaves the queue as it was.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from core.audit.bounds import moment, sealable, unpack
+from core.audit.chain import NOTHING, Entry, link
+from core.audit.event import Event, Kind
+from core.db import AWAY, Database, Row
+from core.errors import Unavailable
+
+BATCH = 250
+"""Records a transaction: about 5 ms of this process, which may be serving calls meanwhile."""
+SHARE = 0.1
+"""The part of the time that sealing may take while records come faster than it seals: calls go first."""
+DOUBLES_WITHIN = timedelta(days=35)
+"""A record that was appended twice, on both sides of an outage, is recognised for so long."""
+
+_TAKE = "SELECT number, tenant, packed FROM audit.take($1)"
+_HEADS = "SELECT tenant, newest, newest_hash, newest_at FROM audit.anchors($1)"
+_DOUBLES = "SELECT known FROM audit.doubles($1, $2, $3, $4)"
+_SEAL = """SELECT audit.seal($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
+    $20, $21)"""
+_PREPARE = "SELECT audit.prepare_month($1)"
+
+log = logging.getLogger(__name__)
+_json = msgspec.json.Encoder(order="deterministic").encode
+
+_Head = tuple[int, bytes, datetime]
+_Found = tuple[UUID, datetime, Event]
+
+
+class Sealer:
+    """`database` is logged in as the console's role; `clock` gives the time in UTC.
+
+    `run` looks for records `shortest` seconds after the last were found or :meth:`wake` was called, and less and less
+    often, down to once in `longest` seconds, while there are none.
+    """
+
+    def __init__(
+        self, database: Database, clock: Callable[[], datetime], *, shortest: float = 0.25, longest: float = 5.0
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._shortest = shortest
+        self._longest = longest
+        self._woken = asyncio.Event()
+        self._prepared: tuple[int, int] | None = None
+
+    def wake(self) -> None:
+        """There is something to seal."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Seal whatever is appended, until cancelled."""
+        pause = self._shortest
+        while True:
+            started = time.monotonic()
+            taken = await self._tried()
+            if taken == BATCH:
+                await asyncio.sleep((time.monotonic() - started) * (1 / SHARE - 1))
+            else:
+                pause = self._shortest if taken else min(pause * 2, self._longest)
+                await self._rest(pause)
+
+    async def seal_all(self) -> int:
+        """Seal what is there now; how many records that was.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        total = 0
+        while taken := await self.seal_once():
+            total += taken
+        return total
+
+    async def seal_once(self, limit: int = BATCH) -> int:
+        """Seal at most `limit` records; how many. 0 also where another sealer is at work.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        now = self._clock()
+        try:
+            async with self._database.connection() as connection:
+                await self._prepare(connection, now)
+                async with connection.transaction():
+                    rows = await connection.fetch(_TAKE, limit)
+                    if rows:
+                        await _seal(connection, rows, now)
+        except AWAY as error:
+            raise Unavailable() from error
+        return len(rows)
+
+    async def _tried(self) -> int:
+        self._woken.clear()
+        try:
+            return await self.seal_once()
+        except (Unavailable, asyncpg.PostgresError) as error:
+            log.warning("audit records are not sealed for now", extra={"cause": type(error).__name__})
+            return 0
+
+    async def _rest(self, pause: float) -> None:
+        await asyncio.sleep(self._shortest)  # a busy process wakes often, and a batch is cheaper than single records
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), pause - self._shortest)
+
+    async def _prepare(self, connection: Any, now: datetime) -> None:
+        """The partitions of this month and the next exist."""
+        month = (now.year, now.month)
+        if month != self._prepared:
+            await connection.fetchval(_PREPARE, now)
+            await connection.fetchval(_PREPARE, now.replace(day=1) + timedelta(days=31))
+            self._prepared = month
+
+
+async def _seal(connection: Any, rows: Sequence[Row], now: datetime) -> None:
+    found = [_read(row, now) for row in rows]
+    tenants = list({row["tenant"] for row in rows})
+    heads: dict[UUID, _Head] = {
+        row["tenant"]: (row["newest"], row["newest_hash"], row["newest_at"])
+        for row in await connection.fetch(_HEADS, tenants)
+    }
+    new = await _without_doubles(connection, found, now)
+    entries, hashes = _chained(new, heads, now)
+    columns: list[tuple[Any, ...]] = list(zip(*entries, strict=True)) if entries else [()] * len(Entry._fields)
+    columns[Entry._fields.index("detail")] = tuple(_json(e.detail).decode() if e.detail else None for e in entries)
+    await connection.fetchval(_SEAL, [row["number"] for row in rows], *columns, hashes)
+
+
+def _read(row: Row, now: datetime) -> _Found:
+    """The tenant is the one that the record was appended for, whatever stands inside."""
+    try:
+        event = sealable(unpack(row["packed"]))
+    except (msgspec.MsgspecError, ValueError):
+        event = _unreadable(row["packed"])
+    at = moment(event.at)
+    if at is None:
+        return row["tenant"], now, msgspec.structs.replace(event, detail={**(event.detail or {}), "at": str(event.at)})
+    return row["tenant"], at, event
+
+
+def _unreadable(record: bytes) -> Event:
+    """What stands for a record that cannot be read, so that it neither vanishes nor holds up the others."""
+    digest = hashlib.sha256(record)
+    detail: dict[str, str | int] = {"bytes": len(record), "sha256": digest.hexdigest()}
+    return Event(at=-1, kind=Kind.AUDIT_UNREADABLE, id=digest.digest()[:16], detail=detail)
+
+
+async def _without_doubles(connection: Any, found: Sequence[_Found], now: datetime) -> list[_Found]:
+    rows = await connection.fetch(
+        _DOUBLES,
+        [tenant for tenant, _, _ in found],
+        [at for _, at, _ in found],
+        [event.id for _, _, event in found],
+        now - DOUBLES_WITHIN,
+    )
+    seen: set[bytes] = {row["known"] for row in rows}
+    new: list[_Found] = []
+    for item in found:
+        if item[2].id not in seen:
+            seen.add(item[2].id)
+            new.append(item)
+    return new
+
+
+def _chained(found: Sequence[_Found], heads: dict[UUID, _Head], now: datetime) -> tuple[list[Entry], list[bytes]]:
+    entries: list[Entry] = []
+    hashes: list[bytes] = []
+    for tenant, at, event in found:
+        seq, previous, sealed_at = heads.get(tenant, (0, NOTHING, now))
+        entry = _entry(event, tenant, seq + 1, max(now, sealed_at), at)
+        digest = link(previous, entry)
+        heads[tenant] = (entry.seq, digest, entry.sealed_at)
+        entries.append(entry)
+        hashes.append(digest)
+    return entries, hashes
+
+
+def _entry(event: Event, tenant: UUID, seq: int, sealed_at: datetime, at: datetime) -> Entry:
+    return Entry(
+        tenant, seq, sealed_at, at, event.id, event.intent, event.kind, event.user_id, event.credential_id,
+        event.client, event.request_id, event.module, event.tool, event.outcome, event.duration_us, event.digest,
+        event.arguments, event.detail or None, event.actor,
+    )  # fmt: skip

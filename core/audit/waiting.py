@@ -1,0 +1,89 @@
+"""The records that are not durable yet, in order, and who waits for them."""
+
+import asyncio
+from collections import deque
+from uuid import UUID
+
+from core.errors import Unavailable
+
+MOST_RECORDS = 1_000
+MOST_BYTES = 4 * 1024 * 1024
+OVERHEAD = 250  # what a record costs in memory beside its own bytes
+
+_Record = tuple[UUID, bytes, "asyncio.Future[None] | None", float]
+
+
+def refuse(waiter: "asyncio.Future[None]") -> None:
+    """Tell a waiter that its record was not written."""
+    waiter.set_exception(Unavailable())
+    waiter.exception()  # a reader may have gone away without awaiting it: that is no fault worth a log line
+
+
+class Waiting:
+    """A queue whose head is either waiting or under way (``take`` until ``settle`` or ``put_back``)."""
+
+    __slots__ = ("_flying", "_queue", "size")
+
+    def __init__(self) -> None:
+        self._queue: deque[_Record] = deque()
+        self._flying: list[_Record] = []
+        self.size = 0
+
+    def __len__(self) -> int:
+        return len(self._queue) + len(self._flying)
+
+    def add(self, tenant_id: UUID, record: bytes, waiter: "asyncio.Future[None] | None", deadline: float) -> None:
+        """Append; `deadline` is the loop's time at which `waiter` is refused."""
+        self.size += len(record) + OVERHEAD
+        self._queue.append((tenant_id, record, waiter, deadline))
+
+    def take(self) -> tuple[list[UUID], list[bytes]]:
+        """The next records to write, at most ``MOST_RECORDS`` and about ``MOST_BYTES``."""
+        size = 0
+        queue, flying = self._queue, self._flying
+        while queue and len(flying) < MOST_RECORDS and size < MOST_BYTES:
+            entry = queue.popleft()
+            if _withdrawn(entry):
+                self.size -= len(entry[1]) + OVERHEAD
+                continue
+            size += len(entry[1])
+            flying.append(entry)
+        return [entry[0] for entry in flying], [entry[1] for entry in flying]
+
+    def settle(self) -> None:
+        """What was taken is durable."""
+        for entry in self._flying:
+            waiter = entry[2]
+            if waiter is not None and not waiter.done():
+                waiter.set_result(None)
+        self._landed()
+
+    def put_back(self) -> None:
+        """What was taken is not known to be durable: it stays at the head of the queue."""
+        self._queue.extendleft(reversed(self._flying))
+        self._flying = []
+
+    def expire(self, now: float) -> float | None:
+        """Refuse whoever has waited long enough; the earliest deadline of the others."""
+        for entries in (self._flying, self._queue):
+            for _tenant, _record, waiter, deadline in entries:
+                if waiter is None or waiter.done():
+                    continue
+                if deadline > now:
+                    return deadline
+                refuse(waiter)
+        return None
+
+    def refuse_all(self) -> None:
+        """Refuse whoever waits."""
+        self.expire(float("inf"))
+
+    def _landed(self) -> None:
+        self.size -= sum(len(entry[1]) + OVERHEAD for entry in self._flying)
+        self._flying = []
+
+
+def _withdrawn(entry: _Record) -> bool:
+    """Refused, so that whoever asked knows that it is not there. One whose waiter was cancelled stays."""
+    waiter = entry[2]
+    return waiter is not None and waiter.done() and not waiter.cancelled()

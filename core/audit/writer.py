@@ -1,0 +1,230 @@
+"""Append audit events without loss: one task per process writes all waiting records in one synchronous INSERT.
+
+What waits longer than the writer's patience is refused with ``Unavailable`` and, unless it was on its way already,
+withdrawn: the caller knows. Queued outcomes are kept and tried again for as long as the process lives. They have
+room of their own: at ``most_waiting`` bytes new intents are refused, and only calls with an intent have an outcome.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import asyncpg
+
+from core.audit.bounds import pack
+from core.audit.event import DEPLOYMENT, Event, Kind
+from core.audit.waiting import Waiting, refuse
+from core.db import AWAY, Database
+from core.errors import Unavailable
+
+APPEND = "SELECT audit.append($1::uuid[], $2::bytea[])"
+# A flush that is not on disk is none; a stronger setting of the operator's (remote_apply) stays.
+DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"""
+MOST_WAITING = 32 * 1024 * 1024
+LONGEST_BACKOFF = 1.0
+
+log = logging.getLogger(__name__)
+
+
+async def append(database: Database, events: Sequence[Event]) -> None:
+    """Append without a writer, for a process that has a few events in its whole life; durable on return.
+
+    Raises:
+        core.errors.Unavailable: the database is away; the events may be there or not.
+    """
+    tenants = [event.tenant_id or DEPLOYMENT for event in events]
+    async with database.connection() as connection:
+        try:
+            await connection.execute(DURABLE)
+            await connection.fetchval(APPEND, tenants, [pack(event) for event in events])
+        except AWAY as error:
+            raise Unavailable() from error
+
+
+class AuditWriter:
+    """Every record of a process goes through its one writer; `run` must be awaited for as long as it is used.
+
+    `clock` gives nanoseconds since 1970; `patience` is in seconds; `on_flush` is called after each flush.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        patience: float = 2.0,
+        most_waiting: int = MOST_WAITING,
+        on_flush: Callable[[], None] | None = None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._patience = patience
+        self._most_waiting = most_waiting
+        self._on_flush = on_flush
+        self._waiting = Waiting()
+        self._wake: asyncio.Future[None] | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+        self._away_since: float | None = None
+        self._failures = 0
+        self._closing = False
+        self._running: asyncio.Event | None = None
+        self._unreported = 0
+        self.flushes = 0
+        self.written = 0
+        self.lost = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many records are not durable yet."""
+        return len(self._waiting)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether records have not reached the database for longer than callers are made to wait."""
+        return self._away_since is not None
+
+    async def write(self, event: Event) -> None:
+        """Return when `event` is durable.
+
+        Raises:
+            core.errors.Unavailable: it could not be written in time, or too much waits already.
+        """
+        await self.submit(event)
+
+    def submit(self, event: Event) -> "asyncio.Future[None]":
+        """Like :meth:`write`, to be awaited later (or never): the flush starts at once."""
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
+        now = loop.time()
+        if self._closing or self._waiting.size >= self._most_waiting or self._gave_up(now):
+            refuse(waiter)
+            return waiter
+        self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), waiter, now + self._patience)
+        if self._expiry is None:
+            self._expiry = loop.call_later(self._patience, self._expire)
+        if self._wake is not None:
+            self._rouse()
+        return waiter
+
+    def queue(self, event: Event) -> None:
+        """Have `event` written within milliseconds, or when the database is back. For outcomes: nobody waits.
+
+        Only a database that is away until twice ``most_waiting`` bytes have piled up makes an event be lost: that is
+        logged, counted in `lost` and, when the database is back, recorded as an event of its own.
+        """
+        if self._waiting.size >= 2 * self._most_waiting or (self._closing and self._running is None):
+            self._lose(1)
+            return
+        self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), None, 0.0)
+        if self._wake is not None:
+            self._rouse()
+
+    async def run(self) -> None:
+        """Flush what is appended, until :meth:`close` or cancelled."""
+        self._running = asyncio.Event()
+        try:
+            while not self._drained():
+                try:
+                    await self._connected()
+                except (Unavailable, asyncpg.PostgresError, *AWAY) as error:
+                    self._failed(error)
+                    await asyncio.sleep(_backoff(self._failures))
+        finally:
+            self._end()
+
+    async def close(self, timeout: float = 5.0) -> None:
+        """Refuse new intents, write what waits, and end `run`; `timeout` is in seconds."""
+        self._closing = True
+        self._rouse()
+        if self._running is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._running.wait(), timeout)
+        if left := len(self._waiting):
+            log.error("audit records could not be written before the end", extra={"records": left})
+
+    async def _connected(self) -> None:
+        async with self._database.connection() as connection:
+            try:
+                await connection.execute(DURABLE)
+                statement = await connection.prepare(APPEND)
+                if not self._waiting:
+                    self._back()
+                while not self._drained():
+                    await self._flush(statement)
+            except BaseException:
+                connection.terminate()  # releasing one whose server hangs would hang too
+                raise
+
+    async def _flush(self, statement: Any) -> None:
+        if not self._waiting:
+            self._wake = asyncio.get_running_loop().create_future()
+            await self._wake
+        tenants, records = self._waiting.take()
+        if not records:
+            return
+        try:
+            await statement.fetchval(tenants, records, timeout=self._patience)
+        except BaseException:
+            self._waiting.put_back()
+            raise
+        self._waiting.settle()
+        if self._failures:
+            self._back()
+        self.flushes += 1
+        self.written += len(records)
+        if self._on_flush is not None:
+            self._on_flush()
+
+    def _rouse(self) -> None:
+        wake, self._wake = self._wake, None
+        if wake is not None and not wake.done():
+            wake.set_result(None)
+
+    def _drained(self) -> bool:
+        return self._closing and not self._waiting
+
+    def _gave_up(self, now: float) -> bool:
+        return self._away_since is not None and now - self._away_since > self._patience
+
+    def _expire(self) -> None:
+        loop = asyncio.get_running_loop()
+        earliest = self._waiting.expire(loop.time())
+        self._expiry = None if earliest is None else loop.call_at(earliest, self._expire)
+
+    def _failed(self, error: Exception) -> None:
+        """The first failure may be an old connection: the next attempt follows at once, and tells."""
+        self._failures += 1
+        if self._failures == 2:
+            log.error("audit records wait: the database is away", extra={"cause": type(error).__name__})
+        if self._away_since is None:
+            self._away_since = asyncio.get_running_loop().time()
+
+    def _back(self) -> None:
+        self._failures = 0
+        self._away_since = None
+        if self._unreported:
+            count, self._unreported = self._unreported, 0
+            self.queue(Event(at=self._clock(), kind=Kind.AUDIT_LOST, detail={"count": count}))
+
+    def _lose(self, count: int) -> None:
+        if not self._unreported:
+            log.error("audit records are lost: the database has been away for too long")
+        self.lost += count
+        self._unreported += count
+
+    def _end(self) -> None:
+        self._closing = True
+        self._waiting.refuse_all()
+        if self._expiry is not None:
+            self._expiry.cancel()
+        running, self._running = self._running, None
+        if running is not None:
+            running.set()
+
+
+def _backoff(failures: int) -> float:
+    return min(0.05 * 2 ** (failures - 2), LONGEST_BACKOFF) if failures > 1 else 0.0
