@@ -1,0 +1,127 @@
+"""Steps → a plan in which everything that can be known before the first side effect is known to be right."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from gateway.meta_tools.batch.order import cycles, waves
+from gateway.meta_tools.batch.output_schema import impossible
+from gateway.meta_tools.batch.references import Found, Reference, find, substitute
+from gateway.meta_tools.batch.step import Problem, Step
+from gateway.meta_tools.batch.wording import cut, did_you_mean, listed, quoted
+
+_MAX_ERRORS = 5  # of one kind at one step
+
+
+class ToolInfo(Protocol):
+    """What planning asks of a tool."""
+
+    @property
+    def output_schema(self) -> Mapping[str, Any] | None:
+        """JSON Schema of its structured result, if it has one."""
+        ...
+
+    @property
+    def output_exact(self) -> bool:
+        """Whether the result holds no property but the schema's, though the schema does not forbid others."""
+        ...
+
+
+AnyTool = TypeVar("AnyTool", bound=ToolInfo)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step and the ids of the steps that it waits for, by `after` and by reference."""
+
+    step: Step
+    needs: tuple[str, ...]
+    references: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in the order given, and their ids in groups of which each needs only the groups before."""
+
+    steps: tuple[PlannedStep, ...]
+    waves: tuple[tuple[str, ...], ...]
+
+
+def plan(
+    steps: Sequence[Step],
+    resolve: Callable[[str, str], AnyTool | None],
+    check: Callable[[AnyTool, dict[str, Any]], str | None],
+    *,
+    unknown_tool_text: str,
+) -> Plan | list[Problem]:
+    """A plan that may run, or all that is wrong. The ids of `steps` differ from each other, as `parse` sees to.
+
+    `resolve` finds the tool of (module, name), or None where the caller has no such tool; `unknown_tool_text` is then
+    the whole error, so that a hidden tool and a made-up one read the same. `check` says what is wrong with a tool's
+    params; those with references are left to whoever runs the step, who has their values.
+    """
+    tools = {step.id: resolve(step.module, step.tool_name) for step in steps}
+    found = {step.id: find(step.params) for step in steps}
+    planned = [_planned(step, found[step.id]) for step in steps]
+    needs = {one.step.id: one.needs for one in planned}
+    problems = [
+        Problem(one.step.place, error)
+        for one in planned
+        for error in (
+            *([unknown_tool_text] if tools[one.step.id] is None else []),
+            *found[one.step.id].malformed,
+            *_unknown_ids(one, needs),
+            *_impossible(one, tools),
+            *_invalid(one, tools[one.step.id], found[one.step.id], check),
+        )
+    ]
+    ordered = waves(needs)
+    if sum(map(len, ordered)) < len(steps):
+        problems.extend(_cyclic(steps, needs))
+    if problems:
+        return sorted(problems, key=lambda problem: problem.place.number)
+    return Plan(tuple(planned), tuple(tuple(wave) for wave in ordered))
+
+
+def _planned(step: Step, found: Found) -> PlannedStep:
+    needs = dict.fromkeys((*step.after, *(reference.step for reference in found.references)))
+    return PlannedStep(step, tuple(needs), found.references)
+
+
+def _unknown_ids(planned: PlannedStep, known: Mapping[str, Any]) -> Iterator[str]:
+    unknown = [need for need in planned.needs if need not in known]
+    for need in unknown[:_MAX_ERRORS]:
+        hint = did_you_mean(need, known) or f"; the steps are: {listed(known)}"
+        if need in planned.step.after:
+            yield f"after: there is no step {quoted(need)}{hint}"
+        else:
+            text = next(reference.text for reference in planned.references if reference.step == need)
+            yield f"{cut(text, 120)}: there is no step {quoted(need)} (for a literal ${{ write $${{){hint}"
+
+
+def _impossible(planned: PlannedStep, tools: Mapping[str, ToolInfo | None]) -> Iterator[str]:
+    errors = (_never_there(reference, tools.get(reference.step)) for reference in planned.references)
+    yield from [error for error in errors if error][:_MAX_ERRORS]
+
+
+def _never_there(reference: Reference, tool: ToolInfo | None) -> str | None:
+    if tool is None or tool.output_schema is None:
+        return None
+    error = impossible(tool.output_schema, reference.step, reference.path, exact=tool.output_exact)
+    return error and f"{cut(reference.text, 120)}: {error}"
+
+
+def _invalid(
+    planned: PlannedStep, tool: AnyTool | None, found: Found, check: Callable[[AnyTool, dict[str, Any]], str | None]
+) -> list[str]:
+    if tool is None or planned.references or found.malformed:
+        return []
+    error = check(tool, substitute(planned.step.params, {}))
+    return [error] if error else []
+
+
+def _cyclic(steps: Sequence[Step], needs: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
+    places = {step.id: step.place for step in steps}
+    for cycle in cycles(needs):
+        path = " → ".join((*cycle, cycle[0]))
+        yield Problem(places[cycle[0]], f"cycle: {path} (each needs the next); remove one of these needs")

@@ -1,0 +1,237 @@
+"""References from the params of one step into the result of another: `${id.path.to[0].field}`.
+
+A key that is no plain word is written in brackets: `${a["key with space"]}`. A string that is one reference and nothing
+else becomes the value itself; inside a longer string the value is written out, strings as they are and all else as
+compact JSON. `$${` stands for a literal `${`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import orjson
+
+from gateway.meta_tools.batch.wording import compact_json, cut, kind, listed, printable, quoted
+
+MAX_SUBSTITUTED = (
+    4 << 20
+)  # bytes that the references of one step may bring in; without it, steps could double each other
+
+_STEP = r"[A-Za-z_][A-Za-z0-9_-]{0,63}"
+_NAME = r"[^\s.\[\]{}\"'\\]+"
+_INDEX = r"[0-9]{1,9}"
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_SINGLE = r"'[^'\\]*'"
+_MARK = re.compile(r"\$?\$\{")
+_REFERENCE = re.compile(
+    rf"\$\{{(?P<step>{_STEP})(?P<path>(?:\.{_NAME}|\[{_INDEX}\]|\[{_QUOTED}\]|\[{_SINGLE}\]){{0,64}})\}}"
+)
+_SEGMENT = re.compile(rf"\.({_NAME})|\[({_INDEX})\]|\[({_QUOTED})\]|\[({_SINGLE})\]")
+_MAX_MALFORMED = 5
+_MAX_REFERENCES = 1000  # in one step; without it, a megabyte of them would hold the event loop for most of a second
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One `${…}`: the step that it names and the way into that step's result; `text` is how it was written."""
+
+    step: str
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All references in a step's params, and an error text for each string that holds a malformed one."""
+
+    references: tuple[Reference, ...]
+    malformed: tuple[str, ...]
+
+
+class Malformed(ValueError):
+    """A `${` that no reference follows; the text shows it."""
+
+
+class Unresolved(ValueError):
+    """A reference that leads nowhere in the result that is there; the text says what is there instead."""
+
+
+def find(params: Mapping[str, Any]) -> Found:
+    """Every reference in any string value of `params`, at any depth; keys are left alone."""
+    references: dict[Reference, None] = {}
+    malformed: list[str] = []
+    texts = list(_strings(params))
+    if sum(text.count("${") - text.count("$${") for text in texts) > _MAX_REFERENCES:
+        return Found((), (f"more than {_MAX_REFERENCES} references; write $${{ for a literal ${{",))
+    for text in texts:
+        try:
+            references.update((part, None) for part in split(text) if isinstance(part, Reference))
+        except Malformed as error:
+            malformed.append(str(error))
+    return Found(tuple(references), tuple(malformed[:_MAX_MALFORMED]))
+
+
+def split(text: str) -> list[str | Reference]:
+    """The string as literal pieces and references, in order; `$${` is undone.
+
+    Raises:
+        Malformed: at the first `${` that is no reference.
+    """
+    parts: list[str | Reference] = []
+    at = 0
+    while mark := _MARK.search(text, at):
+        parts.append(text[at : mark.start()])
+        if len(mark[0]) == len("$${"):
+            parts.append("${")
+            at = mark.end()
+        else:
+            found = _REFERENCE.match(text, mark.start())
+            parts.append(_reference(text, mark.start(), found))
+            at = found.end() if found else len(text)
+    parts.append(text[at:])
+    return [part for part in parts if part]
+
+
+def escape(text: str) -> str:
+    """The string that `substitute` turns back into `text`."""
+    return text.replace("${", "$${")
+
+
+def substitute(params: dict[str, Any], results: Mapping[str, Any], max_bytes: int = MAX_SUBSTITUTED) -> dict[str, Any]:
+    """`params` with every reference replaced. Whole values are shared with `results`, not copied: do not change them.
+
+    Raises:
+        Unresolved: a path is not there, or the values are more than `max_bytes` of JSON.
+    """
+    return _Substitution(results, max_bytes).value(params)
+
+
+class _Substitution:
+    def __init__(self, results: Mapping[str, Any], max_bytes: int) -> None:
+        self._results = results
+        self._max_bytes = max_bytes
+        self._left = max_bytes
+
+    def value(self, node: Any) -> Any:
+        if isinstance(node, str):
+            return self._text(node) if "${" in node else node
+        if isinstance(node, dict):
+            return {key: self.value(child) for key, child in cast("dict[str, Any]", node).items()}
+        if isinstance(node, list):
+            return [self.value(child) for child in cast("list[Any]", node)]
+        return node
+
+    def _text(self, text: str) -> Any:
+        parts = split(text)
+        if len(parts) == 1 and isinstance(parts[0], Reference):
+            return self._bring(parts[0])[0]
+        return "".join(part if isinstance(part, str) else self._inline(part) for part in parts)
+
+    def _inline(self, reference: Reference) -> str:
+        value, encoded = self._bring(reference)
+        return value if isinstance(value, str) else encoded.decode()
+
+    def _bring(self, reference: Reference) -> tuple[Any, bytes]:
+        value = look_up(reference, self._results[reference.step])
+        encoded = compact_json(value)
+        if encoded is None:
+            raise Unresolved(f"{_shown(reference)}: too deep to be handed on; refer to a part of it")
+        self._left -= len(encoded)
+        if self._left < 0:
+            raise Unresolved(f"{_shown(reference)}: the references of this step bring in over {self._max_bytes} bytes")
+        return value, encoded
+
+
+def look_up(reference: Reference, result: Any) -> Any:
+    """What the reference points at.
+
+    Raises:
+        Unresolved: it points at nothing.
+    """
+    value = result
+    for depth, segment in enumerate(reference.path):
+        try:
+            value = _descend(value, segment)
+        except LookupError:
+            raise Unresolved(_missing(reference, depth, value)) from None
+    return value
+
+
+def as_index(segment: str | int) -> int | None:
+    """The position that a segment means in an array: `[0]`, and `.0` too."""
+    if isinstance(segment, int):
+        return segment
+    return int(segment) if re.fullmatch(_INDEX, segment) else None
+
+
+def written(step: str, path: Path) -> str:
+    """A path as the caller would write it, cut."""
+    parts = [step]
+    for segment in path:
+        if isinstance(segment, int):
+            parts.append(f"[{segment}]")
+        else:
+            parts.append(f".{segment}" if re.fullmatch(_NAME, segment) else f"[{quoted(segment)}]")
+    return printable(cut("".join(parts), 120))
+
+
+def _descend(value: Any, segment: str | int) -> Any:
+    if isinstance(value, dict) and isinstance(segment, str):
+        return cast("dict[str, Any]", value)[segment]
+    index = as_index(segment)
+    if isinstance(value, list) and index is not None:
+        return cast("list[Any]", value)[index]
+    raise LookupError
+
+
+def _missing(reference: Reference, depth: int, value: Any) -> str:
+    place, segment = written(reference.step, reference.path[:depth]), reference.path[depth]
+    if isinstance(value, dict):
+        names = listed(cast("dict[str, Any]", value))
+        return f"{_shown(reference)}: {place} has no {quoted(segment)}; it has: {names}"
+    if isinstance(value, list):
+        return f"{_shown(reference)}: {place} is an array of {len(cast('list[Any]', value))}"
+    return f"{_shown(reference)}: {place} is {kind(value)}, nothing is inside"
+
+
+def _strings(node: Any) -> Iterator[str]:
+    if isinstance(node, str):
+        if "${" in node:
+            yield node
+    elif isinstance(node, Mapping):
+        for child in cast("Mapping[str, Any]", node).values():
+            yield from _strings(child)
+    elif isinstance(node, list):
+        for child in cast("list[Any]", node):
+            yield from _strings(child)
+
+
+def _reference(text: str, start: int, found: re.Match[str] | None) -> Reference:
+    if found is None:
+        raise Malformed(_malformed(text, start))
+    try:
+        path = tuple(_segment(segment) for segment in _SEGMENT.finditer(found["path"]))
+    except orjson.JSONDecodeError:
+        raise Malformed(_malformed(text, start)) from None
+    return Reference(found["step"], path, found[0])
+
+
+def _segment(found: re.Match[str]) -> str | int:
+    name, index, in_double, in_single = found.groups()
+    if index is not None:
+        return int(index)
+    if in_double is not None:
+        return orjson.loads(in_double)
+    return name if name is not None else in_single[1:-1]
+
+
+def _malformed(text: str, start: int) -> str:
+    seen = quoted(text[start : start + 40])
+    return f'malformed reference {seen}; write ${{id.field[0]["other key"]}}, or $${{ for a literal ${{'
+
+
+def _shown(reference: Reference) -> str:
+    return printable(cut(reference.text, 120))

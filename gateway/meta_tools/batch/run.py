@@ -1,0 +1,199 @@
+"""The only part of a batch with effects: runs a plan's steps, each at most once and after all that it needs."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from gateway.meta_tools.batch.plan import Plan, PlannedStep
+from gateway.meta_tools.batch.references import Unresolved, substitute
+from gateway.meta_tools.batch.step import Step
+from gateway.meta_tools.batch.wording import compact_json, cut
+
+_log = logging.getLogger(__name__)
+
+MAX_RESULT_BYTES = 1 << 20  # of all results together, as compact JSON
+
+_MAX_ERROR = 2000  # characters
+_CUT_OFF = "cut off before it answered; whether it took effect is unknown"
+_NO_TIME = "the time of the batch ran out"
+_INTERNAL = "internal error; whether it took effect is unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a tool answered. `structured` is None where it answered text alone; then others refer to the text."""
+
+    structured: Any | None
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """How one step ended. `error` says why it failed or was skipped, or why the result of a good one is left out."""
+
+    id: str
+    status: Literal["ok", "error", "skipped"]
+    error: str = ""
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """All steps in the order given."""
+
+    steps: tuple[StepOutcome, ...]
+    is_error: bool
+
+
+Call = Callable[[Step, dict[str, Any]], Awaitable[StepResult]]
+ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
+
+
+async def run(
+    plan: Plan,
+    call: Call,
+    *,
+    parallel: int = 8,
+    max_result_bytes: int = MAX_RESULT_BYTES,
+    deadline: float | None = None,
+    report_progress: ReportProgress | None = None,
+) -> BatchOutcome:
+    """Run the plan, at most `parallel` steps at a time. Cancelling this cancels the steps that run, and waits for them.
+
+    `call` validates the params that it is given, which hold no references any more, and gives every failure as a
+    StepResult. At `deadline` (the event loop's time) what runs is cut off and the rest skipped; the outcome says so.
+    """
+    running = _Run(plan, call, parallel, deadline, report_progress)
+    try:
+        await running.to_the_end()
+    finally:
+        await running.cancel()
+    return _outcome(plan, running.outcomes, max_result_bytes)
+
+
+class _Run:
+    def __init__(
+        self, plan: Plan, call: Call, parallel: int, deadline: float | None, report_progress: ReportProgress | None
+    ) -> None:
+        self.outcomes: dict[str, StepOutcome] = {}
+        self._call = call
+        self._parallel = parallel
+        self._deadline = deadline
+        self._report_progress = report_progress
+        self._total = len(plan.steps)
+        self._waiting = {planned.step.id: planned for planned in plan.steps}
+        self._running: dict[asyncio.Task[StepResult], PlannedStep] = {}
+        self._results: dict[str, Any] = {}
+        self._referred = {reference.step for planned in plan.steps for reference in planned.references}
+
+    async def to_the_end(self) -> None:
+        self._start_what_can()
+        while self._running:
+            done, _ = await asyncio.wait(self._running, timeout=self._left(), return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                self._skip(self._waiting, _NO_TIME)
+                done = set(self._running)
+                await self.cancel()
+            # A set has no order of its own; the order of starting makes equal runs equal.
+            finished = [self._finish(task) for task in list(self._running) if task in done]
+            self._start_what_can()
+            await self._report(finished)
+
+    async def cancel(self) -> None:
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    def _left(self) -> float | None:
+        return None if self._deadline is None else max(0.0, self._deadline - asyncio.get_running_loop().time())
+
+    def _start_what_can(self) -> None:
+        if self._left() == 0:
+            self._skip(self._waiting, _NO_TIME)
+        for planned in list(self._waiting.values()):
+            if len(self._running) >= self._parallel:
+                return
+            if all(self._succeeded(need) for need in planned.needs):
+                del self._waiting[planned.step.id]
+                self._running[asyncio.create_task(self._run(planned))] = planned
+
+    def _succeeded(self, step: str) -> bool:
+        return step in self.outcomes and self.outcomes[step].status == "ok"
+
+    async def _run(self, planned: PlannedStep) -> StepResult:
+        try:
+            params = substitute(planned.step.params, self._results)
+        except Unresolved as error:
+            return StepResult(None, str(error), is_error=True)
+        return await self._call(planned.step, params)
+
+    def _finish(self, task: asyncio.Task[StepResult]) -> StepOutcome:
+        step = self._running.pop(task).step
+        result = _result(task)
+        value = result.text if result.structured is None else result.structured
+        if result.is_error:
+            outcome = StepOutcome(step.id, "error", cut(result.text, _MAX_ERROR))
+        else:
+            outcome = StepOutcome(step.id, "ok", result=value if step.output else None)
+            if step.id in self._referred:
+                self._results[step.id] = value
+        self.outcomes[step.id] = outcome
+        if result.is_error:
+            self._after_failure(step)
+        return outcome
+
+    def _after_failure(self, step: Step) -> None:
+        lost = {step.id}
+        while behind := [one.step.id for one in self._waiting.values() if not lost.isdisjoint(one.needs)]:
+            lost.update(behind)
+            self._skip(behind, f"{step.id} failed")
+        if step.on_error == "stop":
+            self._skip(self._waiting, f"stopped because {step.id} failed")
+
+    def _skip(self, steps: Iterable[str], reason: str) -> None:
+        for step in list(steps):
+            del self._waiting[step]
+            self.outcomes[step] = StepOutcome(step, "skipped", reason)
+
+    async def _report(self, finished: list[StepOutcome]) -> None:
+        if self._report_progress is not None:
+            message = ", ".join(f"{outcome.id} {outcome.status}" for outcome in finished)
+            await self._report_progress(len(self.outcomes), self._total, message)
+
+
+def _result(task: asyncio.Task[StepResult]) -> StepResult:
+    if task.cancelled():
+        return StepResult(None, _CUT_OFF, is_error=True)
+    error = task.exception()
+    if error is None:
+        return task.result()
+    # The text of an unforeseen exception may hold anything, so not even the log gets it.
+    _log.error("a step of a batch raised %s", type(error).__name__)
+    return StepResult(None, _INTERNAL, is_error=True)
+
+
+def _outcome(plan: Plan, outcomes: dict[str, StepOutcome], max_result_bytes: int) -> BatchOutcome:
+    ordered = [outcomes[planned.step.id] for planned in plan.steps]
+    wanted = [outcomes[planned.step.id] for planned in plan.steps if planned.step.output]
+    useless = all(outcome.status != "ok" for outcome in ordered) or any(outcome.status != "ok" for outcome in wanted)
+    return BatchOutcome(tuple(_within(ordered, max_result_bytes)), is_error=useless)
+
+
+def _within(outcomes: list[StepOutcome], max_bytes: int) -> Iterable[StepOutcome]:
+    left = max_bytes
+    for outcome in outcomes:
+        encoded = compact_json(outcome.result)
+        if outcome.result is None:
+            yield outcome
+        elif encoded is None:
+            yield replace(outcome, result=None, error="ran, but its result is nested too deeply to be shown")
+        elif len(encoded) > left:
+            hint = "ask for less, or call it alone"
+            why = f"ran, but its result of {len(encoded)} bytes is left out: over {max_bytes} bytes in all; {hint}"
+            yield replace(outcome, result=None, error=why)
+        else:
+            left -= len(encoded)
+            yield outcome

@@ -1,0 +1,37 @@
+"""One step of a batch, and what is wrong with one; both know where they stand in what the caller sent."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: the line of the text, or the position in the array; both from 1."""
+
+    number: int
+    unit: Literal["line", "step"] = "line"
+
+    def __str__(self) -> str:
+        return f"{self.unit} {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a batch is refused before anything runs."""
+
+    place: Place
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a tool. `params` may hold references to the results of other steps."""
+
+    place: Place
+    id: str
+    module: str
+    tool_name: str
+    params: dict[str, Any]
+    after: tuple[str, ...] = ()
+    output: bool = False
+    on_error: Literal["skip", "stop"] = "skip"

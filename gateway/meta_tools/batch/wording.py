@@ -1,0 +1,63 @@
+"""Words for error texts: everything that comes from outside is quoted and cut, so no text grows with the input."""
+
+import json
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import orjson
+
+_SHOWN = 60  # characters of a caller's own text
+_LISTED = 12  # names in a list
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters, and an ellipsis where it was longer."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def quoted(value: object) -> str:
+    """The value as a JSON string on one line, cut; half a surrogate pair becomes a question mark."""
+    return json.dumps(printable(cut(str(value), _SHOWN)), ensure_ascii=False)
+
+
+def printable(text: str) -> str:
+    """The same text, fit for UTF-8."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def listed(names: Iterable[object]) -> str:
+    """The first names, and how many more there are; "none" for none."""
+    names = list(names)
+    shown = ", ".join(printable(cut(str(name), _SHOWN)) for name in names[:_LISTED])
+    more = len(names) - _LISTED
+    return f"{shown} and {more} more" if more > 0 else shown or "none"
+
+
+def did_you_mean(wrong: str, names: Iterable[str]) -> str:
+    """`; did you mean "x"?` with the nearest of the names, or nothing."""
+    near = get_close_matches(wrong[: 2 * _SHOWN], names, n=1, cutoff=0.6)
+    return f"; did you mean {quoted(near[0])}?" if near else ""
+
+
+def kind(value: object) -> str:
+    """What JSON calls the value's type, with an article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, list):
+        return "an array"
+    return "an object" if isinstance(value, dict) else "another type"
+
+
+def compact_json(value: Any) -> bytes | None:
+    """Compact JSON, or None for what JSON cannot hold: deeper than 254 levels, or a number beyond 64 bits."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return None
