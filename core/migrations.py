@@ -94,7 +94,9 @@ def head() -> str:
 
 
 async def _connect(admin: DatabaseAddress) -> Any:
-    return await asyncpg.connect(**admin.connect_args())  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return await asyncpg.connect(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        **admin.connect_args()  # unit-of-work: the administrator's, before there is a tenant
+    )
 
 
 async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> None:
@@ -110,7 +112,9 @@ async def _run_alembic(admin: DatabaseAddress, revision: str | None = None) -> N
     from sqlalchemy.ext.asyncio import create_async_engine
     from sqlalchemy.pool import NullPool
 
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=lambda: _connect(admin), poolclass=NullPool)
+    engine = create_async_engine(  # unit-of-work: Alembic wants SQLAlchemy's connection
+        "postgresql+asyncpg://", async_creator=lambda: _connect(admin), poolclass=NullPool
+    )
     try:
         async with engine.connect() as connection:
             await connection.run_sync(_command, revision)

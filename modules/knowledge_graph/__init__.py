@@ -1,0 +1,12 @@
+"""A memory of entities, their observations and their relations; each user has an own one."""
+
+from modules.kit import Module
+from modules.knowledge_graph.tools import READ, TOOLS, WRITE
+
+MODULE = Module(
+    name="knowledge_graph",
+    title="Knowledge graph",
+    description="Your own long-term memory: entities, facts about them, and how they relate.",
+    scopes=frozenset({READ, WRITE}),
+    tools=TOOLS,
+)

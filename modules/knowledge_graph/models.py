@@ -1,0 +1,120 @@
+"""What the tools take and give. Limits are part of the types: what is too long is refused, never cut."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+MOST_ITEMS = 100
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def storable(text: str) -> str:
+    """`text` itself.
+
+    Raises: ValueError if it is blank or has a control character other than tab and line break (U+0000 cannot be stored,
+    and the others are never meant).
+    """
+    if found := _CONTROL.search(text):
+        raise ValueError(f"has the control character U+{ord(found[0]):04X} at position {found.start()}; leave it out")
+    if not text.strip():
+        raise ValueError("is blank; write at least one visible character")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(storable)]
+Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(storable)]
+Names = Annotated[list[Name], Field(max_length=MOST_ITEMS)]
+Texts = Annotated[list[Text], Field(max_length=MOST_ITEMS)]
+
+
+class _Input(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Output(BaseModel):
+    model_config = ConfigDict(serialize_by_alias=True)
+
+
+class Entity(_Input):
+    name: Name
+    entityType: Name  # noqa: N815 -- as in the reference MCP memory server
+    observations: Texts
+
+
+class Relation(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
+    source: Annotated[Name, Field(alias="from")]
+    to: Name
+    relationType: Name  # noqa: N815
+
+
+class Additions(_Input):
+    entityName: Name  # noqa: N815
+    contents: Texts
+
+
+class Deletions(_Input):
+    entityName: Name  # noqa: N815
+    observations: Texts
+
+
+class SavedEntity(_Output):
+    name: str
+    entityType: str  # noqa: N815
+    created: bool
+    observationsAdded: int  # noqa: N815
+
+
+class Saved(_Output):
+    message: str
+    created: int
+    updated: int
+    entities: list[SavedEntity]
+
+
+class Related(_Output):
+    message: str
+    created: int
+    existing: int
+
+
+class AddedTo(_Output):
+    entityName: str  # noqa: N815
+    added: int
+
+
+class Added(_Output):
+    message: str
+    added: int
+    results: list[AddedTo]
+
+
+class Deleted(_Output):
+    message: str
+    entities: int = 0
+    observations: int = 0
+    relations: int = 0
+
+
+class FoundEntity(_Output):
+    """An entity with its observations, oldest first; `continued` if earlier ones were on the page before."""
+
+    name: str
+    entityType: str  # noqa: N815
+    observations: list[str]
+    continued: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
+
+
+class Graph(_Output):
+    """One page; `nextCursor` leads to the next, and is missing on the last."""
+
+    message: str
+    entities: list[FoundEntity]
+    relations: list[Relation]
+    nextCursor: Annotated[str | None, Field(exclude_if=lambda value: value is None)] = None  # noqa: N815
+
+
+class Nodes(Graph):
+    unknown: list[str]

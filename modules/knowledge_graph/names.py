@@ -1,0 +1,45 @@
+"""Names that are not in the graph: the error that says so, with those that could be meant."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from modules.kit import Store, ToolError
+from modules.knowledge_graph.search import SEPARATOR, needles
+
+MOST_NAMED = 5
+MOST_SUGGESTED = 3
+
+# Best first: the same but for case and width, then those that share a beginning.
+SIMILAR_NAMES = """
+SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2
+    AND (left(folded, 2) = left($3, 2) OR strpos(folded, $3) > 0 OR strpos($3, split_part(folded, $4, 1)) > 0)
+ORDER BY split_part(folded, $4, 1) = $3 DESC, left(folded, 4) = left($3, 4) DESC, name LIMIT 200
+"""
+
+
+async def unknown_entities(store: Store, names: Sequence[str]) -> ToolError:
+    """The error for `names`, none of which is an entity."""
+    named = [await _with_suggestions(store, name) for name in names[:MOST_NAMED]]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ToolError(
+        f"Nothing was written. No such entities: {', '.join(named)}{more}. Create them first, or use the exact names."
+    )
+
+
+async def _with_suggestions(store: Store, name: str) -> str:
+    light, _ = needles(name)
+    rows = await store.fetch(SIMILAR_NAMES, light, SEPARATOR)
+    if near := _nearest(light, [row["name"] for row in rows]):
+        return f"{_quoted([name])} (near: {_quoted(near)})"
+    return _quoted([name])
+
+
+def _nearest(light: str, candidates: Sequence[str]) -> list[str]:
+    by_form = {needles(candidate)[0]: candidate for candidate in candidates}
+    close = difflib.get_close_matches(light, by_form, n=MOST_SUGGESTED, cutoff=0.5)
+    contained = [form for form in by_form if form in light or light in form]
+    return [by_form[form] for form in dict.fromkeys([*close, *contained])][:MOST_SUGGESTED]
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"\u201c{name}\u201d" for name in names)

@@ -1,0 +1,168 @@
+"""What reads a user's graph, a page at a time. Nothing is left out: what does not fit is on the next page."""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, LiteralString
+
+from modules.kit import Store, ToolError
+from modules.knowledge_graph.models import FoundEntity, Relation, storable
+
+PAGE_BYTES = 60_000  # of text: about 20,000 tokens, below what LLM clients cut off
+MOST_LINES = 2_000
+MOST_RELATIONS = 500
+
+# Each way to choose gives the names from the cursor's on, in order, one more than fit, and how many there are in all.
+ALL = """
+WITH chosen AS (
+    SELECT name, (SELECT entities FROM modules.kg_graphs WHERE tenant_id = $1 AND user_id = $2) AS total
+    FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name >= $3 ORDER BY name LIMIT $5 + 2
+)"""
+MATCHING = """
+WITH matches AS (
+    SELECT name FROM modules.kg_entities
+    WHERE tenant_id = $1 AND user_id = $2 AND (strpos(folded, $8) > 0 OR strpos(folded, $9) > 0)
+    UNION SELECT entity FROM modules.kg_observations
+    WHERE tenant_id = $1 AND user_id = $2 AND (strpos(folded, $8) > 0 OR strpos(folded, $9) > 0)
+), chosen AS (
+    SELECT name, (SELECT count(*) FROM matches) AS total FROM matches WHERE name >= $3 ORDER BY name LIMIT $5 + 2
+)"""
+NAMED = """
+WITH chosen AS (
+    SELECT name, cardinality($8::text[]) AS total
+    FROM (SELECT DISTINCT n COLLATE "C" AS name FROM unnest($8::text[]) AS n) AS named
+    WHERE name >= $3 ORDER BY name LIMIT $5 + 2
+)"""
+# A line is an observation, or an entity without any, or a name without an entity. A page is the lines that fit.
+LINES = """, lines AS (
+    SELECT c.name, c.total, e.type, coalesce(o.nth, 0) AS nth, o.observation,
+        octet_length(c.name) + coalesce(octet_length(o.observation), 0) AS size
+    FROM chosen c
+    LEFT JOIN modules.kg_entities e ON e.tenant_id = $1 AND e.user_id = $2 AND e.name = c.name
+    LEFT JOIN modules.kg_observations o ON o.tenant_id = $1 AND o.user_id = $2 AND o.entity = c.name
+    WHERE (c.name, coalesce(o.nth, 0)) > ($3, $4::bigint)
+    ORDER BY name, nth LIMIT $6
+), measured AS (
+    SELECT *, sum(size) OVER (ORDER BY name, nth) - size AS before, count(*) OVER () AS total_lines FROM lines
+)
+SELECT name, total, type, nth, observation, total_lines FROM measured WHERE before < $7 ORDER BY name, nth
+"""
+READ_GRAPH: LiteralString = ALL + LINES
+SEARCH: LiteralString = MATCHING + LINES
+GET_NODES: LiteralString = NAMED + LINES
+
+AROUND = """
+SELECT from_entity, to_entity, type, count(*) OVER () AS total FROM modules.kg_relations
+WHERE tenant_id = $1 AND user_id = $2 AND (from_entity = ANY ($3::text[]) OR to_entity = ANY ($3::text[]))
+ORDER BY from_entity = ANY ($3::text[]) AND to_entity = ANY ($3::text[]) DESC, from_entity, to_entity, type LIMIT $4
+"""
+RELATIONS = """
+SELECT from_entity, to_entity, type FROM modules.kg_relations
+WHERE tenant_id = $1 AND user_id = $2 AND (from_entity, to_entity, type) > ($3, $4, $5)
+ORDER BY from_entity, to_entity, type LIMIT $6
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """The last line that a page showed: an observation of an entity or, after all of those, a relation."""
+
+    name: str = ""
+    nth: int = 0
+    relation: tuple[str, str, str] | None = None
+
+    def text(self) -> str:
+        """The opaque form that a client gets and sends back."""
+        return base64.urlsafe_b64encode(json.dumps([self.name, self.nth, self.relation]).encode()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entities that fit, names that are none, how many were chosen in all, and where the next page starts."""
+
+    entities: list[FoundEntity]
+    unknown: list[str]
+    total: int
+    rest: Cursor | None
+
+
+def cursor_of(text: str | None) -> Cursor:
+    """What :meth:`Cursor.text` made; the beginning for None.
+
+    Raises: ToolError if it is not such a text.
+    """
+    if text is None:
+        return Cursor()
+    try:
+        name, nth, relation = json.loads(base64.urlsafe_b64decode(text))
+        ends = None if relation is None else tuple(map(_part, relation))
+        if not (isinstance(nth, int) and 0 <= nth < 2**63 and (ends is None or len(ends) == 3)):
+            raise ValueError
+        return Cursor(_part(name), nth, ends)
+    except (ValueError, TypeError, binascii.Error):
+        raise ToolError("cursor is not one that this tool gave; leave it out to start at the beginning") from None
+
+
+async def page(store: Store, chosen: LiteralString, start: Cursor, limit: int, *args: object) -> Page:
+    """At most `limit` entities after `start`, of those that the statement `chosen` chooses by `args`."""
+    rows = await store.fetch(chosen, start.name, start.nth, limit, MOST_LINES + 1, PAGE_BYTES, *args)
+    lines = rows[:MOST_LINES]
+    groups = [list(group) for _, group in groupby(lines, lambda line: line["name"])]
+    shown = groups[:limit]
+    more = len(groups) > limit or (bool(rows) and len(lines) < rows[0]["total_lines"])
+    return Page(
+        entities=[_entity(group, start) for group in shown if group[0]["type"] is not None],
+        unknown=[group[0]["name"] for group in shown if group[0]["type"] is None],
+        total=rows[0]["total"] if rows else 0,
+        rest=Cursor(shown[-1][-1]["name"], shown[-1][-1]["nth"]) if more else None,
+    )
+
+
+async def relations_around(store: Store, entities: Iterable[FoundEntity]) -> tuple[list[Relation], int]:
+    """The relations that touch `entities`, those among them first, and how many more there are. An entity that goes
+    on from the page before had them there."""
+    names = [entity.name for entity in entities if not entity.continued]
+    if not names:
+        return [], 0
+    rows = await store.fetch(AROUND, names, MOST_RELATIONS)
+    relations = _fitting(rows)
+    return relations, rows[0]["total"] - len(relations) if rows else 0
+
+
+async def relations_after(store: Store, start: Cursor) -> tuple[list[Relation], Cursor | None]:
+    """A page of all relations."""
+    rows = await store.fetch(RELATIONS, *(start.relation or ("", "", "")), MOST_RELATIONS + 1)
+    relations = _fitting(rows[:MOST_RELATIONS])
+    if len(relations) == len(rows):
+        return relations, None
+    last = relations[-1]
+    return relations, Cursor(relation=(last.source, last.to, last.relationType))
+
+
+def _entity(lines: Sequence[Any], start: Cursor) -> FoundEntity:
+    first = lines[0]
+    observations = [line["observation"] for line in lines if line["observation"] is not None]
+    return FoundEntity(
+        name=first["name"], entityType=first["type"], observations=observations, continued=first["name"] == start.name
+    )
+
+
+def _fitting(rows: Iterable[Any]) -> list[Relation]:
+    fitting: list[Relation] = []
+    size = 0
+    for row in rows:
+        if size >= PAGE_BYTES:
+            break
+        source, target, kind = row["from_entity"], row["to_entity"], row["type"]
+        size += sum(len(text.encode()) for text in (source, target, kind))
+        fitting.append(Relation.model_validate({"from": source, "to": target, "relationType": kind}))
+    return fitting
+
+
+def _part(value: object) -> str:
+    if not isinstance(value, str) or len(value) > 200:
+        raise ValueError
+    return value if value == "" else storable(value)
