@@ -57,7 +57,7 @@ class TestCycles:
             )
             for number, one in enumerate(ids, 3)
         ]
-        behind = step("z", after=("a",), number=1)
+        behind = step("z", after=(ids[-1],), number=1)
         path = " → ".join(ids + ids[0])
         assert errors(planned([behind, *steps])) == [
             (3, f"cycle: {path} (each needs the next); remove one of these needs")
@@ -110,7 +110,7 @@ class TestTools:
         assert seen == [{"n": "x"}, {"text": "costs ${5}"}]
 
     def test_all_problems_at_once_in_the_order_of_their_lines(self):
-        steps = [step("b", after=("b",), number=9), step("c", {"x": "${"}, 2), step("d", after=("x",), number=5)]
+        steps = [step("c", {"x": "${"}, 5), step("b", after=("b",), number=2), step("d", after=("x",), number=9)]
         assert [number for number, _ in errors(planned(steps))] == [2, 5, 9]
 
     def test_problems_are_bounded(self):
