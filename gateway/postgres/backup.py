@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from gateway.postgres.binaries import bundled
@@ -72,10 +73,9 @@ async def dump(
     tools = _tools(server, program_dir)
     with _staged(target, force) as descriptor:
         argv = [tools.program("pg_dump"), "--format=custom", "--no-password", f"--dbname={tools.server}"]
-        async with _running(argv, tools, stdout=descriptor) as process:
-            complaint = await _read_errors(process)
+        async with _running(argv, tools, stdout=descriptor) as (process, errors):
             if await process.wait() != 0:
-                raise BackupError(f"No backup was made: {_explain(complaint)}")
+                raise BackupError(f"No backup was made: {_explain(errors)}")
 
 
 async def restore(server: ServerAddress | str, source: Path, *, program_dir: Path | None = None) -> None:
@@ -90,23 +90,21 @@ async def restore(server: ServerAddress | str, source: Path, *, program_dir: Pat
     writer_argv = [tools.program("psql"), *_QUIET, "--output=/dev/null", "-v", "ON_ERROR_STOP=1", "-d", tools.server]
     pipe = asyncio.subprocess.PIPE
     async with (
-        _running(reader_argv, tools, stdout=pipe) as reader,
-        _running(writer_argv, tools, stdin=pipe) as writer,
+        _running(reader_argv, tools, stdout=pipe) as (reader, reader_errors),
+        _running(writer_argv, tools, stdin=pipe) as (writer, writer_errors),
     ):
-        said = asyncio.gather(_read_errors(reader), _read_errors(writer))
-        try:
-            await _pump(reader, writer, version)
-        except (BrokenPipeError, ConnectionResetError):  # psql has given up, and says why
-            reader.kill()
-        reader_said, writer_said = await said
-        if await reader.wait() > 0:
-            raise BackupError(f"Nothing was restored: {_explain(reader_said)}")
-        if await writer.wait() != 0:
-            raise BackupError(f"Nothing was restored: {_explain(writer_said)}")
+        code = await _pump(reader, writer, version)
+        if code:
+            raise BackupError(f"Nothing was restored: {_explain(reader_errors)}")
+        if await writer.wait() != 0 or code is None:
+            raise BackupError(f"Nothing was restored: {_explain(writer_errors)}")
 
 
-async def _pump(reader: asyncio.subprocess.Process, writer: asyncio.subprocess.Process, version: int) -> None:
-    """Send the script in one transaction, and COMMIT only after pg_restore has vouched for the whole file."""
+async def _pump(reader: asyncio.subprocess.Process, writer: asyncio.subprocess.Process, version: int) -> int | None:
+    """Send the script in one transaction, and COMMIT only after pg_restore has vouched for the whole file.
+
+    Returns: pg_restore's exit code, None if psql gave up first.
+    """
     assert reader.stdout is not None
     assert writer.stdin is not None
     try:
@@ -117,11 +115,15 @@ async def _pump(reader: asyncio.subprocess.Process, writer: asyncio.subprocess.P
         while chunk := await reader.stdout.read(_CHUNK):
             writer.stdin.write(chunk)
             await writer.stdin.drain()
-        if await reader.wait() == 0:
+        code = await reader.wait()
+        if code == 0:
             writer.stdin.write(b"\nCOMMIT;\n")
             await writer.stdin.drain()
+    except (BrokenPipeError, ConnectionResetError):
+        return None
     finally:
         writer.stdin.close()
+    return code
 
 
 async def _read_up_to(stream: asyncio.StreamReader, size: int) -> bytes:
@@ -137,11 +139,11 @@ async def _version_of_empty(tools: _Tools) -> int:
     Raises: BackupError if the database holds anything, or does not answer.
     """
     argv = [tools.program("psql"), *_QUIET, "--no-align", "--tuples-only", "-c", _LOOK, "-d", tools.server]
-    async with _running(argv, tools, stdout=asyncio.subprocess.PIPE) as process:
+    async with _running(argv, tools, stdout=asyncio.subprocess.PIPE) as (process, errors):
         assert process.stdout is not None
-        answer, complaint = await asyncio.gather(process.stdout.read(), _read_errors(process))
+        answer = await process.stdout.read()
         if await process.wait() != 0:
-            raise BackupError(f"Nothing was restored: {_explain(complaint)}")
+            raise BackupError(f"Nothing was restored: {_explain(errors)}")
     version, objects = answer.decode().strip().split("|")
     if int(objects):
         raise BackupError("Nothing was restored: the database is not empty. Create a new one and restore into that.")
@@ -151,30 +153,29 @@ async def _version_of_empty(tools: _Tools) -> int:
 @contextlib.asynccontextmanager
 async def _running(
     argv: list[str], tools: _Tools, *, stdin: int = asyncio.subprocess.DEVNULL, stdout: int = asyncio.subprocess.DEVNULL
-) -> AsyncGenerator[asyncio.subprocess.Process, None]:
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=stdin, stdout=stdout, stderr=asyncio.subprocess.PIPE, env=dict(tools.environment)
-        )
-    except OSError as error:
-        raise BackupError(f"Cannot run {argv[0]}: {error.strerror}. Name the folder of the client programs.") from None
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
+) -> AsyncGenerator[tuple[asyncio.subprocess.Process, IO[bytes]], None]:
+    """A program and the file that collects its error output; the program does not outlive the block."""
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *argv, stdin=stdin, stdout=stdout, stderr=errors, env=dict(tools.environment)
+            )
+        except OSError as error:
+            raise BackupError(f"Cannot run {argv[0]}: {error.strerror}. Name the folder of the programs.") from None
+        try:
+            yield process, errors
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+            if process.stdout is not None:
+                await process.stdout.read()  # asyncio closes a pipe only at its end
             await process.wait()
 
 
-async def _read_errors(process: asyncio.subprocess.Process) -> str:
-    assert process.stderr is not None
-    kept = b""
-    while chunk := await process.stderr.read(_CHUNK):
-        kept = (kept + chunk)[:_ERROR_LIMIT]
-    return kept.decode("utf-8", "replace")
-
-
-def _explain(said: str) -> str:
+def _explain(errors: IO[bytes]) -> str:
+    errors.seek(0)
+    said = errors.read(_ERROR_LIMIT).decode("utf-8", "replace")
     for sign, advice in _ADVICE.items():
         if sign in said:
             return advice

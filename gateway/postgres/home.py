@@ -75,7 +75,10 @@ def prepare_home(home: Path, account: Account | None) -> Layout:
     """
     if _UNUSABLE.search(str(home.resolve())):
         raise PostgresError(f"PostgreSQL cannot work in a path with quotes, $, \\ or control characters: {home}.")
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise PostgresError(f"Cannot make the folder {home}: {error.strerror}. Choose another MCPIST_HOME.") from None
     layout = Layout(home.resolve())
     _check_ours(layout.home)
     layout.folder.mkdir(exist_ok=True, mode=0o700)

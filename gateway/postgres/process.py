@@ -16,7 +16,7 @@ from gateway.postgres.home import SOCKET_NAME, Layout
 
 POLL = 0.01  # seconds
 # Fast shutdown (checkpoint), then immediate (recovery at the next start), then the kernel's. All keep committed data.
-_LADDER = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
+LADDER = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
 _PID_FILE = "postmaster.pid"
 
 
@@ -103,7 +103,7 @@ async def end_previous(layout: Layout, report: Callable[[str], None]) -> None:
     # Children of a killed postmaster notice its death and leave, unless they are deep in a computation.
     if not await _wait(lambda: not server_pids(layout), 5.0):
         for pid in server_pids(layout):
-            await end(pid, lambda pid=pid: pid in server_pids(layout), _LADDER[1:])
+            await end(pid, lambda pid=pid: pid in server_pids(layout), skip=1)
     # PostgreSQL itself takes the pid of a zombie, or of a process that got the same pid since, for a live server.
     (layout.data / _PID_FILE).unlink(missing_ok=True)
 
@@ -113,12 +113,12 @@ def remove_socket(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-async def end(pid: int, alive: Callable[[], bool], ladder: tuple[tuple[signal.Signals, float], ...] = _LADDER) -> None:
-    """Signal a process, each time harder, until it is gone.
+async def end(pid: int, alive: Callable[[], bool], *, skip: int = 0) -> None:
+    """Signal a process, each time harder, until it is gone; `skip` leaves out the first steps of the ladder.
 
     Raises: PostgresError if it survives everything.
     """
-    for number, patience in ladder:
+    for number, patience in LADDER[skip:]:
         if not alive():
             return
         with contextlib.suppress(ProcessLookupError):

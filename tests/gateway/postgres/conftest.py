@@ -18,6 +18,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from gateway.postgres.binaries import bundled, copied
 from gateway.postgres.home import Layout
 from gateway.postgres.process import server_pids
 from gateway.postgres.server import ServerAddress
@@ -40,9 +41,29 @@ def place() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def programs() -> Iterator[Path]:
+    """What root's first start copies into a data folder, for the tests to link to."""
+    with tempfile.TemporaryDirectory(prefix="mcpist-test-") as name:
+        if os.geteuid() == 0:
+            copied(bundled(), Path(name))
+        yield Path(name)
+
+
 @pytest.fixture
-def home(place: Path) -> Path:
+def new_home(place: Path) -> Path:
+    """A data folder that does not exist yet."""
     return place / "home"
+
+
+@pytest.fixture
+def home(place: Path, programs: Path) -> Path:
+    """A data folder in which nothing but the programs is yet: copying them takes half of a first start."""
+    folder = place / "home"
+    folder.mkdir(mode=0o700)
+    if any(programs.iterdir()):
+        shutil.copytree(programs, folder / "bin", copy_function=os.link)
+    return folder
 
 
 @pytest.fixture
@@ -134,6 +155,7 @@ class Processes:
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY), *site_packages()])},
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,
             user=entry.pw_uid if entry else None,
             group=entry.pw_gid if entry else None,
             extra_groups=[] if entry else None,

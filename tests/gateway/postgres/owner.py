@@ -1,4 +1,4 @@
-"""A process that owns a data folder's server until its input ends or a signal comes: `python -m … HOME [ADOPT]`.
+"""A process that owns a data folder's server until SIGTERM comes: `python -m … HOME [ADOPT]`.
 
 With ADOPT it becomes the parent of its orphaned grandchildren and never reaps them, as PID 1 of a container does.
 It imports nothing but our own code and the standard library, so that another user can run it with another Python.
@@ -19,13 +19,14 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 async def own(home: Path) -> None:
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: None)  # a product that is still draining
     postgres = EmbeddedPostgres(home)
     address = await postgres.start()
     noted = read_pid_file(home / "postgres" / "data")
     assert noted is not None
     print("ready", noted.pid, address.socket_dir, os.getpid(), flush=True)
-    stopped = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     await stopped.wait()
     await postgres.stop()
     print("stopped", flush=True)

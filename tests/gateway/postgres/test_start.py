@@ -26,9 +26,9 @@ async def _timed(postgres: EmbeddedPostgres) -> float:
     return time.monotonic() - began
 
 
-async def test_first_and_later_start(home: Path) -> None:
+async def test_first_and_later_start(new_home: Path) -> None:
     lines: list[str] = []
-    postgres = EmbeddedPostgres(home, on_progress=lines.append)
+    postgres = EmbeddedPostgres(new_home, on_progress=lines.append)
     first = await _timed(postgres)
     address = await postgres.start()
     assert postgres.ready.is_set()
@@ -99,29 +99,29 @@ async def test_the_server_inherits_neither_environment_nor_session(
 
 
 @needs_root
-async def test_root_drops_to_nobody_and_opens_only_its_own_folder(home: Path, place: Path) -> None:
+async def test_root_drops_to_nobody_and_opens_only_its_own_folder(new_home: Path, place: Path) -> None:
     before = place.stat().st_mode
-    home.mkdir(mode=0o700)
-    postgres = EmbeddedPostgres(home)
+    new_home.mkdir(mode=0o700)
+    postgres = EmbeddedPostgres(new_home)
     await postgres.start()
-    noted = process.read_pid_file(Layout(home).data)
+    noted = process.read_pid_file(Layout(new_home).data)
     assert noted is not None
     assert Path(f"/proc/{noted.pid}").stat().st_uid == 65534
     await postgres.stop()
-    assert stat.S_IMODE(home.stat().st_mode) == 0o701
+    assert stat.S_IMODE(new_home.stat().st_mode) == 0o701
     assert place.stat().st_mode == before
-    assert home.stat().st_uid == 0
+    assert new_home.stat().st_uid == 0
 
 
 @needs_root
-async def test_old_copies_of_the_programs_are_removed(home: Path) -> None:
+async def test_old_copies_of_the_programs_are_removed(new_home: Path) -> None:
     for left in ("17.2.0", ".new-abc"):
-        (home / "bin" / left / "bin").mkdir(parents=True)
-    home.chmod(0o700)
-    postgres = EmbeddedPostgres(home)
+        (new_home / "bin" / left / "bin").mkdir(parents=True)
+    new_home.chmod(0o700)
+    postgres = EmbeddedPostgres(new_home)
     await postgres.start()
     await postgres.stop()
-    assert [folder.name for folder in (home / "bin").iterdir()] == [bundled().version]
+    assert [folder.name for folder in (new_home / "bin").iterdir()] == [bundled().version]
 
 
 @needs_root
@@ -156,19 +156,19 @@ async def test_an_unusable_account_is_refused(home: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o702])
-async def test_a_folder_that_others_can_write_to_is_refused(home: Path, mode: int) -> None:
-    home.mkdir()
-    home.chmod(mode)
+async def test_a_folder_that_others_can_write_to_is_refused(new_home: Path, mode: int) -> None:
+    new_home.mkdir()
+    new_home.chmod(mode)
     with pytest.raises(PostgresError, match="chmod go-w"):
-        await EmbeddedPostgres(home).start()
+        await EmbeddedPostgres(new_home).start()
 
 
 @needs_root
-async def test_somebody_elses_folder_is_refused(home: Path) -> None:
-    home.mkdir(mode=0o700)
-    shutil.chown(home, "nobody")
+async def test_somebody_elses_folder_is_refused(new_home: Path) -> None:
+    new_home.mkdir(mode=0o700)
+    shutil.chown(new_home, "nobody")
     with pytest.raises(PostgresError, match="belongs to nobody"):
-        await EmbeddedPostgres(home).start()
+        await EmbeddedPostgres(new_home).start()
 
 
 @pytest.mark.parametrize("name", ["n" * 120, "with, comma", "it's; 日本語 & more"])
@@ -180,6 +180,12 @@ async def test_odd_and_long_folder_names(place: Path, name: str) -> None:
     await postgres.stop()
     assert not (address.socket_dir / SOCKET_NAME).exists()
     assert [folder.name for folder in place.iterdir()] == [name], "the short folder is removed"
+
+
+async def test_a_folder_that_cannot_be_made_is_named(place: Path) -> None:
+    (place / "file").touch()
+    with pytest.raises(PostgresError, match=f"Cannot make the folder {place}/file/home: Not a directory"):
+        await EmbeddedPostgres(place / "file" / "home").start()
 
 
 @pytest.mark.parametrize("name", ['"', "$(id)", "`id`", "\\", "new\nline"])
