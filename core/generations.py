@@ -31,8 +31,19 @@ class Generations:
         self._interval = interval
         self._values: dict[UUID, int] = {}
         self._trusted = False
+        self._listening = False
         self._used = False
         self._lost = asyncio.Event()
+
+    @property
+    def trusted(self) -> bool:
+        """Whether changes reach this process, announced or polled."""
+        return self._trusted
+
+    @property
+    def listening(self) -> bool:
+        """Whether changes are announced to this process rather than polled."""
+        return self._listening
 
     def current(self, tenant_id: UUID) -> int | None:
         """The tenant's generation, or None while nothing cached about the tenant may be believed."""
@@ -54,19 +65,20 @@ class Generations:
             except (*AWAY, asyncpg.PostgresError, Unavailable) as error:
                 log.warning("generation listener lost, polling instead", extra={"cause": type(error).__name__})
             self._trusted = await self._poll()
-            await asyncio.sleep(self._interval)
+            await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
 
     async def _listen(self) -> None:
-        connection = await connect(self._address, timeout=5, command_timeout=self._interval)
+        connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)
         try:
             self._lost.clear()
             connection.add_termination_listener(self._disconnected)
             await connection.add_listener(CHANNEL, self._announced)
             # What was announced before LISTEN took hold is read once.
-            self._trusted = await self._poll()
+            self._trusted = self._listening = await self._poll()
             while self._trusted:
                 await self._beat(connection)
         finally:
+            self._listening = False
             connection.terminate()
 
     async def _beat(self, connection: Any) -> None:

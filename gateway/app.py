@@ -1,8 +1,9 @@
 """The ASGI application of one gateway: which path goes where, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 NOT_FOUND = b'{"error":"Not Found"}'
 
@@ -10,17 +11,17 @@ NOT_FOUND = b'{"error":"Not Found"}'
 class App:
     """Exact paths only, without a router: a route table would cost more than the rest of our own work on a call."""
 
-    def __init__(self, paths: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, paths: Mapping[str, Application]) -> None:
         self._paths = paths
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return  # uvicorn runs with lifespan and websockets off; anything else is not ours
         target = self._paths.get(scope["path"], _not_found)
         await target(scope, receive, send)
 
 
-async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+async def _not_found(scope: dict[str, Any], receive: Any, send: Any) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(NOT_FOUND))]
     await send({"type": "http.response.start", "status": 404, "headers": headers})
     await send({"type": "http.response.body", "body": NOT_FOUND})

@@ -4,9 +4,8 @@ record is durable before a side effect and before the answer."""
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from pydantic import BaseModel
@@ -46,9 +45,25 @@ class ToolRun:
     request_id: str
     module: str
     tool: str
-    outcome: str
+    outcome: Outcome
     seconds: float
     digest: bytes
+
+
+class RunObserver(Protocol):
+    """Metrics, log and traces: what happens is told to them, and they change nothing."""
+
+    def started(self) -> None:
+        """A tool runs."""
+        ...
+
+    def ended(self, run: ToolRun) -> None:
+        """It does not any more."""
+        ...
+
+    def denied(self, run: ToolRun) -> None:
+        """A name was used that does not exist for the caller."""
+        ...
 
 
 class ToolRunner:
@@ -60,13 +75,13 @@ class ToolRunner:
         database: Database,
         audit: AuditWriter,
         digest_key: Secret,
-        observe: Callable[[ToolRun], None],
+        observer: RunObserver,
     ) -> None:
         self._sieve = sieve
         self._database = database
         self._audit = audit
         self._digest_key = digest_key
-        self._observe = observe
+        self._observer = observer
 
     async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
         """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
@@ -90,7 +105,7 @@ class ToolRunner:
         """Record an attempt at what does not exist for the caller: a signal of attack."""
         digest = self._digest(request, arguments)
         event = self._event(request, Kind.DENIED, module, name, digest, outcome=Outcome.DENIED)
-        self._observe(ToolRun(request.request_id, module, name, Outcome.DENIED, 0.0, digest))
+        self._observer.denied(ToolRun(request.request_id, module, name, Outcome.DENIED, 0.0, digest))
         await self._audit.write(event)
 
     async def _recorded(
@@ -103,6 +118,7 @@ class ToolRunner:
         recorded = self._recordable(request, tool, arguments)
         intent = self._event(request, Kind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded)
         durable = self._audit.submit(intent)
+        self._observer.started()
         ended, outcome = Outcome.ERROR, ToolOutcome()
         try:
             if not tool.tool.hints.read_only:
@@ -118,7 +134,7 @@ class ToolRunner:
         finally:
             seconds = time.perf_counter() - started
             self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6)))
-            self._observe(ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, digest))
+            self._observer.ended(ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, digest))
         return outcome
 
     async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:

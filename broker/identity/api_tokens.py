@@ -127,8 +127,8 @@ _STORED = """SELECT a.tenant_id, a.id, a.user_id, a.pepper_kid, a.secret_hmac, a
     JOIN core.tenants t ON t.tenant_id = a.tenant_id
     JOIN core.generations g ON g.tenant_id = a.tenant_id
     WHERE a.tenant_id = $1 AND a.id = $2"""
-_USED = """UPDATE auth.api_tokens SET last_used_at = $3 WHERE tenant_id = $1 AND id = $2
-    AND (last_used_at IS NULL OR last_used_at < $3 - interval '1 minute')"""
+_USED = """UPDATE auth.api_tokens SET last_used_at = $3::timestamptz WHERE tenant_id = $1 AND id = $2
+    AND (last_used_at IS NULL OR last_used_at < $3::timestamptz - interval '1 minute')"""
 _LIVE = """SELECT count(*) FROM auth.api_tokens WHERE tenant_id = $1 AND user_id = $2
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)"""
 _INSERT = """INSERT INTO auth.api_tokens

@@ -41,7 +41,7 @@ async def append(database: Database, events: Sequence[Event]) -> None:
         try:
             await connection.execute(DURABLE)
             await connection.fetchval(APPEND, tenants, [pack(event) for event in events])
-        except AWAY as error:
+        except (*AWAY, asyncpg.InternalClientError) as error:
             raise Unavailable() from error
 
 
@@ -84,8 +84,8 @@ class AuditWriter:
 
     @property
     def stalled(self) -> bool:
-        """Whether records have not reached the database for longer than callers are made to wait."""
-        return self._away_since is not None
+        """The database has been away for longer than the writer's patience: what is written now is refused."""
+        return self._away_since is not None and time.monotonic() - self._away_since > self._patience
 
     async def write(self, event: Event) -> None:
         """Return when `event` is durable.
@@ -99,11 +99,10 @@ class AuditWriter:
         """Like :meth:`write`, to be awaited later (or never): the flush starts at once."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
-        now = loop.time()
-        if self._closing or self._waiting.size >= self._most_waiting or self._gave_up(now):
+        if self._closing or self._waiting.size >= self._most_waiting or self.stalled:
             refuse(waiter)
             return waiter
-        self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), waiter, now + self._patience)
+        self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), waiter, loop.time() + self._patience)
         if self._expiry is None:
             self._expiry = loop.call_later(self._patience, self._expire)
         if self._wake is not None:
@@ -130,7 +129,7 @@ class AuditWriter:
             while not self._drained():
                 try:
                     await self._connected()
-                except (Unavailable, asyncpg.PostgresError, *AWAY) as error:
+                except Exception as error:  # noqa: BLE001 nothing may end the flusher: asyncpg has many errors of its own
                     self._failed(error)
                     await asyncio.sleep(_backoff(self._failures))
         finally:
@@ -187,9 +186,6 @@ class AuditWriter:
     def _drained(self) -> bool:
         return self._closing and not self._waiting
 
-    def _gave_up(self, now: float) -> bool:
-        return self._away_since is not None and now - self._away_since > self._patience
-
     def _expire(self) -> None:
         loop = asyncio.get_running_loop()
         earliest = self._waiting.expire(loop.time())
@@ -201,7 +197,7 @@ class AuditWriter:
         if self._failures == 2:
             log.error("audit records wait: the database is away", extra={"cause": type(error).__name__})
         if self._away_since is None:
-            self._away_since = asyncio.get_running_loop().time()
+            self._away_since = time.monotonic()
 
     def _back(self) -> None:
         self._failures = 0

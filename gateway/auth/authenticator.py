@@ -52,6 +52,10 @@ class Authenticator:
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._loading: dict[bytes, asyncio.Task[Caller]] = {}
 
+    def __len__(self) -> int:
+        """How many verified credentials are kept."""
+        return len(self._known)
+
     async def __call__(self, authorization: str | None, client: str) -> Caller:
         """The caller behind a header.
 

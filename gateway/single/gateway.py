@@ -3,16 +3,15 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Coroutine
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import load_or_create
 from core.audit.writer import AuditWriter
+from core.caller import Caller
 from core.db import Database
 from core.generations import Generations
 from core.limits import AttemptLimits, CallerLimits
@@ -23,7 +22,129 @@ from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.mcp.endpoint import McpEndpoint
+from gateway.mcp.ports import Release
 from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
+from gateway.operations.call_log import CallLog
+from gateway.operations.health import Health, health_routes
+from gateway.operations.metrics import Metrics
+from gateway.operations.observers import Observers
 from gateway.sieve.sieve import Sieve
+from gateway.single.operator import GATEWAY, connected
 from gateway.tool_runner import ToolRunner
+
+CONNECTIONS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A gateway that works: its ASGI application, and what the process that runs it looks after."""
+
+    app: App
+    endpoint: McpEndpoint
+    health: Health
+    metrics: Metrics
+
+
+@contextlib.asynccontextmanager
+async def gateway(
+    settings: Settings, deployment: Deployment, tokens: ApiTokens, catalogue: Catalogue, call_log: CallLog
+) -> AsyncGenerator[Gateway]:
+    """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written."""
+    async with connected(deployment, GATEWAY, most=CONNECTIONS) as database, _tasks() as start:
+        generations = Generations(deployment.role(GATEWAY), database)
+        audit = AuditWriter(database)
+        start(generations.run())
+        start(audit.run())
+        parts = _Parts(settings, deployment, tokens, catalogue, call_log, database, generations, audit)
+        yield _assembled(parts)
+        await audit.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    settings: Settings
+    deployment: Deployment
+    tokens: ApiTokens
+    catalogue: Catalogue
+    call_log: CallLog
+    database: Database
+    generations: Generations
+    audit: AuditWriter
+
+
+def _assembled(parts: _Parts) -> Gateway:
+    metrics = Metrics()
+    observers = Observers(metrics, parts.call_log)
+    authenticate = _authenticator(parts, metrics)
+    sieve = Sieve(parts.catalogue)
+    runner = ToolRunner(sieve, parts.database, parts.audit, parts.deployment.digest_key, observers)
+    endpoint = McpEndpoint(
+        MetaTools(sieve, runner).handlers(),
+        authenticate,
+        _mcp_settings(parts.settings),
+        server_version=version("mcpist"),
+        admit=_admission(parts.settings),
+        observe=observers.request,
+    )
+    health = Health(_checks(parts), clock=time.monotonic)
+    _watch(metrics, parts, authenticate)
+    return Gateway(App({"/mcp": endpoint, **health_routes(health)}), endpoint, health, metrics)
+
+
+def _authenticator(parts: _Parts, metrics: Metrics) -> Authenticator:
+    most = parts.settings.failed_auth_per_minute
+    refusals = Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics)
+    return Authenticator(DirectBroker(parts.tokens), parts.database, parts.generations, refusals)
+
+
+def _mcp_settings(settings: Settings) -> McpSettings:
+    return McpSettings(
+        public_url=settings.public_url,
+        trusted_proxies=settings.trusted_proxies,
+        allowed_origins=settings.allowed_origins,
+        call_timeout=settings.call_timeout,
+    )
+
+
+def _admission(settings: Settings) -> Callable[[Caller], Release]:
+    limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
+
+    def admit(caller: Caller) -> Release:
+        key = caller.credential.id
+        limits.enter(key)
+        return lambda: limits.leave(key)
+
+    return admit
+
+
+def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool]]]:
+    async def reachable() -> bool:
+        return await parts.database.call("SELECT true")
+
+    async def current() -> bool:
+        return parts.generations.trusted
+
+    async def writing() -> bool:
+        return not parts.audit.stalled
+
+    return {"database": reachable, "generations": current, "audit": writing}
+
+
+def _watch(metrics: Metrics, parts: _Parts, authenticate: Authenticator) -> None:
+    metrics.watch("mcpist_audit_queue_records", lambda: parts.audit.waiting)
+    metrics.watch("mcpist_audit_records", lambda: parts.audit.written)
+    metrics.watch("mcpist_credentials_cached", lambda: len(authenticate))
+    metrics.watch("mcpist_database_up", lambda: not parts.audit.stalled)
+    metrics.watch("mcpist_generation_listener_up", lambda: parts.generations.listening)
+    metrics.watch("mcpist_log_lines_dropped", lambda: parts.call_log.dropped)
+
+
+@contextlib.asynccontextmanager
+async def _tasks() -> AsyncGenerator[Callable[[Coroutine[Any, Any, None]], None]]:
+    """Background tasks that live as long as the block. One that fails is a fault of ours: it ends the block."""
+    async with asyncio.TaskGroup() as group:
+        started: list[asyncio.Task[None]] = []
+        yield lambda work: started.append(group.create_task(work))
+        for task in started:
+            task.cancel()

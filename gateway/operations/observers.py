@@ -1,0 +1,36 @@
+"""What is told about requests and tool runs: numbers, one line a run, and spans where tracing is configured."""
+
+from core.audit.event import Outcome
+from gateway.mcp.ports import Observation
+from gateway.operations.call_log import CallLog
+from gateway.operations.metrics import Metrics
+from gateway.tool_runner import ToolRun
+
+
+class Observers:
+    """Implements :class:`gateway.tool_runner.RunObserver`, and observes requests for the transport."""
+
+    def __init__(self, metrics: Metrics, call_log: CallLog) -> None:
+        self._metrics = metrics
+        self._call_log = call_log
+
+    def started(self) -> None:
+        self._metrics.running_calls += 1
+
+    def ended(self, run: ToolRun) -> None:
+        self._metrics.running_calls -= 1
+        self._metrics.call(run.module, run.tool, run.outcome.value, run.seconds)
+        self._log(run, f"{run.module}.{run.tool}")
+
+    def denied(self, run: ToolRun) -> None:
+        self._metrics.denied("unknown_tool")
+        # Whoever asked chose the name: it stands in the audit log, and not in a log that others read.
+        self._log(run, "-")
+
+    def request(self, observation: Observation) -> None:
+        """An HTTP request has been answered."""
+        self._metrics.response(observation.status)
+
+    def _log(self, run: ToolRun, name: str) -> None:
+        error = None if run.outcome is Outcome.OK else run.outcome.value
+        self._call_log.tool_run(run.request_id, name, run.digest.hex()[:16], run.seconds, error)
