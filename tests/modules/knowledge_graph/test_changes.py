@@ -8,16 +8,9 @@ from pydantic import ValidationError
 
 from modules.kit import ToolError
 from modules.knowledge_graph import store
+from tests.modules.knowledge_graph.sending import entity, relation
 from tests.support.modules import Person
 from tests.support.postgres import ScratchDatabase
-
-
-def entity(name: str, *observations: str, kind: str = "person") -> dict[str, Any]:
-    return {"name": name, "entityType": kind, "observations": list(observations)}
-
-
-def relation(source: str, kind: str, to: str) -> dict[str, str]:
-    return {"from": source, "to": to, "relationType": kind}
 
 
 async def stored(person: Person) -> dict[str, list[str]]:
@@ -73,8 +66,8 @@ async def test_relations_are_created_once(alice: Person) -> None:
 
 async def test_a_relation_of_unknown_entities_names_them_and_writes_nothing(alice: Person) -> None:
     await alice.call("create_entities", entities=[entity("Robert Smith"), entity("東京オフィス")])
+    sent = [relation("Robert Smith", "at", "東京オフィス"), relation("robert smith", "at", "東京オフイス")]
     with pytest.raises(ToolError) as caught:
-        sent = [relation("Robert Smith", "at", "東京オフィス"), relation("robert smith", "at", "東京オフイス")]
         await alice.call("create_relations", relations=sent)
     text = str(caught.value)
     assert text.startswith("Nothing was written.")
