@@ -18,6 +18,9 @@ from gateway.meta_tools.results import error_result
 from gateway.sieve.sieve import Sieve, View
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
 
+# Seconds before the call's own deadline, so that what has run is still reported.
+BEFORE_DEADLINE = 0.5
+
 
 class BatchTool:
     """Several tools in one call; whatever is wrong is found before the first side effect."""
@@ -43,7 +46,7 @@ class BatchTool:
         outcome = await run(
             planned,
             lambda step, arguments: self._step(request, step, arguments),
-            deadline=request.deadline,
+            deadline=request.deadline - BEFORE_DEADLINE,
             report_progress=request.report_progress,
         )
         return _result(report_outcome(outcome))
@@ -52,10 +55,11 @@ class BatchTool:
         view = self._sieve.view(request.caller)
         steps, problems = parse(commands)
         await self._record_denied(view, request, steps)
+        if problems:  # a plan without the steps that could not be read would only name what follows from that
+            return problems
         planned = plan(steps, view.find, _check, unknown_tool_text=NO_SUCH_TOOL)
-        if problems or not isinstance(planned, Plan):
-            found = [*problems, *(planned if isinstance(planned, list) else [])]
-            return sorted(found, key=lambda problem: problem.place.number)
+        if not isinstance(planned, Plan):
+            return planned
         for step in steps:
             if tool := view.find(step.module, step.tool_name):
                 demand_scope(request.caller, tool)
