@@ -1,0 +1,180 @@
+"""Log lines on standard error: standard output is the protocol's under `mcpist stdio` and the script's under --json.
+
+Every logger of every library ends in one handler here. Lines never hold an exception's text, which may quote data.
+"""
+
+import contextvars
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TextIO, cast
+from uuid import UUID
+
+import orjson
+
+from core.secret import MASK, Secret
+from gateway.operations.scrubbing import names_secret, scrub
+
+Format = Literal["json", "text"]
+
+MOST_TEXT = 8_000
+MOST_FRAMES = 20
+MOST_CAUSES = 5
+
+current_request: contextvars.ContextVar[str] = contextvars.ContextVar("current_request", default="")
+"""The id of the request that this task works for; it is set once where requests enter."""
+
+_STANDARD = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName", "color_message"}
+_PLAIN = (str, int, float, bool, type(None), UUID, datetime)
+# asyncio puts the repr of a future, and with it the text of its exception, on the second line of its messages.
+_FIRST_LINE_ONLY = ("asyncio",)
+# authlib logs the tokens that it issues at DEBUG; the other two log whole requests, and hpack every header.
+_NEVER_DEBUG = ("authlib", "urllib3", "httpcore2", "hpack")
+
+
+def configure_logs(level: str, form: str, stream: TextIO | None = None) -> Format:
+    """Send every logger's lines to `stream` (standard error) as ``json`` or ``text``; give back which.
+
+    `form` is ``json``, ``text`` or ``auto``: text on a terminal, else JSON.
+    """
+    target: TextIO = sys.stderr if stream is None else stream
+    chosen = format_for(form, target)
+    handler = logging.StreamHandler(target)
+    handler.setFormatter(JsonLines() if chosen == "json" else TextLines())
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in _NEVER_DEBUG:
+        logging.getLogger(name).setLevel(max(logging.INFO, root.level))
+    # uvicorn's access lines repeat what the call log says and hold whole URLs.
+    logging.getLogger("uvicorn.access").disabled = True
+    for name in ("uvicorn", "uvicorn.error", "alembic"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+    logging.captureWarnings(True)
+    logging.raiseExceptions = False  # a line that cannot be written is lost; its traceback would quote it
+    return chosen
+
+
+def format_for(form: str, stream: TextIO) -> Format:
+    """What ``auto`` means for `stream`; the other two stand for themselves."""
+    if form == "auto":
+        return "text" if stream.isatty() else "json"
+    return "text" if form == "text" else "json"
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "timestamp": datetime.fromtimestamp(record.created, UTC),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": message_of(record),
+            "pid": record.process,
+        }
+        if request_id := current_request.get():
+            line["request_id"] = request_id
+        line.update(fields_of(record))
+        if record.exc_info and record.exc_info[1] is not None:
+            line["exception"] = list(causes(record.exc_info[1]))
+        return scrub(orjson.dumps(line, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS).decode())
+
+
+class TextLines(logging.Formatter):
+    """The same for a person's eyes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        fields = fields_of(record)
+        if request_id := current_request.get():
+            fields.setdefault("request_id", request_id)
+        told = "".join(f" {name}={value}" for name, value in fields.items())
+        lines = [f"{time} {record.levelname:<7} {record.name}: {message_of(record)}{told}"]
+        if record.exc_info and record.exc_info[1] is not None:
+            lines += [f"  {cause['type']} at {' < '.join(cause['at'])}" for cause in causes(record.exc_info[1])]
+        return "\n".join(scrub(_printable(line)) for line in lines)
+
+
+def message_of(record: logging.LogRecord) -> str:
+    """The message; exceptions among its arguments become their type's name, like everywhere here."""
+    args = record.args
+    if isinstance(args, tuple):
+        args = tuple(_type_of(arg) if isinstance(arg, BaseException) else arg for arg in args)
+    text = str(record.msg) if not isinstance(record.msg, BaseException) else _type_of(record.msg)
+    try:
+        text = text % args if args else text
+    except (TypeError, ValueError, KeyError):
+        text += " (arguments do not fit the message)"
+    if record.name.startswith(_FIRST_LINE_ONLY):
+        text = text.partition("\n")[0]
+    return _text(text)
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """What `extra` added to the record; names that mean a secret are masked, objects reduced to their type."""
+    added = (item for item in record.__dict__.items() if item[0] not in _STANDARD)
+    return {name: _field(name, value) for name, value in added}
+
+
+def causes(error: BaseException) -> Iterator[dict[str, Any]]:
+    """Type and places in the source (innermost first) of an exception and of those that led to it; never a text."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen and len(seen) < MOST_CAUSES:
+        seen.add(id(current))
+        yield {"type": _type_of(current), "at": _places(current)}
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+
+
+def _places(error: BaseException) -> list[str]:
+    places: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        path = Path(trace.tb_frame.f_code.co_filename)
+        places.append(f"{os.sep.join(path.parts[-2:])}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return places[::-1][:MOST_FRAMES]
+
+
+def _field(name: str, value: Any, depth: int = 3) -> Any:
+    return MASK if names_secret(name) else _plain(value, depth)
+
+
+def _plain(value: Any, depth: int = 3) -> Any:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, _PLAIN) and (not isinstance(value, int) or abs(value) < 1 << 63):
+        return value
+    if isinstance(value, Path | Secret):
+        return str(value)
+    if depth and isinstance(value, dict):
+        return {
+            _text(str(name)): _field(str(name), inner, depth - 1)
+            for name, inner in cast("dict[Any, Any]", value).items()
+        }
+    if depth and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner, depth - 1) for inner in cast("list[Any]", value)]
+    return _type_of(value)
+
+
+def _text(value: str) -> str:
+    """Not too long, and without the lone surrogates that UTF-8 has no form for."""
+    return value[:MOST_TEXT].encode(errors="backslashreplace").decode()
+
+
+def _type_of(value: object) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _printable(text: str) -> str:
+    """Without control characters: a line of the log must not be able to write another, or to the terminal."""
+    return "".join(sign if sign.isprintable() or sign == " " else repr(sign)[1:-1] for sign in text)

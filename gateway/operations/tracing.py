@@ -1,0 +1,160 @@
+"""OpenTelemetry spans, where an endpoint is configured; elsewhere nothing of the library is even imported.
+
+Spans carry no arguments, no results and no text of an exception: only names, ids and types.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Generator, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from core.tracing_settings import TracingSettings
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace.sampling import Sampler
+    from opentelemetry.trace import Span as LibrarySpan
+
+Kind = Literal["server", "internal", "client"]
+Value = str | bool | int | float
+
+EXPORT_TIMEOUT = 5.0
+CLOSE_WITHIN = 5.0
+
+
+class Span(Protocol):
+    """What happens between two moments."""
+
+    def set(self, name: str, value: Value) -> None:
+        """Say more about it."""
+        ...
+
+    def failed(self, kind: str) -> None:
+        """Mark it as failed; `kind` is a fixed word or the name of a type, never a message."""
+        ...
+
+
+class Traces(Protocol):
+    """Makes spans. A span inside the block of another is its child, across tasks too."""
+
+    def span(
+        self, name: str, kind: Kind = "internal", *, parent: str = "", attributes: Mapping[str, Value] | None = None
+    ) -> AbstractContextManager[Span]:
+        """A span for the time in the block; an exception that leaves it marks it as failed.
+
+        `name` is one of few; `parent` is a valid W3C traceparent from outside, or empty.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Send what is left, for at most a few seconds."""
+        ...
+
+
+class NoTraces:
+    """Traces that are off."""
+
+    def span(
+        self, name: str, kind: Kind = "internal", *, parent: str = "", attributes: Mapping[str, Value] | None = None
+    ) -> AbstractContextManager[Span]:
+        return _NO_SPAN
+
+    async def close(self) -> None:
+        pass
+
+
+class _NoSpan(AbstractContextManager["_NoSpan"]):
+    def set(self, name: str, value: Value) -> None:
+        pass
+
+    def failed(self, kind: str) -> None:
+        pass
+
+    def __enter__(self) -> "_NoSpan":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+_NO_SPAN = _NoSpan()
+
+
+def start_traces(settings: TracingSettings, version: str) -> Traces:
+    """Traces as configured: sent in the background in batches, by OTLP over HTTP."""
+    return _Traces(settings, version) if settings.url else NoTraces()
+
+
+class _Traces:
+    def __init__(self, settings: TracingSettings, version: str) -> None:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        resource = Resource.create({"service.name": settings.service_name, "service.version": version})
+        self._provider = TracerProvider(sampler=_sampler(settings), resource=resource, shutdown_on_exit=False)
+        headers = {name: value.reveal() for name, value in settings.headers}
+        exporter = OTLPSpanExporter(endpoint=settings.url, headers=headers, timeout=EXPORT_TIMEOUT)
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer("mcpist", version)
+
+    @contextlib.contextmanager
+    def span(
+        self, name: str, kind: Kind = "internal", *, parent: str = "", attributes: Mapping[str, Value] | None = None
+    ) -> Generator[Span]:
+        from opentelemetry.trace import SpanKind
+
+        with self._tracer.start_as_current_span(
+            name,
+            context=_context(parent),
+            kind=SpanKind[kind.upper()],
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
+        ) as library_span:
+            span = _Span(library_span)
+            try:
+                yield span
+            except BaseException as error:
+                span.failed(type(error).__name__)
+                raise
+
+    async def close(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_WITHIN):
+                await asyncio.to_thread(self._provider.shutdown)
+
+
+class _Span:
+    __slots__ = ("_span",)
+
+    def __init__(self, span: "LibrarySpan") -> None:
+        self._span = span
+
+    def set(self, name: str, value: Value) -> None:
+        self._span.set_attribute(name, value)
+
+    def failed(self, kind: str) -> None:
+        from opentelemetry.trace import StatusCode
+
+        self._span.set_attribute("error.type", kind)
+        self._span.set_status(StatusCode.ERROR)
+
+
+def _context(parent: str) -> "Context | None":
+    if not parent:
+        return None
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    return TraceContextTextMapPropagator().extract({"traceparent": parent})
+
+
+def _sampler(settings: TracingSettings) -> "Sampler":
+    from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, TraceIdRatioBased
+
+    root: Sampler = {"always_on": ALWAYS_ON, "always_off": ALWAYS_OFF}.get(
+        settings.sampler.removeprefix("parentbased_"), TraceIdRatioBased(settings.ratio)
+    )
+    return ParentBased(root) if settings.sampler.startswith("parentbased_") else root
