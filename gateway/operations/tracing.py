@@ -5,6 +5,7 @@ Spans carry no arguments, no results and no text of an exception: only names, id
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -20,7 +21,7 @@ Kind = Literal["server", "internal", "client"]
 Value = str | bool | int | float
 
 EXPORT_TIMEOUT = 5.0
-CLOSE_WITHIN = 5.0
+CLOSE_WITHIN = 2.0
 
 
 class Span(Protocol):
@@ -122,9 +123,19 @@ class _Traces:
                 raise
 
     async def close(self) -> None:
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+        def shut_down() -> None:
+            self._provider.shutdown()
+            with contextlib.suppress(RuntimeError):  # the loop may be gone by now
+                loop.call_soon_threadsafe(done.set)
+
+        # A daemon: with a collector that never answers this takes five seconds for every batch, and a thread of the
+        # executor would keep the process from ending.
+        threading.Thread(target=shut_down, name="traces", daemon=True).start()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_WITHIN):
-                await asyncio.to_thread(self._provider.shutdown)
+                await done.wait()
 
 
 class _Span:
