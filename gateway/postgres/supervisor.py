@@ -18,7 +18,7 @@ from gateway.postgres.server import Report, Server, ServerAddress
 
 _FIRST_DELAY = 0.1  # seconds
 _LONGEST_DELAY = 10.0
-_LIVED_WELL = 60.0  # seconds of life after which the next death counts as the first again
+_LIVED_WELL = 10.0  # seconds of life after which the next death counts as the first again
 _ATTACH_POLL = 0.05
 
 _log = logging.getLogger(__name__)
