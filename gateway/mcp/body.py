@@ -21,18 +21,18 @@ async def read(receive: Receive, headers: Headers, limit: int, timeout: float) -
         ClientGone: the client went away while sending.
     """
     if _announced(headers) > limit:
-        raise _too_large(limit)
+        raise _too_large(limit, more_to_come=True)
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         body: bytes = message.get("body", b"")
         if len(body) > limit:
-            raise _too_large(limit)
+            raise _too_large(limit, more_to_come=False)
         return body
     try:
         async with asyncio.timeout(timeout):
             return await _collect(receive, message, limit)
     except TimeoutError:
-        raise Refusal(408, "The request did not arrive in time; send it again") from None
+        raise Refusal(408, "The request did not arrive in time; send it again", more_to_come=True) from None
 
 
 async def _collect(receive: Receive, message: dict[str, Any], limit: int) -> bytes:
@@ -40,7 +40,7 @@ async def _collect(receive: Receive, message: dict[str, Any], limit: int) -> byt
     while message["type"] == "http.request":
         body += message.get("body", b"")
         if len(body) > limit:
-            raise _too_large(limit)
+            raise _too_large(limit, more_to_come=bool(message.get("more_body")))
         if not message.get("more_body"):
             return bytes(body)
         message = await receive()
@@ -82,5 +82,6 @@ def _announced(headers: Headers) -> int:
     return int(value) if value.isdigit() and len(value) < 20 else (1 << 63 if value.isdigit() else 0)
 
 
-def _too_large(limit: int) -> Refusal:
-    return Refusal(413, f"A request may have at most {limit} bytes; send less at a time", as_rpc=True)
+def _too_large(limit: int, *, more_to_come: bool) -> Refusal:
+    text = f"A request may have at most {limit} bytes; send less at a time"
+    return Refusal(413, text, as_rpc=True, more_to_come=more_to_come)

@@ -160,8 +160,10 @@ class McpEndpoint:
             revision = by_header(exchange.headers.text(VERSION))
             content = failure(revision, b"", ProtocolError(INVALID_REQUEST, refusal.text)).body
         reply = exchange.reply
-        unread = not exchange.body_read and body.unread(exchange.headers, self._settings.max_body)
-        if unread or refusal.status in (408, 413):
+        more_to_come = refusal.more_to_come
+        if more_to_come is None:
+            more_to_come = not exchange.body_read and body.unread(exchange.headers, self._settings.max_body)
+        if more_to_come:
             await body.answer_and_drain(reply, exchange.receive, refusal.status, content, refusal.headers)
         else:
             await reply.whole(refusal.status, content, headers=refusal.headers)

@@ -92,13 +92,15 @@ def parse(body: bytes, max_depth: int) -> Message:
     expected = _QUOTES + 2 * bool(raw) + (2 + id.count(b'"') if id else 0)
     if body.count(b'"') - raw.count(b'"') > expected:
         _refuse_repeats(body, raw, id)
+    crowded = _crowded(body, raw, max_depth, id)
     if not raw or raw == b"null":
         return Message(id, method, {})
     try:
         params = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise Malformed(*_unreadable(error, max_depth), id) from None
-    _check_depth(body, raw, params, max_depth, id)
+    if crowded and deeper_than(max_depth - 1, params):
+        raise Malformed(*_too_deep(max_depth), id)
     if type(params) is not dict:
         raise Malformed(INVALID_PARAMS, "Invalid params: params must be an object", id)
     return Message(id, method, cast("dict[str, Any]", params))
@@ -174,14 +176,15 @@ def _too_deep(max_depth: int) -> tuple[int, str]:
     return INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels"
 
 
-def _check_depth(body: bytes, raw: bytes, params: Any, max_depth: int, id: bytes) -> None:
+def _crowded(body: bytes, params: bytes, max_depth: int, id: bytes) -> bool:
+    """Whether `params` has brackets enough to be too deep; counting them is all that most messages cost."""
     opened = body.count(b"{") + body.count(b"[")
     if opened <= max_depth:
-        return
-    inside = raw.count(b"{") + raw.count(b"[")
+        return False
     # What the envelope holds besides params is never read; a forest of brackets there is no honest message.
-    if opened - inside > max_depth or deeper_than(max_depth - 1, params):
+    if opened - params.count(b"{") - params.count(b"[") > max_depth:
         raise Malformed(*_too_deep(max_depth), id)
+    return True
 
 
 def deeper_than(limit: int, value: Any) -> bool:
