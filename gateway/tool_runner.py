@@ -20,6 +20,7 @@ from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.context import RequestContext
+from gateway.operations.tracing import Traces
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
 from modules.kit import ToolError
@@ -76,12 +77,14 @@ class ToolRunner:
         audit: AuditWriter,
         digest_key: Secret,
         observer: RunObserver,
+        traces: Traces,
     ) -> None:
         self._sieve = sieve
         self._database = database
         self._audit = audit
         self._digest_key = digest_key
         self._observer = observer
+        self._traces = traces
 
     async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
         """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
@@ -138,8 +141,10 @@ class ToolRunner:
         return outcome
 
     async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:
+        context = ToolContext(self._database, request)
         try:
-            result = await tool.tool.run(ToolContext(self._database, request), **model.__dict__)
+            with self._traces.span(f"{tool.module}.{tool.tool.name}"):
+                result = await tool.tool.run(context, **model.__dict__)
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=f"Error: {error}")
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log

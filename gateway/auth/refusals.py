@@ -1,12 +1,17 @@
 """What happens besides the 401: attempts are limited per address, and the audit log tells the refusals apart."""
 
+import asyncio
 import time
 from typing import Protocol
 
 from broker.interface import Refused
 from core.audit.event import Event, Kind, Outcome
 from core.audit.writer import AuditWriter
+from core.errors import LimitReached
 from core.limits import AttemptLimits
+
+
+AGGREGATED_OVER = 60.0
 
 
 class RefusalCounters(Protocol):
@@ -15,6 +20,8 @@ class RefusalCounters(Protocol):
     def refused(self, reason: str) -> None: ...
 
     def malformed(self) -> None: ...
+
+    def limited(self, limit: str) -> None: ...
 
 
 class Refusals:
@@ -25,21 +32,27 @@ class Refusals:
         self._attempts = attempts
         self._counters = counters
         self._malformed = 0
-        self._minute = 0
+        self._flush: asyncio.TimerHandle | None = None
 
     def admit(self, client: str) -> None:
-        """Raises LimitReached when `client` has sent too many wrong credentials."""
-        self._attempts.check(client)
+        """Let a credential that is not known yet be looked at.
+
+        Raises:
+            core.errors.LimitReached: `client` has sent too many wrong ones.
+        """
+        try:
+            self._attempts.check(client)
+        except LimitReached:
+            self._counters.limited("address")
+            raise
 
     def malformed(self, client: str) -> None:
-        """Count a credential that is not one of ours in form; no query, no event of its own."""
+        """Count a credential that is not one of ours in form; no query, and one event a minute for all of them."""
         self._attempts.failed(client)
         self._counters.malformed()
         self._malformed += 1
-        minute = int(time.time() // 60)
-        if minute != self._minute:
-            self._minute = minute
-            self.flush()
+        if self._flush is None:
+            self._flush = asyncio.get_running_loop().call_later(AGGREGATED_OVER, self.flush)
 
     async def refused(self, client: str, refused: Refused) -> None:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""
@@ -58,10 +71,11 @@ class Refusals:
         )
 
     def flush(self) -> None:
-        """Write what was counted since the last event."""
+        """Write what was counted since the last event: each minute, and at the end."""
+        if self._flush is not None:
+            self._flush.cancel()
+            self._flush = None
         if self._malformed:
-            event = Event(
-                at=time.time_ns(), kind=Kind.AUTH_MALFORMED, tenant_id=None, detail={"count": self._malformed}
-            )
+            event = Event(at=time.time_ns(), kind=Kind.AUTH_MALFORMED, detail={"count": self._malformed})
             self._malformed = 0
             self._audit.queue(event)

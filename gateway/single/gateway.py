@@ -13,6 +13,7 @@ from broker.identity.api_tokens import ApiTokens
 from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.db import Database
+from core.errors import LimitReached
 from core.generations import Generations
 from core.limits import AttemptLimits, CallerLimits
 from core.settings import Settings
@@ -26,9 +27,11 @@ from gateway.mcp.ports import Release
 from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
 from gateway.operations.call_log import CallLog
+from gateway.operations.entry import entered
 from gateway.operations.health import Health, health_routes
 from gateway.operations.metrics import Metrics
 from gateway.operations.observers import Observers
+from gateway.operations.tracing import Traces, start_traces
 from gateway.sieve.sieve import Sieve
 from gateway.single.operator import GATEWAY, connected
 from gateway.tool_runner import ToolRunner
@@ -44,6 +47,7 @@ class Gateway:
     endpoint: McpEndpoint
     health: Health
     metrics: Metrics
+    refusals: Refusals
 
 
 @contextlib.asynccontextmanager
@@ -52,13 +56,17 @@ async def gateway(
 ) -> AsyncGenerator[Gateway]:
     """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written."""
     async with connected(deployment, GATEWAY, most=CONNECTIONS) as database, _tasks() as start:
+        traces = start_traces(settings.tracing, version("mcpist"))
         generations = Generations(deployment.role(GATEWAY), database)
         audit = AuditWriter(database)
         start(generations.run())
         start(audit.run())
-        parts = _Parts(settings, deployment, tokens, catalogue, call_log, database, generations, audit)
-        yield _assembled(parts)
+        parts = _Parts(settings, deployment, tokens, catalogue, call_log, traces, database, generations, audit)
+        built = _assembled(parts)
+        yield built
+        built.refusals.flush()
         await audit.close()
+        await traces.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,7 @@ class _Parts:
     tokens: ApiTokens
     catalogue: Catalogue
     call_log: CallLog
+    traces: Traces
     database: Database
     generations: Generations
     audit: AuditWriter
@@ -76,26 +85,26 @@ class _Parts:
 def _assembled(parts: _Parts) -> Gateway:
     metrics = Metrics()
     observers = Observers(metrics, parts.call_log)
-    authenticate = _authenticator(parts, metrics)
+    refusals = _refusals(parts, metrics)
+    authenticate = Authenticator(DirectBroker(parts.tokens), parts.database, parts.generations, refusals)
     sieve = Sieve(parts.catalogue)
-    runner = ToolRunner(sieve, parts.database, parts.audit, parts.deployment.digest_key, observers)
+    runner = ToolRunner(sieve, parts.database, parts.audit, parts.deployment.digest_key, observers, parts.traces)
     endpoint = McpEndpoint(
-        MetaTools(sieve, runner).handlers(),
+        entered(MetaTools(sieve, runner).handlers(), parts.traces),
         authenticate,
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),
-        admit=_admission(parts.settings),
+        admit=_admission(parts.settings, metrics),
         observe=observers.request,
     )
     health = Health(_checks(parts), clock=time.monotonic)
     _watch(metrics, parts, authenticate)
-    return Gateway(App({"/mcp": endpoint, **health_routes(health)}), endpoint, health, metrics)
+    return Gateway(App({"/mcp": endpoint, **health_routes(health)}), endpoint, health, metrics, refusals)
 
 
-def _authenticator(parts: _Parts, metrics: Metrics) -> Authenticator:
+def _refusals(parts: _Parts, metrics: Metrics) -> Refusals:
     most = parts.settings.failed_auth_per_minute
-    refusals = Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics)
-    return Authenticator(DirectBroker(parts.tokens), parts.database, parts.generations, refusals)
+    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics)
 
 
 def _mcp_settings(settings: Settings) -> McpSettings:
@@ -107,12 +116,16 @@ def _mcp_settings(settings: Settings) -> McpSettings:
     )
 
 
-def _admission(settings: Settings) -> Callable[[Caller], Release]:
+def _admission(settings: Settings, metrics: Metrics) -> Callable[[Caller], Release]:
     limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
 
     def admit(caller: Caller) -> Release:
         key = caller.credential.id
-        limits.enter(key)
+        try:
+            limits.enter(key)
+        except LimitReached:
+            metrics.limited("caller")
+            raise
         return lambda: limits.leave(key)
 
     return admit
