@@ -1,4 +1,4 @@
-"""One line for each run of a tool (requirements K-049, K-050, A-60), at a twentieth of what stdlib logging takes.
+"""One line for each run of a tool (requirements K-049, K-050, A-60), at a tenth of what stdlib logging takes.
 
 Lines are collected and written together by a thread, so neither the cost nor a full pipe is on the path of a call.
 They are for watching; what has to survive a kill is in the audit log.
@@ -13,14 +13,29 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-import orjson
+import msgspec
 
 Clock = Callable[[], float]
 
 FLUSH_AFTER = 0.05
 CLOSE_WITHIN = 1.0
-MOST_BYTES = 8 * 1024 * 1024
-_OPTIONS = orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE
+MOST_LINES = 20_000
+
+_encoder = msgspec.json.Encoder()
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One run, as it is written; `parameters` is a digest."""
+
+    timestamp: datetime
+    operation: str
+    request_id: str
+    tool_name: str
+    parameters: str
+    response_time_ms: float
+    success: bool
+    error: str | None
+    pid: int
 
 
 class CallLog:
@@ -33,20 +48,19 @@ class CallLog:
         clock: Clock,
         form: Literal["json", "text"] = "json",
         flush_after: float = FLUSH_AFTER,
-        most_bytes: int = MOST_BYTES,
+        most_lines: int = MOST_LINES,
     ) -> None:
         """`write` takes a block of lines and may wait; `clock` gives Unix seconds; `flush_after` is in seconds.
 
-        More than `most_bytes` that nobody takes are dropped, and counted in `dropped`.
+        Beyond `most_lines` that nobody takes, lines are dropped, and counted in `dropped`.
         """
         self.dropped = 0
         self._write = write
         self._clock = clock
         self._json = form == "json"
         self._flush_after = flush_after
-        self._most_bytes = most_bytes
-        self._lines: list[bytes] = []
-        self._size = 0
+        self._most_lines = most_lines
+        self._lines: list[Line] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writer: threading.Thread | None = None
         self._pid = os.getpid()
@@ -54,23 +68,14 @@ class CallLog:
 
     def tool_run(self, request_id: str, tool_name: str, parameters: str, seconds: float, error: str | None) -> None:
         """Add one line. `parameters` is the digest of the arguments, `error` the kind of failure or None."""
-        if self._size > self._most_bytes:
+        if len(self._lines) >= self._most_lines:
             self.dropped += 1
             return
-        line = {
-            "timestamp": datetime.fromtimestamp(self._clock(), UTC),
-            "operation": "tool_run",
-            "request_id": request_id,
-            "tool_name": tool_name,
-            "parameters": parameters,
-            "response_time_ms": int(seconds * 1e6) / 1000,
-            "success": error is None,
-            "error": error,
-            "pid": self._pid,
-        }
-        text = orjson.dumps(line, option=_OPTIONS) if self._json else _text(line)
-        self._lines.append(text)
-        self._size += len(text)
+        at = datetime.fromtimestamp(self._clock(), UTC)
+        milliseconds = int(seconds * 1e6) / 1000
+        self._lines.append(
+            Line(at, "tool_run", request_id, tool_name, parameters, milliseconds, error is None, error, self._pid)
+        )
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._flush_after, self._flush)
 
@@ -97,17 +102,15 @@ class CallLog:
 
     def _start_writing(self) -> None:
         """In a daemon thread: one of an executor would keep the process from ending while nobody reads."""
-        block = b"".join(self._lines)
-        self._lines.clear()
-        self._size = 0
-        self._writer = threading.Thread(target=self._write_out, args=(block,), name="call log", daemon=True)
+        lines, self._lines = self._lines, []
+        self._writer = threading.Thread(target=self._write_out, args=(lines,), name="call log", daemon=True)
         self._writer.start()
 
-    def _write_out(self, block: bytes) -> None:
+    def _write_out(self, lines: list[Line]) -> None:
         try:
-            self._write(block)
+            self._write(_encoder.encode_lines(lines) if self._json else b"".join(map(_text, lines)))
         except OSError:
-            self.dropped += block.count(b"\n")
+            self.dropped += len(lines)
 
 
 def write_to(descriptor: int) -> Callable[[bytes], None]:
@@ -137,7 +140,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
             select.select([], [descriptor], [], CLOSE_WITHIN)
 
 
-def _text(line: dict[str, Any]) -> bytes:
-    time = line["timestamp"].astimezone().strftime("%H:%M:%S")
-    told = "ok" if line["success"] else line["error"]
-    return f"{time} CALL    {line['tool_name']} {told} {line['response_time_ms']} ms {line['request_id']}\n".encode()
+def _text(line: Line) -> bytes:
+    time = line.timestamp.astimezone().strftime("%H:%M:%S")
+    told = line.error or "ok"
+    return f"{time} CALL    {line.tool_name} {told} {line.response_time_ms} ms {line.request_id}\n".encode()

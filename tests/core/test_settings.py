@@ -8,7 +8,7 @@ from tools import configuration_doc
 
 
 def read(**environment: str) -> Settings:
-    return Settings.from_environment({"HOME": "/home/kei", **environment}, user_id=1000)
+    return Settings.from_environment({"HOME": "/users/kei", **environment}, user_id=1000)
 
 
 def problem(**environment: str) -> str:
@@ -30,9 +30,9 @@ def test_an_empty_environment_is_enough() -> None:
     [
         ({"HOME": "/root"}, 0, "/var/lib/mcpist"),
         ({"HOME": "/root", "XDG_DATA_HOME": "/data"}, 0, "/var/lib/mcpist"),
-        ({"HOME": "/home/kei"}, 1000, "/home/kei/.local/share/mcpist"),
-        ({"HOME": "/home/kei", "XDG_DATA_HOME": "/data"}, 1000, "/data/mcpist"),
-        ({"HOME": "/home/kei", "XDG_DATA_HOME": "relative"}, 1000, "/home/kei/.local/share/mcpist"),
+        ({"HOME": "/users/kei"}, 1000, "/users/kei/.local/share/mcpist"),
+        ({"HOME": "/users/kei", "XDG_DATA_HOME": "/data"}, 1000, "/data/mcpist"),
+        ({"HOME": "/users/kei", "XDG_DATA_HOME": "relative"}, 1000, "/users/kei/.local/share/mcpist"),
         ({"HOME": "/root", "MCPIST_HOME": "/srv/my mcpist"}, 0, "/srv/my mcpist"),
     ],
 )
