@@ -153,7 +153,7 @@ async def test_a_line_costs_little() -> None:
     log.close()
     os.close(sink)
     print(f"one line: {best * 1e6:.2f} µs")
-    assert best < 60e-6  # measured 1.2 µs, 2 µs with its share of the writing; the wide margin only catches a change of kind
+    assert best < 60e-6  # measured 1.2 µs, 2 with the writing; only catches a change of kind
 
 
 def _timed(log: CallLog, times: int) -> float:
