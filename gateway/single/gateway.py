@@ -118,6 +118,7 @@ def _mcp_settings(settings: Settings) -> McpSettings:
 
 def _admission(settings: Settings, metrics: Metrics) -> Callable[[Caller], Release]:
     limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
+    metrics.watch("mcpist_limited_callers", lambda: len(limits))
 
     def admit(caller: Caller) -> Release:
         key = caller.credential.id
