@@ -11,7 +11,7 @@ from tests.support import postgres
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[postgres.DatabaseServer]:
     """A PostgreSQL server for this test process."""
-    with postgres.throw_away_server() as server:
+    with postgres.server_for_tests() as server:
         yield server
 
 

@@ -1,6 +1,6 @@
 """How texts are compared in a search: so that width, case and common Japanese spellings make no difference.
 
-A search is containment, and it scans the caller's own rows (measured: 0.3 µs a row, 50 ms for 180,000 observations).
+A search is containment, and it scans the caller's own rows (measured: 2 ms for 5,000, 75 ms for the most, 250,000).
 An index on tokens would stay unused: PostgreSQL evaluates row-level security first, and neither ``@@`` nor ``LIKE`` is
 leakproof, so neither can be an index condition on a table with policies.
 """
@@ -17,15 +17,16 @@ _SPACE = re.compile(r"\s+")
 
 def folded(*texts: str) -> str:
     """What is stored beside `texts` to be searched: each without case and width, and once more in its plainest
-    spelling where that differs. Whatever the text contains, this contains its :func:`needles`."""
-    return SEPARATOR.join(dict.fromkeys(form for text in texts for form in needles(text)))
+    spelling where that differs. Whatever a text contains, this contains one of its :func:`needles`."""
+    return SEPARATOR.join(dict.fromkeys(form for text in texts for form in needles(text) if form))
 
 
-def needles(text: str) -> tuple[str, str]:
-    """The two forms of a query, of which a match contains at least one: without case and width; and also without
-    the spelling variants of katakana (a long mark at the end of a word, ヴァ for バ)."""
+def needles(text: str) -> tuple[str, str | None]:
+    """The forms of a query, of which a match contains at least one: without case and width; and also without the
+    spelling variants of katakana (a long mark at the end of a word, ヴァ for バ), None where that is the same."""
     light = _light(text)
-    return light, _plainest(light)
+    plainest = _plainest(light)
+    return light, plainest if plainest != light else None
 
 
 def _light(text: str) -> str:

@@ -4,7 +4,8 @@ import asyncpg
 import pytest
 
 from core.migrations import MigrationError, current_revision, downgrade, head, migrate, revisions
-from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase
+from core.secret import Secret
+from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase, own_server
 
 OURS = "SELECT nspname FROM pg_namespace WHERE nspname IN ('core', 'auth', 'vault', 'audit', 'modules') ORDER BY 1"
 
@@ -70,3 +71,16 @@ async def test_the_gateway_cannot_reach(schema: str, database: ScratchDatabase) 
         assert await connection.fetchval("SELECT has_schema_privilege($1, 'USAGE')", schema) is False
     finally:
         await connection.close()
+
+
+async def test_a_rented_server_without_a_superuser_is_enough() -> None:
+    """A server of its own, because elsewhere the roles exist already and belong to the superuser who made them."""
+    with own_server() as server:
+        async with server.database(migrated=False) as database:
+            async with database.admin_connection() as admin:
+                await admin.execute("CREATE ROLE renter LOGIN CREATEROLE PASSWORD 'renter'")
+                await admin.execute(f'ALTER DATABASE "{database.name}" OWNER TO renter')
+            renter = database.admin.as_role("renter", Secret("renter"))
+            assert await migrate(renter, PASSWORDS) is True
+            await downgrade(renter, "base")
+            assert await migrate(renter, PASSWORDS) is True

