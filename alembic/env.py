@@ -1,8 +1,7 @@
 """Run migrations as ``mcpist_owner`` on the connection that core.migrations hands over."""
 
-from sqlalchemy import text
-
 from alembic import context
+from sqlalchemy import text
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=None, version_table_schema="public")

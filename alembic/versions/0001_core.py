@@ -5,6 +5,7 @@ Row-level security is forced on every table that has a tenant (broker-security.m
 """
 
 from alembic import op
+
 from core.migrations import run_script
 
 revision = "0001"

@@ -10,7 +10,6 @@ from core.audit.writer import AuditWriter
 from core.errors import LimitReached
 from core.limits import AttemptLimits
 
-
 AGGREGATED_OVER = 60.0
 
 

@@ -10,7 +10,7 @@ import pytest
 from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers, load_or_create
-from broker.interface import Broker, Refused, RefusalReason
+from broker.interface import Broker, RefusalReason, Refused
 from core.caller import Credential
 from core.directory.actor import Actor
 from core.errors import Invalid, NotFound

@@ -28,7 +28,8 @@ async def test_every_table_with_a_tenant_forces_row_level_security(database: Scr
     async with database.admin_connection() as admin:
         loose = await admin.fetch(
             """SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND c.relforcerowsecurity)""",
+            WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p')
+            AND NOT (c.relrowsecurity AND c.relforcerowsecurity)""",
             SCHEMAS,
         )
     assert [row[0] for row in loose] == []
@@ -39,7 +40,9 @@ async def test_every_tenant_table_has_its_plain_policy(database: ScratchDatabase
         bare = await admin.fetch(
             """SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-            AND NOT EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname IN ('by_tenant', 'by_user'))""",
+            AND NOT EXISTS (
+                SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname IN ('by_tenant', 'by_user')
+            )""",
             SCHEMAS,
         )
     assert [row[0] for row in bare] == []
@@ -72,7 +75,8 @@ async def test_plain_policies_compare_with_the_transaction_s_tenant(database: Sc
 async def test_no_product_role_may_step_round_the_policies(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
-            """SELECT rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolinherit, rolreplication, rolconfig,
+            """SELECT rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolinherit, rolreplication,
+            rolconfig,
             array(SELECT m.roleid::regrole::text FROM pg_auth_members m WHERE m.member = r.oid) AS member_of
             FROM pg_roles r WHERE rolname LIKE 'mcpist%' AND rolcanlogin"""
         )
@@ -110,7 +114,8 @@ async def test_views_ask_with_the_reader_s_rights(database: ScratchDatabase) -> 
     async with database.admin_connection() as admin:
         loose = await admin.fetch(
             """SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-            WHERE n.nspname = ANY ($1) AND c.relkind = 'v' AND NOT 'security_invoker=true' = ANY (coalesce(c.reloptions, '{}'))""",
+            WHERE n.nspname = ANY ($1) AND c.relkind = 'v'
+            AND NOT 'security_invoker=true' = ANY (coalesce(c.reloptions, '{}'))""",
             SCHEMAS,
         )
     assert loose == []

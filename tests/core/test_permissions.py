@@ -54,9 +54,11 @@ def test_writing_tools_do_not_exist_for_a_read_only_credential() -> None:
     assert not permits(everything, "notes", "write", read_only=False, only_reading=True)
 
 
-@pytest.mark.parametrize("text", ["", "notes", "notes.", ".find", "notes:write", "notes.*.x", "Notes.find", "a b.c", "*.*"])
+@pytest.mark.parametrize(
+    "text", ["", "notes", "notes.", ".find", "notes:write", "notes.*.x", "Notes.find", "a b.c", "*.*"]
+)
 def test_other_forms_are_refused(text: str) -> None:
-    with pytest.raises(Invalid, match="module.tool"):
+    with pytest.raises(Invalid, match=r"module\.tool"):
         parse_permission(text)
 
 

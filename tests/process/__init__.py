@@ -1,0 +1,1 @@
+"""The product as processes: started, killed, stopped, used through its port only."""

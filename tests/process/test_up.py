@@ -1,0 +1,138 @@
+"""`mcpist up` as a new user and a script meet it."""
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.support.running_product import (
+    MCPIST,
+    client,
+    data_folder,
+    environment,
+    free_port,
+    running,
+    start,
+)
+
+
+@pytest.fixture(scope="module")
+def home():
+    with data_folder() as folder:
+        yield folder
+
+
+async def test_first_start_second_start_and_the_only_line(home: Path) -> None:
+    port = free_port()
+    first = await start(home, port)
+    assert first.ready["ready"] is True
+    assert set(first.ready) == {"ready", "mcp_url", "console_url", "home", "admin_email", "api_token"}
+    assert (first.ready["mcp_url"], first.ready["console_url"]) == (f"http://127.0.0.1:{port}/mcp", None)
+    async with client(first.url, first.ready["api_token"]) as caller:
+        await caller.call("create_entities", entities=[{"name": "日本", "entityType": "国", "observations": []}])
+    assert await first.end(signal.SIGINT) == 0
+    assert first.process.stdout is not None
+    assert await first.process.stdout.read() == b""
+
+    async with running(home, port) as second:
+        assert set(second.ready) == {"ready", "mcp_url", "console_url", "home", "admin_email"}
+        async with client(second.url, first.ready["api_token"]) as caller:
+            assert (await caller.call("read_graph"))["entities"][0]["name"] == "日本"
+
+
+async def test_a_clean_stop_finishes_what_runs_and_leaves_no_process(home: Path) -> None:
+    async with running(home) as product:
+        postmaster = product.postmaster()
+        assert await product.end() == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(postmaster, 0)
+    assert not (home / "endpoint.json").exists()
+
+
+async def test_a_second_product_on_the_same_folder_is_told_so(home: Path) -> None:
+    async with running(home):
+        code, out, err = await fails(home, free_port())
+    assert (code != 0, out) == (True, "")
+    assert "MCPIST_HOME" in err
+
+
+async def test_a_taken_port_is_told_before_anything_starts(home: Path) -> None:
+    async with running(home) as product:
+        code, out, err = await fails(home.with_name("other"), product.port)
+    assert (code != 0, out) == (True, "")
+    assert "MCPIST_PORT" in err
+    assert not home.with_name("other").exists()
+
+
+async def test_health_and_unknown_paths(home: Path) -> None:
+    async with running(home) as product, aiohttp.ClientSession() as session:
+        base = product.url.removesuffix("/mcp")
+        async with session.get(f"{base}/healthz") as alive:
+            assert alive.status == 200
+        async with session.get(f"{base}/readyz") as ready:
+            assert (ready.status, (await ready.json())["ready"]) == (200, True)
+        async with session.get(f"{base}/metrics") as metrics:
+            assert metrics.status == 404
+        async with session.get(f"{base}/console") as console:
+            assert console.status == 404
+
+
+async def test_metrics_have_a_port_of_their_own(home: Path) -> None:
+    port = free_port()
+    async with (
+        running(home, MCPIST_METRICS_PORT=str(port)),
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}/metrics") as response,
+    ):
+        text = await response.text()
+    assert "mcpist_build_info" in text
+    assert "mcpist_database_up 1.0" in text
+
+
+async def test_postgres_dies_under_a_live_product(home: Path) -> None:
+    """Requests meanwhile get a clear error; then it works again without help."""
+    async with running(home) as product:
+        token = json.loads(await created_token(home, product.port))["token"]
+        async with client(product.url, token) as caller:
+            await caller.call("read_graph")
+            os.kill(product.postmaster(), signal.SIGKILL)
+            texts = await until_it_works(caller)
+    for text in texts:
+        assert "503" in text or "database is away" in text, text
+
+
+async def until_it_works(caller) -> list[str]:
+    """What the caller was told while the database was away."""
+    told: list[str] = []
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await caller.call("read_graph")
+            except Exception as error:  # noqa: BLE001 whatever it is stands in the list that the test looks at
+                told.append(str(error))
+                await asyncio.sleep(0.02)
+            else:
+                return told
+
+
+async def created_token(home: Path, port: int) -> bytes:
+    process = await asyncio.create_subprocess_exec(
+        str(MCPIST), "token", "create", "--user", "admin@localhost", "--json",
+        env=environment(home, port), stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, _ = await process.communicate()
+    return out
+
+
+async def fails(home: Path, port: int) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        str(MCPIST), "up", "--json", env=environment(home, port),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    async with asyncio.timeout(30):
+        out, err = await process.communicate()
+    return process.returncode, out.decode(), err.decode()

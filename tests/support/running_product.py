@@ -1,0 +1,152 @@
+"""`mcpist up --json` as a process of its own on a data folder of its own, and a small client for it."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncGenerator, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+MCPIST = Path(sys.executable).with_name("mcpist")
+START_SECONDS = 60
+
+
+@contextlib.contextmanager
+def data_folder() -> Generator[Path]:
+    """A folder with a short path that PostgreSQL's user may pass through: not pytest's own, which is 0700."""
+    folder = Path(tempfile.mkdtemp(prefix="mcpist-home-", dir="/tmp"))
+    folder.chmod(0o755)
+    try:
+        yield folder / "home"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@dataclass
+class Product:
+    """A product that has said that it is ready."""
+
+    process: asyncio.subprocess.Process
+    ready: dict[str, Any]
+    home: Path
+    port: int
+
+    @property
+    def url(self) -> str:
+        return self.ready["mcp_url"]
+
+    async def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end."""
+        self.process.send_signal(number)
+        return await self.wait()
+
+    async def wait(self) -> int:
+        async with asyncio.timeout(START_SECONDS):
+            return await self.process.wait()
+
+    def postmaster(self) -> int:
+        """The process id of its PostgreSQL."""
+        found = next(self.home.glob("**/postmaster.pid"))
+        return int(found.read_text().splitlines()[0])
+
+
+def environment(home: Path, port: int, **more: str) -> dict[str, str]:
+    """The environment of every process of a test's product."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MCPIST_")}
+    generous = {"MCPIST_RATE_PER_SECOND": "100000", "MCPIST_RATE_BURST": "100000"}
+    return {**kept, "MCPIST_HOME": str(home), "MCPIST_PORT": str(port), **generous, **more}
+
+
+async def start(home: Path, port: int, *arguments: str, **variables: str) -> Product:
+    """Start `mcpist up --json` (or another command) and wait for its one line."""
+    process = await asyncio.create_subprocess_exec(
+        str(MCPIST), *(arguments or ("up", "--json")), env=environment(home, port, **variables),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, stdin=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    async with asyncio.timeout(START_SECONDS):
+        line = await process.stdout.readline()
+    assert line, f"the product ended with {await process.wait()} before it was ready"
+    return Product(process, json.loads(line), home, port)
+
+
+@contextlib.asynccontextmanager
+async def running(home: Path, port: int | None = None, **variables: str) -> AsyncGenerator[Product]:
+    """A product that is stopped at the end of the block, if it still runs."""
+    product = await start(home, port or free_port(), **variables)
+    try:
+        yield product
+    finally:
+        if product.process.returncode is None:
+            await product.end()
+
+
+class Client:
+    """One caller over one kept connection pool."""
+
+    def __init__(self, url: str, token: str, session: aiohttp.ClientSession) -> None:
+        self._url = url
+        self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+        self._session = session
+
+    async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of one tools/call; raises aiohttp.ClientError for anything but a 200."""
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        headers = {**self._headers, "MCP-Protocol-Version": "2025-11-25"}
+        async with self._session.post(self._url, json=message, headers=headers) as response:
+            response.raise_for_status()
+            return (await response.json())["result"]
+
+    async def call(self, tool: str, **params: Any) -> dict[str, Any]:
+        """Run a tool of the knowledge graph; its structured result.
+
+        Raises:
+            ToolFailed: an isError result.
+        """
+        result = await self.tool("call", {"module": "knowledge_graph", "tool_name": tool, "params": params})
+        if result.get("isError"):
+            raise ToolFailed(result["content"][0]["text"])
+        return result["structuredContent"]
+
+
+class ToolFailed(Exception):
+    """A tool answered isError."""
+
+
+@contextlib.asynccontextmanager
+async def client(url: str, token: str) -> AsyncGenerator[Client]:
+    """A client that gives every request ten seconds."""
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10)) as session:
+        yield Client(url, token, session)
+
+
+async def command(home: Path, port: int, *arguments: str) -> Any:
+    """Run another `mcpist` command with --json; what it printed.
+
+    Raises:
+        AssertionError: it failed.
+    """
+    process = await asyncio.create_subprocess_exec(
+        str(MCPIST), *arguments, "--json", env=environment(home, port),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    async with asyncio.timeout(START_SECONDS):
+        out, err = await process.communicate()
+    assert process.returncode == 0, (arguments, process.returncode, err.decode())
+    return json.loads(out)
