@@ -101,7 +101,7 @@ class Sealer:
                     rows = await connection.fetch(_TAKE, limit)
                     if rows:
                         await _seal(connection, rows, now)
-        except AWAY as error:
+        except (*AWAY, asyncpg.InternalClientError) as error:
             raise Unavailable() from error
         return len(rows)
 
@@ -109,7 +109,7 @@ class Sealer:
         self._woken.clear()
         try:
             return await self.seal_once()
-        except (Unavailable, asyncpg.PostgresError) as error:
+        except Exception as error:  # noqa: BLE001 nothing may end the sealer: asyncpg has many errors of its own
             log.warning("audit records are not sealed for now", extra={"cause": type(error).__name__})
             return 0
 

@@ -71,7 +71,8 @@ class AuditWriter:
         self._away_since: float | None = None
         self._failures = 0
         self._closing = False
-        self._running: asyncio.Event | None = None
+        self._running = False
+        self._ended = asyncio.Event()
         self._unreported = 0
         self.flushes = 0
         self.written = 0
@@ -115,7 +116,7 @@ class AuditWriter:
         Only a database that is away until twice ``most_waiting`` bytes have piled up makes an event be lost: that is
         logged, counted in `lost` and, when the database is back, recorded as an event of its own.
         """
-        if self._waiting.size >= 2 * self._most_waiting or (self._closing and self._running is None):
+        if self._waiting.size >= 2 * self._most_waiting or self._ended.is_set():
             self._lose(1)
             return
         self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), None, 0.0)
@@ -124,7 +125,7 @@ class AuditWriter:
 
     async def run(self) -> None:
         """Flush what is appended, until :meth:`close` or cancelled."""
-        self._running = asyncio.Event()
+        self._running = True
         try:
             while not self._drained():
                 try:
@@ -139,9 +140,9 @@ class AuditWriter:
         """Refuse new intents, write what waits, and end `run`; `timeout` is in seconds."""
         self._closing = True
         self._rouse()
-        if self._running is not None:
+        if self._running or self._waiting:  # where records wait, `run` may be about to begin
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._running.wait(), timeout)
+                await asyncio.wait_for(self._ended.wait(), timeout)
         if left := len(self._waiting):
             log.error("audit records could not be written before the end", extra={"records": left})
 
@@ -217,9 +218,7 @@ class AuditWriter:
         self._waiting.refuse_all()
         if self._expiry is not None:
             self._expiry.cancel()
-        running, self._running = self._running, None
-        if running is not None:
-            running.set()
+        self._ended.set()
 
 
 def _backoff(failures: int) -> float:

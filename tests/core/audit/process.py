@@ -1,0 +1,62 @@
+"""A process that appends or seals until it is killed: ``python -m tests.core.audit.process write|seal``.
+
+Its first line on standard input is the address as JSON. It says on standard output what it is sure of: the id of each
+event that was acknowledged, or the number of events that it sealed.
+"""
+
+import asyncio
+import json
+import sys
+
+from core.address import DatabaseAddress
+from core.audit.event import Outcome, outcome_of
+from core.audit.sealer import Sealer
+from core.audit.writer import AuditWriter
+from core.db import Database
+from core.errors import MCPistError
+from core.secret import Secret
+from tests.core.audit.support import call, utc_now
+
+WRITERS = 8
+
+
+async def write(database: Database) -> None:
+    writer = AuditWriter(database)
+
+    async def one() -> None:
+        while True:
+            intent = call()
+            try:
+                await writer.write(intent)
+            except MCPistError:
+                await asyncio.sleep(0.02)
+                continue
+            say(intent.id.hex())
+            writer.queue(outcome_of(intent, Outcome.OK, 1))
+
+    await asyncio.gather(writer.run(), *(one() for _ in range(WRITERS)))
+
+
+async def seal(database: Database) -> None:
+    sealer = Sealer(database, utc_now)
+    while True:
+        try:
+            say(str(await sealer.seal_once(20)))
+        except Exception:  # noqa: BLE001 the database is being killed as well
+            await asyncio.sleep(0.02)
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+async def main() -> None:
+    said = json.loads(sys.stdin.readline())
+    database = Database(DatabaseAddress(Secret(said["url"]), said["user"], Secret(said["password"])))
+    await database.open()
+    await {"write": write, "seal": seal}[sys.argv[1]](database)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

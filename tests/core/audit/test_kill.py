@@ -1,0 +1,184 @@
+"""kill -9 of writers, sealers and PostgreSQL under load: nothing acknowledged is lost, nothing stands there twice."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from core.address import DatabaseAddress
+from core.audit.query import verify
+from core.audit.sealer import Sealer
+from core.db import Database
+from core.migrations import migrate
+from core.secret import Secret
+from gateway.postgres.home import Layout
+from gateway.postgres.process import server_pids
+from gateway.postgres.supervisor import EmbeddedPostgres
+from tests.core.audit.support import TENANT, until, utc_now
+from tests.support.postgres import PASSWORDS
+
+GATEWAY, CONSOLE = "mcpist_gateway", "mcpist_console"
+REPOSITORY = Path(__file__).parents[3]
+
+
+@dataclass(slots=True)
+class Process:
+    """One child, and the lines that it has said."""
+
+    child: asyncio.subprocess.Process
+    lines: list[str] = field(default_factory=list)
+
+    async def listen(self) -> None:
+        assert self.child.stdout is not None
+        async for line in self.child.stdout:
+            if line.endswith(b"\n"):  # a line that the kill cut off says nothing
+                self.lines.append(line.decode().strip())
+
+    async def says_more(self, count: int) -> None:
+        wanted = len(self.lines) + count
+        await until(lambda: len(self.lines) >= wanted, 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A real server under its supervisor."""
+
+    layout: Layout
+    admin: DatabaseAddress
+
+    @contextlib.asynccontextmanager
+    async def process(self, work: str, role: str) -> AsyncIterator[Process]:
+        """A child that does `work`; killed with -9 at the end of the block."""
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.core.audit.process", work,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=REPOSITORY,
+        )  # fmt: skip
+        assert child.stdin is not None
+        address = {"url": self.admin.url.reveal(), "user": role, "password": PASSWORDS[role].reveal()}
+        child.stdin.write(json.dumps(address).encode() + b"\n")
+        process = Process(child)
+        listening = asyncio.create_task(process.listen())
+        try:
+            yield process
+        finally:
+            child.kill()
+            await listening
+            await child.wait()
+
+    def kill_postgres(self) -> None:
+        """Every process of the server at once, as when the machine takes them."""
+        for pid in server_pids(self.layout):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    async def check(self, acknowledged: list[str]) -> int:
+        """Seal what is left and look for every acknowledged event; how many events there are."""
+        database = Database(self.admin.as_role(CONSOLE, PASSWORDS[CONSOLE]))
+        await database.open()
+        await Sealer(database, utc_now).seal_all()
+        found = await verify(database, TENANT)
+        await database.close()
+        assert found.ok, found
+        admin: Any = await asyncpg.connect(**self.admin.connect_args())
+        ids = [row["id"].hex() for row in await admin.fetch("SELECT id FROM audit.events")]
+        left = await admin.fetchval("SELECT count(*) FROM audit.incoming")
+        await admin.close()
+        assert len(set(ids)) == len(ids) == found.checked, "an event stands there twice"
+        assert set(acknowledged) <= set(ids), "an acknowledged event is lost"
+        assert left == 0
+        return len(ids)
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """One data folder for all tests here: making it takes longer than they do."""
+    folder = Path(tempfile.mkdtemp(prefix="mcpist-test-"))
+    folder.chmod(0o755)  # PostgreSQL's user passes through
+    yield folder / "home"
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+async def server(home: Path) -> AsyncIterator[Running]:
+    postgres = EmbeddedPostgres(home)
+    try:
+        address = await postgres.start()
+        admin = DatabaseAddress(Secret(address.url()), address.superuser, Secret(address.password))
+        await migrate(admin, PASSWORDS)
+        yield Running(Layout(home), admin)
+    finally:
+        await postgres.stop()
+
+
+async def test_writers_are_killed(server: Running) -> None:
+    acknowledged: list[str] = []
+    for _ in range(5):
+        async with server.process("write", GATEWAY) as writer:
+            await writer.says_more(100)
+        acknowledged += writer.lines
+        assert await server.check(acknowledged) >= len(acknowledged)
+
+
+async def test_sealers_are_killed(server: Running) -> None:
+    async with server.process("write", GATEWAY) as writer:
+        await writer.says_more(2_000)
+    for _ in range(5):
+        async with (
+            server.process("seal", CONSOLE) as first,
+            server.process("seal", CONSOLE) as second,
+        ):
+            await until(lambda a=first, b=second: len(a.lines) + len(b.lines) >= 5, 60)
+    await server.check(writer.lines)
+
+
+async def test_postgres_is_killed_under_writers_and_sealers(server: Running) -> None:
+    before = await server.check([])
+    async with server.process("write", GATEWAY) as writer, server.process("seal", CONSOLE) as sealer:
+        for _ in range(3):
+            await writer.says_more(100)
+            await sealer.says_more(2)
+            server.kill_postgres()
+            await writer.says_more(50)
+    outcomes = await server.check(writer.lines) - before - len(writer.lines)
+    assert outcomes >= len(writer.lines) - 100, "outcomes outlive the server's absence in their process"
+
+
+@pytest.mark.long
+async def test_everything_is_killed_for_long(server: Running) -> None:
+    acknowledged: list[str] = []
+    for turn in range(25):
+        async with (
+            server.process("write", GATEWAY) as writer,
+            server.process("seal", CONSOLE) as sealer,
+        ):
+            await writer.says_more(50 + turn * 7)
+            if turn % 3:
+                await sealer.says_more(1)
+            if turn % 2:
+                server.kill_postgres()
+            if turn % 5 == 0:
+                await writer.says_more(30)
+        acknowledged += writer.lines
+    await until(lambda: bool(server_pids(server.layout)))
+    await asyncio.wait_for(_checked(server, acknowledged), 60)
+
+
+async def _checked(server: Running, acknowledged: list[str]) -> None:
+    while True:
+        try:
+            await server.check(acknowledged)
+        except (OSError, asyncpg.PostgresError):
+            await asyncio.sleep(0.1)
+        else:
+            return

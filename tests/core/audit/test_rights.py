@@ -1,0 +1,91 @@
+"""Who may do what to the audit log: append, and the console alone read its own tenant's events."""
+
+import itertools
+from typing import LiteralString
+
+import asyncpg
+import pytest
+
+from core.audit.event import DEPLOYMENT
+from core.audit.sealer import Sealer
+from core.audit.writer import append
+from core.db import Database
+from tests.core.audit.support import OTHER, TENANT, call
+from tests.support.postgres import ScratchDatabase
+
+ROLES = ["mcpist_gateway", "mcpist_broker", "mcpist_console"]
+TABLES = ["audit.incoming", "audit.events", "audit.heads"]
+EVERY_ROW: dict[str, LiteralString] = {  # without a tenant filter: row-level security alone decides
+    "audit.events": "SELECT tenant_id FROM audit.events WHERE $1::uuid IS NOT NULL",
+    "audit.heads": "SELECT tenant_id FROM audit.heads WHERE $1::uuid IS NOT NULL",
+}
+RIGHTS = ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"]
+FUNCTIONS = {
+    "mcpist_gateway": {"append"},
+    "mcpist_broker": {"append"},
+    "mcpist_console": {"append", "take", "doubles", "anchors", "seal", "prepare_month"},
+}
+
+
+async def test_what_each_role_may_call(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        for role, functions in FUNCTIONS.items():
+            rows = await admin.fetch(
+                "SELECT proname FROM pg_proc WHERE pronamespace = 'audit'::regnamespace "
+                "AND has_function_privilege($1, oid, 'EXECUTE')",
+                role,
+            )
+            assert {row["proname"] for row in rows} == functions
+
+
+async def test_nobody_writes_and_the_console_alone_reads(database: ScratchDatabase) -> None:
+    async with database.admin_connection() as admin:
+        held = {
+            (role, table, right)
+            for role, table, right in itertools.product(ROLES, TABLES, RIGHTS)
+            if await admin.fetchval("SELECT has_table_privilege($1, $2, $3)", role, table, right)
+        }
+    assert held == {("mcpist_console", "audit.events", "SELECT"), ("mcpist_console", "audit.heads", "SELECT")}
+
+
+@pytest.mark.parametrize("role", ROLES)
+async def test_every_role_appends(database: ScratchDatabase, role: str) -> None:
+    async with database.open(role) as opened:
+        await append(opened, [call()])
+
+
+async def test_the_gateway_reads_nothing(gateway: Database) -> None:
+    async with gateway.connection() as connection:
+        for table in TABLES:
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                await connection.fetch(f"SELECT FROM {table}")
+
+
+async def test_the_console_sees_one_tenant_at_a_time(gateway: Database, console: Database, sealer: Sealer) -> None:
+    await append(gateway, [call(tenant_id=tenant) for tenant in (TENANT, OTHER, None)])
+    await sealer.seal_all()
+    for table in EVERY_ROW:
+        for tenant in (TENANT, OTHER, DEPLOYMENT):
+            async with console.tenant(tenant) as work:
+                rows = await work.fetch(EVERY_ROW[table])
+                assert [row["tenant_id"] for row in rows] == [tenant]
+        async with console.connection() as connection:
+            assert await connection.fetchval(f"SELECT count(*) FROM {table}") == 0
+
+
+async def test_not_even_the_functions_owner_changes_an_event(
+    database: ScratchDatabase, gateway: Database, sealer: Sealer
+) -> None:
+    await append(gateway, [call()])
+    await sealer.seal_all()
+    async with database.admin_connection() as admin:
+        await admin.execute("SET ROLE mcpist_owner")
+        assert await admin.fetchval("SELECT count(*) FROM audit.events") == 1
+        assert await admin.execute("UPDATE audit.events SET tool = ''") == "UPDATE 0"
+        assert await admin.execute("DELETE FROM audit.events") == "DELETE 0"
+
+
+async def test_a_record_has_a_limit(gateway: Database) -> None:
+    async with gateway.connection() as connection:
+        with pytest.raises(asyncpg.CheckViolationError):
+            await connection.fetchval("SELECT audit.append($1, $2)", [TENANT], [bytes(98_305)])

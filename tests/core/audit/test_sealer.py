@@ -1,0 +1,236 @@
+"""Sealing loses nothing, doubles nothing, and is not held up by anything that a process may append."""
+
+import asyncio
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+from msgspec.structs import replace
+
+from core.audit.bounds import pack
+from core.audit.event import DEPLOYMENT, Event, Kind, Outcome, outcome_of
+from core.audit.query import verify
+from core.audit.sealer import BATCH, Sealer
+from core.audit.writer import append
+from core.db import Database
+from core.errors import Unavailable
+from tests.core.audit.support import OTHER, TENANT, away, call, utc_now
+from tests.support.postgres import ScratchDatabase
+
+
+async def sealed(database: ScratchDatabase, tenant: UUID = TENANT) -> list[Any]:
+    async with database.admin_connection() as admin:
+        return await admin.fetch("SELECT * FROM audit.events WHERE tenant_id = $1 ORDER BY seq", tenant)
+
+
+async def left(database: ScratchDatabase) -> int:
+    async with database.admin_connection() as admin:
+        return await admin.fetchval("SELECT count(*) FROM audit.incoming")
+
+
+async def test_every_field_arrives(database: ScratchDatabase, gateway: Database, sealer: Sealer) -> None:
+    intent = call(arguments=b'{"a": 1}', detail={"b": "日本語", "a": 1}, actor="operator")
+    outcome = outcome_of(intent, Outcome.ERROR, 1234)
+    await append(gateway, [intent, outcome])
+    assert await sealer.seal_once() == 2
+    first, second = await sealed(database)
+    assert (first["seq"], second["seq"]) == (1, 2)
+    for name in ("id", "kind", "user_id", "credential_id", "client", "request_id", "module", "tool", "digest",
+                 "arguments", "actor", "intent", "tenant_id"):  # fmt: skip
+        assert first[name] == getattr(intent, name), name
+    assert first["detail"] == '{"a": 1, "b": "日本語"}'
+    assert first["at"] == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=intent.at // 1000)
+    assert (second["intent"], second["outcome"], second["duration_us"]) == (intent.id, "error", 1234)
+    assert await left(database) == 0
+
+
+async def test_an_empty_queue_is_nothing_to_do(sealer: Sealer) -> None:
+    assert await sealer.seal_once() == 0
+
+
+async def test_batches_keep_the_order_and_each_tenant_its_own_chain(
+    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+) -> None:
+    events = [call(n, tenant_id=(TENANT, OTHER, None)[n % 3]) for n in range(300)]
+    await append(gateway, events)
+    assert await sealer.seal_all() == 300
+    for number, tenant in enumerate((TENANT, OTHER, DEPLOYMENT)):
+        rows = await sealed(database, tenant)
+        assert [row["seq"] for row in rows] == list(range(1, 101))
+        assert [row["id"] for row in rows] == [event.id for event in events[number::3]]
+        assert (await verify(console, tenant)).ok
+
+
+async def test_doubles_are_dropped_within_a_batch_and_later(
+    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+) -> None:
+    events = [call(n) for n in range(5)]
+    await append(gateway, [*events, *events[:2]])
+    await sealer.seal_all()
+    await append(gateway, events[3:])
+    await sealer.seal_all()
+    await append(gateway, [*events, call(5)])
+    await sealer.seal_all()
+    assert [row["request_id"] for row in await sealed(database)] == [f"request-{n}" for n in range(6)]
+    assert await left(database) == 0
+    assert (await verify(console, TENANT)).checked == 6
+
+
+async def test_nothing_that_a_process_appends_holds_up_the_others(
+    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+) -> None:
+    hostile = [
+        b"",
+        b"\xc1",
+        b"\x91\x01",
+        pack(call())[:-3],
+        b"\x92\x01\xa2\xff\xfe",
+        pack(call(tool="\0")),
+        pack(call(at=-5)),
+        pack(call(at=2**63 - 1)),
+        pack(replace(call(), id=b"short", intent=b"long" * 50, digest=b"d" * 4000)),
+        pack(call(detail={"\0": "\0"})),
+        pack(call(duration_us=-(2**63))),
+        pack(call(credential_id="c" * 3000)),
+    ]
+    async with gateway.connection() as connection:
+        await connection.fetchval("SELECT audit.append($1, $2)", [TENANT] * len(hostile), hostile)
+    await append(gateway, [call(99)])
+    assert await sealer.seal_all() == len(hostile) + 1
+    rows = await sealed(database)
+    assert len(rows) == len(hostile) + 1
+    assert [row["kind"] for row in rows].count(Kind.AUDIT_UNREADABLE) == 5
+    assert rows[-1]["request_id"] == "request-99"
+    assert (await verify(console, TENANT)).ok
+
+
+async def test_the_column_decides_whose_event_it_is(
+    database: ScratchDatabase, gateway: Database, sealer: Sealer
+) -> None:
+    async with gateway.connection() as connection:
+        await connection.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(tenant_id=OTHER))])
+    await sealer.seal_all()
+    assert len(await sealed(database)) == 1
+    assert await sealed(database, OTHER) == []
+
+
+async def test_a_failure_in_the_middle_leaves_everything_as_it_was(
+    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+) -> None:
+    await append(gateway, [call(n) for n in range(10)])
+    async with database.admin_connection() as admin:
+        await admin.execute(
+            """CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'in the middle'; END $$"""
+        )
+        await admin.execute("CREATE TRIGGER fail BEFORE DELETE ON audit.incoming EXECUTE FUNCTION public.fail()")
+        with pytest.raises(asyncpg.RaiseError):
+            await sealer.seal_once()
+        assert await sealed(database) == []
+        assert await left(database) == 10
+        await admin.execute("DROP TRIGGER fail ON audit.incoming")
+    assert await sealer.seal_once() == 10
+    assert (await verify(console, TENANT)).checked == 10
+
+
+async def test_many_sealers_work_as_one(database: ScratchDatabase, gateway: Database, console: Database) -> None:
+    await append(gateway, [call(n) for n in range(500)])
+    sealers = [Sealer(console, utc_now) for _ in range(6)]
+
+    async def work(sealer: Sealer) -> int:
+        total = 0
+        while await left(database):
+            total += await sealer.seal_once(20)
+        return total
+
+    assert sum(await asyncio.gather(*map(work, sealers))) == 500
+    assert len({row["id"] for row in await sealed(database)}) == 500
+    assert (await verify(console, TENANT)).checked == 500
+
+
+async def test_months_go_to_partitions_and_the_clock_may_go_back(
+    database: ScratchDatabase, gateway: Database, console: Database
+) -> None:
+    times = [
+        datetime(2031, 12, 31, 23, 59, tzinfo=UTC),
+        datetime(2032, 1, 1, tzinfo=UTC),
+        datetime(2031, 1, 5, tzinfo=UTC),
+    ]
+    for time_of_sealing in times:
+        await append(gateway, [call()])
+        await Sealer(console, lambda at=time_of_sealing: at).seal_all()
+    async with database.admin_connection() as admin:
+        names = [row[0] for row in await admin.fetch("SELECT tableoid::regclass::text FROM audit.events ORDER BY seq")]
+    assert names == ["audit.events_2031_12", "audit.events_2032_01", "audit.events_2032_01"]
+    assert (await verify(console, TENANT)).ok
+
+
+async def test_partitions_are_closed_to_everyone(
+    database: ScratchDatabase, gateway: Database, console: Database, sealer: Sealer
+) -> None:
+    await append(gateway, [call()])
+    await sealer.seal_all()
+    async with database.admin_connection() as admin:
+        rows = await admin.fetch(
+            """SELECT c.oid::regclass::text AS name, c.relrowsecurity AND c.relforcerowsecurity AS forced, c.relacl,
+            (SELECT count(*) FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'by_tenant') AS policies
+            FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'audit.events'::regclass"""
+        )
+    assert len(rows) == 2, "this month and the next"
+    assert all(row["forced"] and row["policies"] == 1 and row["relacl"] is None for row in rows)
+
+
+async def test_it_runs_by_itself_and_wakes(database: ScratchDatabase, gateway: Database, console: Database) -> None:
+    sealer = Sealer(console, utc_now, shortest=0.01, longest=60)
+    running = asyncio.create_task(sealer.run())
+    try:
+        total = 0
+        for count in (1, BATCH + 1, 3):
+            await append(gateway, [call() for _ in range(count)])
+            total += count
+            sealer.wake()
+            deadline = time.monotonic() + 20
+            while len(await sealed(database)) < total:
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.02)
+    finally:
+        running.cancel()
+
+
+async def test_it_survives_the_database_s_absence(
+    database: ScratchDatabase, gateway: Database, console: Database
+) -> None:
+    await append(gateway, [call()])
+    sealer = Sealer(console, utc_now, shortest=0.01, longest=0.05)
+    async with away(database):
+        running = asyncio.create_task(sealer.run())
+        with pytest.raises((Unavailable, asyncpg.PostgresError)):
+            await Sealer(console, utc_now).seal_once()
+    try:
+        deadline = time.monotonic() + 20
+        while not await sealed(database):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
+    finally:
+        running.cancel()
+
+
+async def test_the_database_refuses_what_does_not_continue_the_chain(
+    database: ScratchDatabase, gateway: Database, console: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await append(gateway, [call(), call()])
+    await sealer.seal_all()
+    from core.audit import sealer as module
+
+    def forked(found: list[tuple[UUID, datetime, Event]], _heads: object, now: datetime) -> object:
+        return chained(found, {}, now)
+
+    chained = module._chained
+    monkeypatch.setattr(module, "_chained", forked)
+    await append(gateway, [call()])
+    with pytest.raises(asyncpg.RaiseError, match="do not continue the chain"):
+        await sealer.seal_once()
+    assert await left(database) == 1
