@@ -21,6 +21,7 @@ from core.migrations import migrate
 from core.secret import Secret
 from core.settings import Settings
 from gateway.deployment import Deployment
+from gateway.http_protocol import BoundedHttp, close_slow
 from gateway.operations.call_log import CallLog, write_to
 from gateway.operations.logs import format_for
 from gateway.operations.metrics_server import serve_metrics
@@ -30,6 +31,8 @@ from gateway.single.home import Report, joined, owned
 from gateway.single.operator import Operator, now, opened
 
 DRAIN_SECONDS = 10
+MOST_CONNECTIONS = 4_096
+SWEEP_SECONDS = 5.0
 ENDPOINT = "endpoint.json"
 
 log = logging.getLogger(__name__)
@@ -104,7 +107,7 @@ async def _http(running: Gateway, listener: socket.socket) -> AsyncGenerator[Non
     """Serve until the block is left; then accept nothing new and give what runs some seconds."""
     config = uvicorn.Config(
         running.app,
-        http="httptools",
+        http=BoundedHttp,
         loop="none",
         lifespan="off",
         ws="none",
@@ -113,15 +116,24 @@ async def _http(running: Gateway, listener: socket.socket) -> AsyncGenerator[Non
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=75,
+        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
     server = _Server(config)
     serving = asyncio.create_task(server.serve([listener]), name="HTTP")
+    sweeping = asyncio.create_task(_sweep(server), name="slow connections")
     try:
         yield
     finally:
+        sweeping.cancel()
         server.should_exit = True
         await serving
+
+
+async def _sweep(server: uvicorn.Server) -> None:
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS)
+        close_slow(server.server_state.connections, time.monotonic())
 
 
 @contextlib.asynccontextmanager

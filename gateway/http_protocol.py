@@ -1,0 +1,55 @@
+"""uvicorn's HTTP protocol with limits that it lacks: the size of a request's head, and the time to send one."""
+
+import time
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MOST_HEAD = 32 * 1024
+HEAD_SECONDS = 15.0
+REFUSED = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain\r\ncontent-length: 29\r\n"
+    b"connection: close\r\n\r\nThe request head is too large"
+)
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """Closes a connection whose request head is over 32 KiB, or not whole within :data:`HEAD_SECONDS`.
+
+    A keep-alive connection that says nothing is uvicorn's to close; :func:`close_slow` is to be called now and then.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_size = 0
+        self._head_since: float | None = time.monotonic()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._head_since is None or self.transport.is_closing():
+            return
+        self._head_size += len(data)
+        if self._head_size > MOST_HEAD:
+            self.transport.write(REFUSED)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        self._head_since = time.monotonic()
+        self._head_size = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._head_since = None
+        super().on_headers_complete()
+
+    def is_slow(self, now: float) -> bool:
+        """Whether the head of a request (a connection's first may not even have begun) has been awaited too long."""
+        return self._head_since is not None and now - self._head_since > HEAD_SECONDS
+
+
+def close_slow(connections: set[Any], now: float) -> int:
+    """Close the slow ones among a server's connections; how many those were. `now` is of the monotonic clock."""
+    slow = [one for one in connections if isinstance(one, BoundedHttp) and one.is_slow(now)]
+    for connection in slow:
+        connection.transport.abort()
+    return len(slow)
