@@ -13,6 +13,8 @@ REQUEST = b"GET / HTTP/1.1\r\nhost: x\r\n"
 
 
 async def application(scope, receive, send) -> None:
+    while (await receive()).get("more_body"):
+        pass
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
 
