@@ -5,6 +5,7 @@ by NOTIFY. While the listener is down, a poll takes over; while both fail, nothi
 """
 
 import asyncio
+import contextlib
 import logging
 from typing import Any
 from uuid import UUID
@@ -34,6 +35,7 @@ class Generations:
         self._listening = False
         self._used = False
         self._lost = asyncio.Event()
+        self._begun = asyncio.Event()
 
     @property
     def trusted(self) -> bool:
@@ -44,6 +46,12 @@ class Generations:
     def listening(self) -> bool:
         """Whether changes are announced to this process rather than polled."""
         return self._listening
+
+    async def begun(self, within: float) -> None:
+        """Wait until changes reach this process for the first time, but no longer than `within` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._begun.wait()
 
     def current(self, tenant_id: UUID) -> int | None:
         """The tenant's generation, or None while nothing cached about the tenant may be believed."""
@@ -75,6 +83,7 @@ class Generations:
             await connection.add_listener(CHANNEL, self._announced)
             # What was announced before LISTEN took hold is read once.
             self._trusted = self._listening = await self._poll()
+            self._begun.set()
             while self._trusted:
                 await self._beat(connection)
         finally:

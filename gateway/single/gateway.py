@@ -37,6 +37,7 @@ from gateway.single.operator import GATEWAY, connected
 from gateway.tool_runner import ToolRunner
 
 CONNECTIONS = 16
+START_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ async def gateway(
         start(audit.run())
         parts = _Parts(settings, deployment, tokens, catalogue, call_log, traces, database, generations, audit)
         built = _assembled(parts)
+        await generations.begun(within=START_SECONDS)
         yield built
         built.refusals.flush()
         await audit.close()
