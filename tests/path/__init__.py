@@ -1,0 +1,1 @@
+"""One story per request, from HTTP to the database and back."""

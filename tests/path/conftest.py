@@ -1,0 +1,78 @@
+"""The real product on an own database, on the event loop that it has in production."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+
+from core.directory.tenants import Tenant
+from gateway.catalogue import build, installed
+from tests.support.canary import Canary
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import Node, Person, Product, product_on
+from tests.support.toy_modules import Lab
+
+
+def pytest_asyncio_loop_factories(config: pytest.Config, item: pytest.Item) -> Mapping[str, Callable[[], Any]]:
+    return {"uvloop": uvloop.new_event_loop}
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Two tenants, in which the same names mean other people."""
+
+    acme: Tenant
+    globex: Tenant
+    admin: Person
+    reader: Person
+    nobody: Person
+    other_admin: Person
+    other_reader: Person
+
+
+@pytest.fixture(scope="session")
+def canary() -> Iterator[Canary]:
+    """Every token of the session; each product asks it at its end, and the session once more."""
+    canary = Canary()
+    yield canary
+    canary.check()
+    assert canary.secrets, "no test made a token: the canary has nothing to look for"
+
+
+@pytest.fixture
+def lab() -> Lab:
+    """Tools that misbehave on demand; every product has them."""
+    return Lab()
+
+
+@pytest.fixture
+async def product(database: ScratchDatabase, tmp_path: Path, lab: Lab, canary: Canary) -> AsyncIterator[Product]:
+    """The deployment, without a gateway."""
+    catalogue = build([*installed().modules, lab.module()])
+    async with product_on(database, tmp_path / "home", catalogue=catalogue, canary=canary) as product:
+        yield product
+
+
+@pytest.fixture
+async def people(product: Product) -> People:
+    """The administrators may use everything, readers only look, nobody has nothing."""
+    acme, globex = await product.tenant("acme"), await product.tenant("globex")
+    return People(
+        acme,
+        globex,
+        await product.person(acme, "admin@mail.test", allow=["*"]),
+        await product.person(acme, "reader@mail.test", allow=["knowledge_graph:read", "lab.look"]),
+        await product.person(acme, "nobody@mail.test"),
+        await product.person(globex, "admin@mail.test", allow=["*"]),
+        await product.person(globex, "reader@mail.test", allow=["knowledge_graph:read", "lab.look"]),
+    )
+
+
+@pytest.fixture
+async def node(product: Product) -> AsyncIterator[Node]:
+    """A gateway with the settings that everybody has."""
+    async with product.gateway() as node:
+        yield node

@@ -1,0 +1,171 @@
+"""The real product on a test's own database: gateways, tenants, people with tokens.
+
+    async with product_on(database, tmp_path) as product:
+        acme = await product.tenant("acme")
+        ada = await product.person(acme, "ada@acme.test", allow=["*"])
+        async with product.gateway() as node:
+            answer = await node.post(ada.token, "tools/list")
+
+Each gateway has pools of its own, as an own process would. At the end of the product everything that was said is
+searched for the tokens that were made.
+"""
+
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from prometheus_client import generate_latest
+
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.pepper import load_or_create
+from core.address import DatabaseAddress
+from core.audit.bounds import unpack
+from core.audit.event import DEPLOYMENT, Event
+from core.db import Database
+from core.directory.actor import Actor
+from core.directory.roles import create_role, grant
+from core.directory.services import set_service
+from core.directory.tenants import Tenant, create_tenant
+from core.directory.users import create_user
+from core.secret import Secret
+from core.settings import Settings
+from gateway.catalogue import Catalogue, installed
+from gateway.deployment import KEYS, Deployment
+from gateway.operations.call_log import CallLog
+from gateway.operations.exposition import registry_of
+from gateway.single.gateway import Gateway, gateway
+from gateway.single.operator import BROKER, CONSOLE, connected
+from tests.support.canary import Canary
+from tests.support.mcp_client import Client
+from tests.support.postgres import PASSWORDS, ScratchDatabase
+
+ACTOR = Actor("tests")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user with a token of theirs; their role has their address as its name."""
+
+    tenant: Tenant
+    id: UUID
+    email: str
+    token_id: str = ""
+    token: str = ""
+
+
+@dataclass(slots=True)
+class Clock:
+    """The broker's clock: real time, and what a test adds to it."""
+
+    ahead: timedelta = field(default_factory=timedelta)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+class Node(Client):
+    """One running gateway and a client of it."""
+
+    def __init__(self, running: Gateway, canary: Canary) -> None:
+        super().__init__(running.app, canary.hear)
+        self.gateway = running
+
+    def metrics(self) -> str:
+        """What a scrape would show."""
+        return generate_latest(registry_of(self.gateway.metrics, "test")).decode()
+
+
+@dataclass(slots=True)
+class Product:
+    """Everything that several gateways of one deployment share, and the operator's hands."""
+
+    database: ScratchDatabase
+    deployment: Deployment
+    catalogue: Catalogue
+    console: Database
+    tokens: ApiTokens
+    clock: Clock
+    canary: Canary
+
+    @contextlib.asynccontextmanager
+    async def gateway(
+        self, *, through: DatabaseAddress | None = None, catalogue: Catalogue | None = None, **settings: Any
+    ) -> AsyncIterator[Node]:
+        """A gateway of its own; `through` is another way to the same database."""
+        deployment = replace(self.deployment, admin=through or self.deployment.admin)
+        call_log = CallLog(lambda block: self.canary.hear("call log", block), clock=time.time)
+        chosen = Settings(home=deployment.home, **settings)
+        async with connected(deployment, BROKER, most=5) as broker:
+            tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=self.clock)
+            async with gateway(chosen, deployment, tokens, catalogue or self.catalogue, call_log) as running:
+                node = Node(running, self.canary)
+                yield node
+                self.canary.hear("metrics", node.metrics().encode())
+        call_log.close()
+        call_log.close()  # the second waits for the first one's thread
+
+    async def tenant(self, slug: str, *, services: Iterable[str] | None = None) -> Tenant:
+        """A tenant with every module of the catalogue, or only some, switched on."""
+        tenant = await create_tenant(self.console, ACTOR, slug)
+        for module in services if services is not None else [module.name for module in self.catalogue.modules]:
+            await set_service(self.console, ACTOR, tenant.id, module, enabled=True)
+        return tenant
+
+    async def person(
+        self, tenant: Tenant, email: str, *, allow: Iterable[str] = (), deny: Iterable[str] = (), **token: Any
+    ) -> Person:
+        """A user whose one role allows and denies that, and a token; `token` are the options of ApiTokens.create."""
+        await create_role(self.console, ACTOR, tenant.id, email)
+        for effect, permissions in (("allow", allow), ("deny", deny)):
+            for permission in permissions:
+                await grant(self.console, ACTOR, tenant.id, email, effect, permission)
+        user_id = await create_user(self.console, ACTOR, tenant.id, email, roles=(email,))
+        return await self.with_token(Person(tenant, user_id, email), **token)
+
+    async def with_token(self, person: Person, **options: Any) -> Person:
+        """The same person with one more token."""
+        token_id, token = await self.tokens.create(ACTOR, person.tenant.id, person.id, "test", **options)
+        return replace(person, token_id=token_id, token=self.canary.register(token))
+
+    async def events(self, tenant: Tenant | None, *kinds: str) -> list[Event]:
+        """The tenant's audit events in order (None: the deployment's), of these kinds or all. No sealer runs here."""
+        async with self.database.admin_connection() as admin:
+            rows = await admin.fetch(
+                "SELECT record FROM audit.incoming WHERE tenant_id = $1 ORDER BY id",
+                DEPLOYMENT if tenant is None else tenant.id,
+            )
+        events = [unpack(row["record"]) for row in rows]
+        return [event for event in events if not kinds or event.kind in kinds]
+
+    async def hear_the_tables(self) -> None:
+        """Tell the canary what is stored where secrets do not belong."""
+        async with self.database.admin_connection() as admin:
+            for table in ("audit.incoming", "audit.events", "core.users", "auth.api_tokens"):
+                for row in await admin.fetch(f"SELECT * FROM {table}"):
+                    values = [value if isinstance(value, bytes) else str(value).encode() for value in row.values()]
+                    self.canary.hear(table, b" ".join(values))
+
+
+@contextlib.asynccontextmanager
+async def product_on(
+    database: ScratchDatabase, home: Path, *, catalogue: Catalogue | None = None, canary: Canary | None = None
+) -> AsyncIterator[Product]:
+    """A deployment whose folder is `home`; at its end the canary is asked."""
+    (home / KEYS).mkdir(parents=True)
+    deployment = Deployment(home, database.admin, PASSWORDS, Secret("digest key of the tests, not secret"))
+    canary, clock = canary or Canary(), Clock()
+    with canary.listening():
+        async with (
+            connected(deployment, CONSOLE, most=3) as console,
+            connected(deployment, BROKER, most=3) as broker,
+        ):
+            tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=clock)
+            product = Product(database, deployment, catalogue or installed(), console, tokens, clock, canary)
+            yield product
+            await product.hear_the_tables()
+    canary.check()

@@ -1,0 +1,153 @@
+"""Modules for tests: many whose every name is unique, and one whose tools misbehave on demand."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, create_model
+
+from gateway.catalogue import Catalogue, CatalogueTool, build
+from modules.kit import Context, Hints, Module, Tool, ToolError, Unrecorded, tool
+
+READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
+WRITES = Hints(read_only=False, destructive=True, idempotent=False, open_world=False)
+
+
+class Said(BaseModel):
+    said: str
+
+
+def crowd(modules: int, tools: int) -> Catalogue:
+    """`modules` modules ``m07q`` with tools ``t0703q`` (alias ``l0703q``, argument ``a0703q``). Fixed widths: no name
+    is part of another, so that searching for a substring finds that name and nothing else. Every second tool writes."""
+    return build(_module(number, tools) for number in range(modules))
+
+
+def without(catalogue: Catalogue, kept: Iterable[tuple[str, str]]) -> Catalogue:
+    """The catalogue of a world in which there are only these (module, tool)."""
+    wanted = set(kept)
+    tools = {
+        name: tuple(one for one in of_module if (name, one.tool.name) in wanted)
+        for name, of_module in catalogue.tools.items()
+    }
+    return Catalogue(
+        tuple(_with_tools(module, tools[module.name]) for module in catalogue.modules if tools[module.name]),
+        {name: of_module for name, of_module in tools.items() if of_module},
+    )
+
+
+def names_of(one: CatalogueTool) -> tuple[str, ...]:
+    """Every name that belongs to this tool alone."""
+    return one.tool.name, *one.tool.aliases, *one.tool.arguments.model_fields
+
+
+def _with_tools(module: Module, tools: tuple[CatalogueTool, ...]) -> Module:
+    return replace(module, tools=tuple(one.tool for one in tools))
+
+
+def _module(number: int, tools: int) -> Module:
+    name = f"m{number:02}q"
+    return Module(name, name, f"About d{number:02}q.", frozenset({name}), tuple(_tool(number, n) for n in range(tools)))
+
+
+def _tool(module: int, number: int) -> Tool:
+    digits = f"{module:02}{number:02}q"
+    arguments: Any = {f"a{digits}": (Annotated[str, Field(description=f"What x{digits} needs")], "")}
+    return Tool(
+        name=f"t{digits}",
+        title=f"t{digits}",
+        description=f"Does y{digits}.",
+        hints=WRITES if number % 2 else READS,
+        scopes=frozenset({f"m{module:02}q"}),
+        aliases=(f"l{digits}",),
+        unrecorded=frozenset(),
+        arguments=create_model(f"t{digits}", __config__={"extra": "forbid"}, **arguments),
+        result=_result(f"r{digits}"),
+        run=_say,
+    )
+
+
+async def _say(_context: Context, **params: Any) -> BaseModel:
+    (argument,) = params
+    name = f"r{argument[1:]}"
+    return _result(name)(**{name: "done"})
+
+
+def _result(name: str) -> type[BaseModel]:
+    fields: Any = {name: (str, ...)}
+    return create_model(name, **fields)
+
+
+@dataclass(slots=True)
+class Lab:
+    """What the laboratory's tools did, and what they wait for."""
+
+    effects: list[str] = field(default_factory=list)
+    started: asyncio.Event = field(default_factory=asyncio.Event)
+    resume: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def module(self) -> Module:
+        """The module ``lab``."""
+        tools = (self._look(), self._write(), self._wait(), self._big(), self._fail(), self._crash())
+        return Module("lab", "Lab", "Tools that misbehave on demand.", frozenset({"lab"}), tools)
+
+    def _look(self) -> Tool:
+        @tool(hints=READS, scopes=["lab"], aliases=["lab_look"])
+        async def look(context: Context, at: Annotated[str, Field(description="At what")] = "") -> Said:
+            """Look at something."""
+            return Said(said=at)
+
+        return look
+
+    def _write(self) -> Tool:
+        @tool(hints=WRITES, scopes=["lab"])
+        async def write(
+            context: Context,
+            text: Annotated[str, Field(description="What to write")],
+            password: Annotated[str, Field(description="What nobody may keep"), Unrecorded()] = "",
+        ) -> Said:
+            """Write something down."""
+            self.effects.append(text)
+            return Said(said=text)
+
+        return write
+
+    def _wait(self) -> Tool:
+        @tool(hints=WRITES, scopes=["lab"])
+        async def wait(context: Context) -> Said:
+            """Wait to be told."""
+            self.started.set()
+            try:
+                await self.resume.wait()
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
+            return Said(said="resumed")
+
+        return wait
+
+    def _big(self) -> Tool:
+        @tool(hints=READS, scopes=["lab"])
+        async def big(context: Context, size: Annotated[int, Field(description="Bytes")]) -> Said:
+            """Say much."""
+            return Said(said="x" * size)
+
+        return big
+
+    def _fail(self) -> Tool:
+        @tool(hints=READS, scopes=["lab"])
+        async def fail(context: Context) -> Said:
+            """Fail as tools may."""
+            raise ToolError("it did not work; try something else")
+
+        return fail
+
+    def _crash(self) -> Tool:
+        @tool(hints=READS, scopes=["lab"])
+        async def crash(context: Context, secret: Annotated[str, Field(description="Any")] = "") -> Said:
+            """Fail as no tool should."""
+            raise RuntimeError(f"the secret is {secret}")
+
+        return crash
