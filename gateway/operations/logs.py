@@ -32,6 +32,7 @@ _PLAIN = (str, int, float, bool, type(None), UUID, datetime)
 # asyncio puts the repr of a future, and with it the text of its exception, on the second line of its messages.
 _FIRST_LINE_ONLY = ("asyncio",)
 # authlib logs the tokens that it issues at DEBUG; the other two log whole requests, and hpack every header.
+_QUIET = ("alembic.runtime.plugins",)  # a line for each plugin at every migration
 _NEVER_DEBUG = ("authlib", "urllib3", "httpcore2", "hpack")
 
 
@@ -51,6 +52,8 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> Forma
     root.setLevel(level.upper())
     for name in _NEVER_DEBUG:
         logging.getLogger(name).setLevel(max(logging.INFO, root.level))
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     # uvicorn's access lines repeat what the call log says and hold whole URLs.
     logging.getLogger("uvicorn.access").disabled = True
     for name in ("uvicorn", "uvicorn.error", "alembic"):
