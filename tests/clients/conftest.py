@@ -1,8 +1,8 @@
-"""What the client tests run against. Everything else in this folder knows only these fixtures."""
+"""What the client tests run against: the product in a process of its own. Everything else here knows these fixtures."""
 
 import json
+import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,25 +10,34 @@ import pytest
 
 from tests.clients.story import Gateway, StdioCommand
 from tests.support.node import require_node_packages
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.running_product import MCPIST, START_SECONDS, data_folder, environment, free_port
 
 
 @pytest.fixture(scope="session")
-def gateway() -> Iterator[Gateway]:
-    """Temporary: a toy server of the SDK; the product takes its place."""
-    command = [sys.executable, "-m", "tests.clients.toy_server"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+def product_environment() -> Iterator[dict[str, str]]:
+    """The environment of one product's processes, with a data folder that ends with the session."""
+    with data_folder() as home:
+        yield environment(home, free_port())
+
+
+@pytest.fixture(scope="session")
+def gateway(product_environment: dict[str, str]) -> Iterator[Gateway]:
+    """`mcpist up --json`."""
+    command = [str(MCPIST), "up", "--json"]
+    with subprocess.Popen(
+        command, env=product_environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
         assert server.stdout is not None
         ready = json.loads(server.stdout.readline())
         yield Gateway(ready["mcp_url"], ready["api_token"])
-        server.terminate()
+        server.send_signal(signal.SIGTERM)
+        server.wait(START_SECONDS)
 
 
 @pytest.fixture(scope="session")
-def stdio_command() -> StdioCommand:
-    """The command that a client starts to reach the gateway over standard input and output; it skips until then."""
-    pytest.skip("`mcpist stdio` does not exist yet")
+def stdio_command(product_environment: dict[str, str], gateway: Gateway) -> StdioCommand:
+    """`mcpist stdio` beside a running product: it joins it."""
+    return StdioCommand(str(MCPIST), ["stdio"], product_environment)
 
 
 @pytest.fixture(scope="session")
