@@ -5,7 +5,8 @@ names, and another reader on the way may take the first; in the envelope, where 
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any, cast
 
 import msgspec
@@ -20,7 +21,12 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 MAX_ID = 256  # bytes; every answer repeats it
+# Building millions of empty lists takes seconds (most of it the garbage collector's), in which nobody else is served.
+MAX_CONTAINERS = 100_000
 _NONE = msgspec.Raw()
+_IRRELEVANT = bytes(byte for byte in range(256) if byte not in b'{}[]"')
+_OPEN = b"\x01"
+_STEPS = bytes.maketrans(b"[]{}", bytes([1, 255, 1, 255]))  # 255 is -1 as a signed byte
 _QUOTES = 8  # around jsonrpc and method and their values
 
 
@@ -68,6 +74,8 @@ def split(body: bytes, limit: int) -> list[bytes]:
     Raises:
         Malformed: not JSON, empty, or more than `limit` members.
     """
+    if _opened(body) > MAX_CONTAINERS:
+        _check_containers(_steps(body))
     try:
         items = _decode_items(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -92,15 +100,13 @@ def parse(body: bytes, max_depth: int) -> Message:
     expected = _QUOTES + 2 * bool(raw) + (2 + id.count(b'"') if id else 0)
     if body.count(b'"') - raw.count(b'"') > expected:
         _refuse_repeats(body, raw, id)
-    crowded = _crowded(body, raw, max_depth, id)
+    _check_brackets(body, raw, max_depth, id)
     if not raw or raw == b"null":
         return Message(id, method, {})
     try:
         params = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise Malformed(*_unreadable(error, max_depth), id) from None
-    if crowded and deeper_than(max_depth - 1, params):
-        raise Malformed(*_too_deep(max_depth), id)
+    except orjson.JSONDecodeError:
+        raise Malformed(PARSE_ERROR, "Parse error", id) from None
     if type(params) is not dict:
         raise Malformed(INVALID_PARAMS, "Invalid params: params must be an object", id)
     return Message(id, method, cast("dict[str, Any]", params))
@@ -110,6 +116,9 @@ def _read(body: bytes) -> _Envelope:
     try:
         return _decode(body)
     except msgspec.ValidationError:
+        # Not an object; whether it is JSON at all, msgspec has not looked.
+        if not _is_json(body):
+            raise Malformed(PARSE_ERROR, "Parse error") from None
         raise Malformed(INVALID_REQUEST, "Invalid request: a JSON-RPC message is an object") from None
     except RecursionError:
         raise Malformed(INVALID_REQUEST, "Invalid request: nested too deep") from None
@@ -166,36 +175,38 @@ def _refuse_repeats(body: bytes, params: bytes, id: bytes) -> None:
         raise Malformed(INVALID_REQUEST, "Invalid request: a member of the envelope is given twice", id)
 
 
-def _unreadable(error: orjson.JSONDecodeError, max_depth: int) -> tuple[int, str]:
-    if error.msg.startswith("depth limit"):
-        return _too_deep(max_depth)
-    return PARSE_ERROR, "Parse error"
-
-
-def _too_deep(max_depth: int) -> tuple[int, str]:
-    return INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels"
-
-
-def _crowded(body: bytes, params: bytes, max_depth: int, id: bytes) -> bool:
-    """Whether `params` has brackets enough to be too deep; counting them is all that most messages cost."""
-    opened = body.count(b"{") + body.count(b"[")
+def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> None:
+    """Depth is settled on the bytes, before anything is built; counting brackets is all that most messages cost."""
+    opened = _opened(body)
     if opened <= max_depth:
-        return False
+        return
     # What the envelope holds besides params is never read; a forest of brackets there is no honest message.
-    if opened - params.count(b"{") - params.count(b"[") > max_depth:
-        raise Malformed(*_too_deep(max_depth), id)
-    return True
+    steps = _steps(params)
+    if opened - _opened(params) > max_depth or _deepest(steps) >= max_depth:
+        raise Malformed(INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels", id)
+    _check_containers(steps, id)
 
 
-def deeper_than(limit: int, value: Any) -> bool:
-    """Whether objects and arrays are nested deeper than `limit` (a scalar has depth 0)."""
-    level = _containers([value])
-    for _ in range(limit):
-        level = _containers(child for node in level for child in (node.values() if isinstance(node, dict) else node))
-        if not level:
-            return False
-    return bool(level)
+def _check_containers(steps: bytes, id: bytes = b"") -> None:
+    if steps.count(_OPEN) > MAX_CONTAINERS:
+        raise Malformed(INVALID_REQUEST, f"Invalid request: more than {MAX_CONTAINERS} objects and arrays", id)
 
 
-def _containers(values: Iterable[Any]) -> list[dict[str, Any] | list[Any]]:
-    return [value for value in values if type(value) in (dict, list)]
+def depth_of(text: bytes) -> int:
+    """How deep objects and arrays are nested in a JSON text (0 for a scalar); for what is not JSON, any number."""
+    return _deepest(_steps(text))
+
+
+def _opened(text: bytes) -> int:
+    return text.count(b"{") + text.count(b"[")
+
+
+def _steps(text: bytes) -> bytes:
+    """One byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(text.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
+
+
+def _deepest(steps: bytes) -> int:
+    return max(accumulate(memoryview(steps).cast("b")), default=0)

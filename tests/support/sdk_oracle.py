@@ -1,5 +1,6 @@
 """The same handlers behind the official SDK's server and transport: an oracle to compare our own transport with."""
 
+import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -44,5 +45,24 @@ async def sdk_app(handlers: Mapping[str, Handler], caller: Caller, *, version: s
         get_tool_input_schema=lambda _name: None,
     )
     manager = StreamableHTTPSessionManager(server, stateless=True, json_response=True)
-    async with manager.run():
+    async with _running(manager):
         yield manager.asgi_app
+
+
+@contextlib.asynccontextmanager
+async def _running(manager: StreamableHTTPSessionManager) -> AsyncIterator[None]:
+    """`manager.run()` in a task of its own: the task that enters it must leave it, which fixtures do not promise."""
+    ready, over = asyncio.Event(), asyncio.Event()
+
+    async def hold() -> None:
+        async with manager.run():
+            ready.set()
+            await over.wait()
+
+    task = asyncio.create_task(hold())
+    await ready.wait()
+    try:
+        yield
+    finally:
+        over.set()
+        await task

@@ -16,7 +16,7 @@ async def served(app: Any) -> AsyncIterator[int]:
     config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, http="httptools", ws="none")
     server = uvicorn.Server(config)
     with contextlib.closing(listener):
-        task = asyncio.create_task(server._serve(sockets=[listener]))  # noqa: SLF001 - `serve` would take the signals
+        task = asyncio.create_task(server._serve(sockets=[listener]))  # `serve` would take the signals
         try:
             async with asyncio.timeout(5):
                 while not server.started:

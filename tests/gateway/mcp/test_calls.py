@@ -35,7 +35,11 @@ async def test_an_unexpected_failure_says_nothing_but_a_request_id(
     with caplog.at_level(logging.DEBUG):
         response = await client.call(revision, tool)
     request_id = response.headers["x-request-id"]
-    assert response.message["error"] == {"code": -32603, "message": "Internal error", "data": {"request_id": request_id}}
+    assert response.message["error"] == {
+        "code": -32603,
+        "message": "Internal error",
+        "data": {"request_id": request_id},
+    }
     assert response.status == 200
     assert SECRET not in response.body.decode() + caplog.text
     assert request_id in caplog.text
@@ -181,8 +185,7 @@ BATCHING = ["2024-11-05", "2025-03-26"]
 
 async def batch(client: Client, revision: str, *messages: Any) -> Response:
     header = None if revision == "2025-03-26" else revision
-    response = await client.post(orjson.dumps(list(messages)), headers_for(header))
-    return response
+    return await client.post(orjson.dumps(list(messages)), headers_for(header))
 
 
 @pytest.mark.parametrize("revision", BATCHING)

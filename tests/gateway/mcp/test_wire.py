@@ -218,6 +218,7 @@ async def test_a_client_that_does_not_read_its_stream_is_dropped(toys: Toys, mon
 
 async def test_many_clients_at_once(toys: Toys) -> None:
     endpoint = toys.endpoint(public_url="http://127.0.0.1:0")
+
     async def one(http: httpx2.AsyncClient, port: int, n: int) -> None:
         revision = ALL[n % len(ALL)]
         params = {"name": "echo", "arguments": {"n": n}}

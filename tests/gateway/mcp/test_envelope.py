@@ -1,0 +1,146 @@
+"""Whatever arrives, the transport answers in order: no exception, no 500, no invalid message."""
+
+import asyncio
+import json
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gateway.mcp.envelope import Malformed, depth_of, parse
+from tests.gateway.mcp.client import ALL, MODERN, Client, headers_for, replaced
+from tests.gateway.mcp.toys import Toys
+from tests.support.mcp_schema import available, check_message
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=20,
+)
+MEMBERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0") | JSON_VALUES,
+        "id": st.integers() | st.text(max_size=5) | JSON_VALUES,
+        "method": st.sampled_from(
+            ["ping", "tools/list", "tools/call", "initialize", "server/discover", "notifications/x"]
+        )
+        | JSON_VALUES,
+        "params": st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.sampled_from(["echo", "rich", "fails", "crashes"]) | JSON_VALUES,
+                "arguments": JSON_VALUES,
+                "cursor": JSON_VALUES,
+                "protocolVersion": st.sampled_from(ALL) | JSON_VALUES,
+                "_meta": st.fixed_dictionaries(
+                    {},
+                    optional={
+                        "progressToken": JSON_VALUES,
+                        "traceparent": JSON_VALUES,
+                        "io.modelcontextprotocol/protocolVersion": st.sampled_from(ALL) | JSON_VALUES,
+                        "io.modelcontextprotocol/clientCapabilities": st.just({}) | JSON_VALUES,
+                        "io.modelcontextprotocol/clientInfo": JSON_VALUES,
+                    },
+                )
+                | JSON_VALUES,
+            },
+        )
+        | JSON_VALUES,
+        "result": JSON_VALUES,
+    },
+)
+BODIES = st.one_of(
+    st.binary(max_size=200),
+    MEMBERS.map(lambda value: json.dumps(value).encode()),
+    MEMBERS.map(lambda value: json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")),
+    st.lists(MEMBERS, max_size=4).map(lambda value: json.dumps(value).encode()),
+    st.text(alphabet='{}[]",:0123456789tfn\\u ', max_size=60).map(str.encode),
+)
+HEADERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "mcp-protocol-version": st.sampled_from([*ALL, "", "x"]),
+        "mcp-method": st.sampled_from(["ping", "tools/call", "=?base64?x?="]),
+        "mcp-name": st.sampled_from(["echo", "=?base64?ZWNobw==?=", "=?base64?", "é"]),
+        "accept": st.sampled_from(["*/*", "text/event-stream", "application/json;q=0", ";;,,", "application/json"]),
+        "traceparent": st.text(st.characters(max_codepoint=255, blacklist_categories=["Cc"]), max_size=60),
+    },
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(BODIES, HEADERS)
+@example(b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', {})
+@example(b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', {})
+@example(b'{"jsonrpc":"2.0","id":"\xff","method":"ping"}', {})
+@example(b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', {})
+@example(b'{"\xff":1,"jsonrpc":"2.0","id":1,"method":"ping"}', {})
+@example(b"[1,2", {})
+def test_anything_is_answered(body: bytes, changes: dict[str, str]) -> None:
+    asyncio.run(_answered(body, changes))
+
+
+async def _answered(body: bytes, changes: dict[str, str]) -> None:
+    toys = Toys()
+    headers = replaced(headers_for(None), **{name.replace("-", "_"): value for name, value in changes.items()})
+    response = await Client(toys.endpoint()).post(body, headers)
+    assert response.status in (200, 202, 400, 404, 406), response.body
+    assert toys.admitted == toys.released
+    for message in response.messages:
+        for one in message if isinstance(message, list) else [message]:
+            _check(one, toys.observed[0].revision or changes.get("mcp-protocol-version", "2025-03-26"))
+
+
+def _check(message: Any, revision: str) -> None:
+    assert message["jsonrpc"] == "2.0"
+    assert ("error" in message) != ("result" in message)
+    if available() and "error" in message:
+        check_message(revision if revision in ALL else MODERN, "", message)
+
+
+@given(JSON_VALUES, st.booleans())
+@example(['\\"[', "\\\\", "[{", {'"}': []}], False)
+def test_depth(value: Any, ascii_only: bool) -> None:
+    assert depth_of(json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")) == depth(value)
+
+
+def depth(value: Any) -> int:
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return 1 + max((depth(part) for part in inner), default=0)
+    return 0
+
+
+@given(st.dictionaries(st.text(max_size=5), JSON_VALUES, max_size=3), st.integers() | st.text(max_size=20))
+def test_what_is_sent_is_what_is_read(params: dict[str, Any], id: int | str) -> None:
+    try:
+        body = orjson.dumps({"jsonrpc": "2.0", "id": id, "method": "a/b", "params": params})
+        sent = orjson.loads(body)
+    except (TypeError, orjson.JSONDecodeError):
+        return  # numbers and text that JSON in UTF-8 cannot carry
+    message = parse(body, 64)
+    assert (message.method, message.params, orjson.loads(message.id)) == ("a/b", sent["params"], sent["id"])
+
+
+@pytest.mark.parametrize("size", [1_000, 1_000_000, 4_000_000])
+@pytest.mark.parametrize("shape", ["deep", "chains", "wide", "open", "strings", "objects"])
+@pytest.mark.timeout(5)
+def test_bombs_are_refused_or_read_in_no_time(shape: str, size: int) -> None:
+    chain = b"[" * 70 + b"]" * 70
+    content = {
+        "deep": b"[" * (size // 2) + b"]" * (size // 2),
+        "chains": b"[" + b",".join([chain] * (size // 141)) + b"]",
+        "wide": b"[" + b",".join([b"[]"] * (size // 3)) + b"]",
+        "open": b"[" * size,
+        "strings": orjson.dumps(["[{" * 50] * (size // 100)),
+        "objects": b'{"a":' * (size // 6) + b"1" + b"}" * (size // 6),
+    }[shape]
+    body = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":%b}}' % content
+    if shape == "strings" or (shape == "wide" and size == 1_000):
+        assert parse(body, 64).method == "x"
+    else:
+        with pytest.raises(Malformed):
+            parse(body, 64)
