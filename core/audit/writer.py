@@ -151,8 +151,6 @@ class AuditWriter:
             try:
                 await connection.execute(DURABLE)
                 statement = await connection.prepare(APPEND)
-                if not self._waiting:
-                    self._back()
                 while not self._drained():
                     await self._flush(statement)
             except BaseException:
@@ -160,11 +158,9 @@ class AuditWriter:
                 raise
 
     async def _flush(self, statement: Any) -> None:
-        if not self._waiting:
-            self._wake = asyncio.get_running_loop().create_future()
-            await self._wake
         tenants, records = self._waiting.take()
         if not records:
+            await self._rest()
             return
         try:
             await statement.fetchval(tenants, records, timeout=self._patience)
@@ -172,12 +168,18 @@ class AuditWriter:
             self._waiting.put_back()
             raise
         self._waiting.settle()
-        if self._failures:
-            self._back()
+        self._back()
         self.flushes += 1
         self.written += len(records)
         if self._on_flush is not None:
             self._on_flush()
+
+    async def _rest(self) -> None:
+        """Connected, and nothing to write. What was refused meanwhile is out of the queue by now."""
+        self._back()
+        if not self._drained() and not self._waiting:
+            self._wake = asyncio.get_running_loop().create_future()
+            await self._wake
 
     def _rouse(self) -> None:
         wake, self._wake = self._wake, None
@@ -201,6 +203,9 @@ class AuditWriter:
             self._away_since = time.monotonic()
 
     def _back(self) -> None:
+        """The database answers."""
+        if not self._failures and not self._unreported:
+            return
         self._failures = 0
         self._away_since = None
         if self._unreported:

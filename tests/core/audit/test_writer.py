@@ -115,6 +115,17 @@ async def test_an_absent_database_refuses_intents_and_keeps_outcomes(
     assert kept[-1].request_id == "request-4"
 
 
+async def test_it_comes_back_where_only_refused_intents_were_left(database: ScratchDatabase, gateway: Database) -> None:
+    async with writing(gateway, patience=0.2) as writer:
+        async with away(database):
+            with pytest.raises(Unavailable):
+                await writer.write(call(1))
+            await until(lambda: writer.stalled)
+        await until(lambda: not writer.stalled)
+        await writer.write(call(2))
+    assert [event.request_id for event in await stored(database)] == ["request-2"]
+
+
 async def test_an_intent_that_waited_out_a_short_absence_is_written(
     database: ScratchDatabase, gateway: Database
 ) -> None:
