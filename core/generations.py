@@ -72,7 +72,7 @@ class Generations:
                 await self._listen()
             except (*AWAY, asyncpg.PostgresError, Unavailable) as error:
                 log.warning("generation listener lost, polling instead", extra={"cause": type(error).__name__})
-            self._trusted = await self._poll()
+            await self._poll_in_time()
             await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
 
     async def _listen(self) -> None:
@@ -87,7 +87,8 @@ class Generations:
             while self._trusted:
                 await self._beat(connection)
         finally:
-            self._listening = False
+            if self._listening:
+                self._listening = self._trusted = False  # what was announced last may have been lost
             connection.terminate()
 
     async def _beat(self, connection: Any) -> None:
@@ -107,6 +108,17 @@ class Generations:
     def _announced(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         tenant, value = str(payload).split(" ")
         self.observe(UUID(tenant), int(value))
+
+    async def _poll_in_time(self) -> None:
+        """Poll; a database that keeps us waiting (its pool's timeout is ten seconds) is not trusted meanwhile."""
+        late = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
+        try:
+            self._trusted = await self._poll()
+        finally:
+            late.cancel()
+
+    def _distrust(self) -> None:
+        self._trusted = False
 
     async def _poll(self) -> bool:
         known = ",".join(map(str, self._values))
