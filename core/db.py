@@ -23,6 +23,7 @@ AWAY = (
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what a connection that dies in the middle of an answer may end in
     TimeoutError,
 )
 
@@ -147,8 +148,8 @@ class Database:
     @contextlib.asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncGenerator[Any]:
         async with self.connection() as connection:
-            await _reached(connection.execute(begin))  # BEGIN and the tenant in one round trip
             try:
+                await _reached(connection.execute(begin))  # BEGIN and the tenant in one round trip
                 yield connection
             except BaseException:
                 await _roll_back(connection)
