@@ -146,10 +146,11 @@ class Client:
     async def send(self, body: bytes, headers: Headers, *, address: str = "127.0.0.1") -> Answer:
         """Send whatever it is; nothing is checked but that it is remembered."""
         async with self._http(address) as http:
-            response = await http.post("/mcp", content=body, headers=headers)
-        fields = tuple((name.decode().lower(), value.decode()) for name, value in response.headers.raw)
-        self._hear("answer", b"\n".join(f"{name}: {value}".encode() for name, value in fields) + response.content)
-        return Answer(response.status_code, fields, response.content)
+            fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+            response = await http.post("/mcp", content=body, headers=fields)
+        received = tuple((name.decode().lower(), value.decode()) for name, value in response.headers.raw)
+        self._hear("answer", b"\n".join(f"{name}: {value}".encode() for name, value in received) + response.content)
+        return Answer(response.status_code, received, response.content)
 
     @contextlib.asynccontextmanager
     async def _http(self, address: str) -> AsyncIterator[httpx2.AsyncClient]:

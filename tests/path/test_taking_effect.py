@@ -1,0 +1,164 @@
+"""What an administrator changes holds within one second on every gateway, whatever becomes of the announcements."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from core import generations
+from core.directory import roles, services, tenants, users
+from core.directory.users import unassign_role
+from gateway.tool_runner import NO_SUCH_TOOL
+from tests.path.conftest import People
+from tests.support.eventually import within
+from tests.support.mcp_client import Answer
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import ACTOR, Node, Person, Product
+
+SECOND = 1.0
+# A listener waits in ClientRead; what it did last is LISTEN, or the statement by which it proves that it is alive.
+END_LISTENERS = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database()
+    AND usename = 'mcpist_gateway' AND (query ILIKE 'listen%' OR query = 'SELECT 1')"""
+
+Change = Callable[[Product, Person], Awaitable[None]]
+
+
+async def revoke_token(product: Product, person: Person) -> None:
+    await product.tokens.revoke(ACTOR, person.tenant.id, person.token_id)
+
+
+async def suspend_user(product: Product, person: Person) -> None:
+    await users.set_status(product.console, ACTOR, person.tenant.id, person.email, "suspended")
+
+
+async def suspend_tenant(product: Product, person: Person) -> None:
+    await tenants.set_status(product.console, ACTOR, person.tenant.id, "suspended")
+
+
+async def take_role(product: Product, person: Person) -> None:
+    await unassign_role(product.console, ACTOR, person.tenant.id, person.email, person.email)
+
+
+async def delete_role(product: Product, person: Person) -> None:
+    await roles.delete_role(product.console, ACTOR, person.tenant.id, person.email)
+
+
+async def deny(product: Product, person: Person) -> None:
+    await roles.grant(product.console, ACTOR, person.tenant.id, person.email, "deny", "lab.look")
+
+
+async def take_permission(product: Product, person: Person) -> None:
+    await roles.revoke(product.console, ACTOR, person.tenant.id, person.email, "*")
+
+
+async def switch_off(product: Product, person: Person) -> None:
+    await services.set_service(product.console, ACTOR, person.tenant.id, "lab", enabled=False)
+
+
+REFUSING = (revoke_token, suspend_user, suspend_tenant)
+HIDING = (take_role, delete_role, deny, take_permission, switch_off)
+
+
+@pytest.fixture
+async def nodes(product: Product) -> AsyncIterator[tuple[Node, Node]]:
+    async with product.gateway() as first, product.gateway() as second:
+        yield first, second
+
+
+async def look(node: Node, person: Person) -> Answer:
+    return await node.call(person.token, "lab", "look")
+
+
+def lost(change: Change, answer: Answer) -> bool:
+    """Whether the answer is what the change leads to."""
+    if change in REFUSING:
+        return answer.status == 401
+    return answer.status == 200 and answer.text == NO_SUCH_TOOL
+
+
+async def warm(nodes: tuple[Node, Node], *people: Person) -> None:
+    for node in nodes:
+        for person in people:
+            assert (await look(node, person)).value == {"said": ""}
+
+
+async def effective(nodes: tuple[Node, Node], change: Change, person: Person) -> list[float]:
+    """How many seconds it took on each gateway."""
+
+    async def on(node: Node) -> float:
+        async def has_lost() -> bool:
+            return lost(change, await look(node, person))
+
+        return await within(SECOND, has_lost)
+
+    return list(await asyncio.gather(*(on(node) for node in nodes)))
+
+
+@pytest.mark.parametrize("change", [*REFUSING, *HIDING])
+async def test_a_change_holds_on_both(
+    product: Product, people: People, nodes: tuple[Node, Node], change: Change
+) -> None:
+    await warm(nodes, people.admin, people.other_admin)
+    await change(product, people.admin)
+    await effective(nodes, change, people.admin)
+    await warm(nodes, people.other_admin)
+
+
+@pytest.mark.parametrize("change", [*REFUSING, *HIDING])
+async def test_also_when_the_listeners_have_just_died(
+    product: Product, people: People, nodes: tuple[Node, Node], change: Change, database: ScratchDatabase
+) -> None:
+    await warm(nodes, people.admin)
+    async with database.admin_connection() as admin:
+        assert await admin.fetchval(END_LISTENERS) == 2
+    await change(product, people.admin)
+    await effective(nodes, change, people.admin)
+
+
+@pytest.mark.parametrize("change", [revoke_token, deny])
+async def test_also_when_nobody_can_listen_any_more(
+    product: Product,
+    people: People,
+    nodes: tuple[Node, Node],
+    change: Change,
+    database: ScratchDatabase,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def refuse(*_args: object, **_options: object) -> None:
+        raise ConnectionRefusedError
+
+    await warm(nodes, people.admin)
+    monkeypatch.setattr(generations, "connect", refuse)
+    async with database.admin_connection() as admin:
+        assert await admin.fetchval(END_LISTENERS) == 2
+    for node in nodes:
+        await within(5, lambda node=node: polling(node))
+    await warm(nodes, people.admin)
+    await change(product, people.admin)
+    await effective(nodes, change, people.admin)
+
+
+async def polling(node: Node) -> bool:
+    return "mcpist_generation_listener_up 0.0" in node.metrics()
+
+
+async def test_what_is_given_back_holds_too(product: Product, people: People, nodes: tuple[Node, Node]) -> None:
+    await warm(nodes, people.admin)
+    await deny(product, people.admin)
+    await effective(nodes, deny, people.admin)
+    await roles.revoke(product.console, ACTOR, people.acme.id, people.admin.email, "lab.look")
+    for node in nodes:
+
+        async def back(node: Node = node) -> bool:
+            return (await look(node, people.admin)).text != NO_SUCH_TOOL
+
+        await within(SECOND, back)
+
+
+async def test_a_change_of_one_tenant_leaves_the_other_its_cache(
+    product: Product, people: People, nodes: tuple[Node, Node]
+) -> None:
+    await warm(nodes, people.admin, people.other_admin)
+    await switch_off(product, people.admin)
+    await effective(nodes, switch_off, people.admin)
+    assert (await look(nodes[0], people.other_admin)).value == {"said": ""}
