@@ -34,6 +34,7 @@ class Generations:
         self._trusted = False
         self._listening = False
         self._used = False
+        self._told = False
         self._lost = asyncio.Event()
         self._begun = asyncio.Event()
 
@@ -71,9 +72,14 @@ class Generations:
             try:
                 await self._listen()
             except (*AWAY, asyncpg.PostgresError, Unavailable) as error:
-                log.warning("generation listener lost, polling instead", extra={"cause": type(error).__name__})
+                self._tell(error)
             await self._poll_in_time()
             await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
+
+    def _tell(self, error: Exception) -> None:
+        if not self._told:
+            self._told = True
+            log.warning("generation listener lost, polling instead", extra={"cause": type(error).__name__})
 
     async def _listen(self) -> None:
         connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)
@@ -84,6 +90,7 @@ class Generations:
             # What was announced before LISTEN took hold is read once.
             self._trusted = self._listening = await self._poll()
             self._begun.set()
+            self._told = False
             while self._trusted:
                 await self._beat(connection)
         finally:

@@ -76,14 +76,19 @@ async def start(home: Path, port: int, *arguments: str, **variables: str) -> Pro
     """Start `mcpist up --json` (or another command) and wait for its one line."""
     process = await asyncio.create_subprocess_exec(
         str(MCPIST), *(arguments or ("up", "--json")), env=environment(home, port, **variables),
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, stdin=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
+        stdout=asyncio.subprocess.PIPE, stderr=_log(home), stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None
     async with asyncio.timeout(START_SECONDS):
         line = await process.stdout.readline()
     assert line, f"the product ended with {await process.wait()} before it was ready"
     return Product(process, json.loads(line), home, port)
+
+
+def _log(home: Path) -> int:
+    """The product's log, beside its data folder; `MCPIST_TEST_LOG` names a file to keep it in."""
+    path = os.environ.get("MCPIST_TEST_LOG") or home.with_name("log")
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
 @contextlib.asynccontextmanager
