@@ -1,0 +1,111 @@
+"""The servers that measurements share, each started when it is first needed."""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from tests.bench.client import Client
+from tests.bench.options import Options
+from tests.bench.processes import child_named
+from tests.bench.servers.bearer import TOKEN
+from tests.bench.spawn import Started, free_port, module, started
+from tests.bench.wrk import Request, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A running product with the toy module. `token` is the first administrator's; `pid` is the gateway's worker."""
+
+    home: Path
+    port: int
+    pid: int
+    token: str
+
+    def client(self) -> Client:
+        """A client that is the first administrator."""
+        return Client(self.port, self.token)
+
+    @property
+    def postgres(self) -> int:
+        """The pid of its PostgreSQL."""
+        return child_named(self.pid, "postgres")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A running reference server; its one token is ``servers.bearer.TOKEN``."""
+
+    port: int
+    pid: int
+
+
+class Lab:
+    """Servers, their folder, the options, and where to tell progress."""
+
+    def __init__(
+        self, options: Options, folder: Path, progress: Callable[[str], None], stack: contextlib.ExitStack
+    ) -> None:
+        self.options = options
+        self.folder = folder
+        self.progress = progress
+        self._stack = stack
+        self._ours: list[int] = []
+
+    @cached_property
+    def product(self) -> Product:
+        """The product that most measurements share."""
+        return self.new_product("product")
+
+    @cached_property
+    def upstream(self) -> Reference:
+        """What the hop goes to."""
+        return self.reference("upstream")
+
+    @cached_property
+    def floor(self) -> Reference:
+        """The bare proxy: the reference of budgets.md."""
+        return self.reference("floor", upstream=self.upstream.port)
+
+    def new_product(self, name: str) -> Product:
+        """One more product, on a fresh data folder."""
+        self.progress(f"starting the product on a new data folder ({name})")
+        home, port = self.folder / name, free_port()
+        given = {"home": home, "port": port, "upstream": self.upstream.port}
+        running = self._start(name, module("product", **given))
+        return Product(home, port, running.pid, running.said["api_token"])
+
+    def reference(self, name: str, **given: object) -> Reference:
+        """A server of tests/bench/servers."""
+        running = self._start(name, module(f"servers.{name}", **given))
+        return Reference(running.said["port"], running.pid)
+
+    def of_product(self, label: str, request: Request, product: Product | None = None) -> Target:
+        """The product as a target: its worker, its database and whatever else it started count."""
+        at = product or self.product
+        return Target(label, at.port, request, (at.pid,), tuple(self._ours))
+
+    def of_reference(self, label: str, request: Request, reference: Reference, *also: int) -> Target:
+        """A reference as a target; `also` are processes that work for it."""
+        request = replace(request, tokens=(TOKEN,))
+        return Target(label, reference.port, request, (reference.pid, *also), tuple(self._ours))
+
+    def request(self, body: str, expect: str, *tokens: str) -> Request:
+        """A request of an MCP client; without `tokens`, the shared product's first administrator's."""
+        headers = (("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", "2025-11-25"))
+        return Request("/mcp", body, expect, tokens or (self.product.token,), headers)
+
+    def _start(self, name: str, argv: list[str]) -> Started:
+        running = self._stack.enter_context(started(argv, self.folder / f"{name}.log"))
+        self._ours.append(running.pid)
+        return running
+
+
+@contextlib.contextmanager
+def lab(options: Options, progress: Callable[[str], None]) -> Generator[Lab]:
+    """Everything that is started ends with the block, in reverse order."""
+    with tempfile.TemporaryDirectory(prefix="mcpist-bench-") as folder, contextlib.ExitStack() as stack:
+        Path(folder).chmod(0o755)  # PostgreSQL's user has to get through
+        yield Lab(options, Path(folder), progress, stack)

@@ -1,0 +1,65 @@
+"""P1, P3, P4: one call of a trivial tool beside the bare proxy.
+
+`hop` is what a vendor's tool will be, without the vault: it asks the upstream over one kept aiohttp session. `echo`
+asks nobody, so it shows our own work.
+"""
+
+from dataclasses import replace
+
+from tests.bench.client import tools_call
+from tests.bench.lab import Lab
+from tests.bench.report import Result, Row
+from tests.bench.rounds import added_p50, compared, cpu, interleaved, own_cpu, p99, rate
+from tests.bench.wrk import Request, Sample, Target
+
+MUST_RATE = {1: (0.4, 0.65), 16: (0.8, 1.0), 64: (0.8, 1.1)}
+TEXT = "hello-benchmark"
+
+
+def measure(lab: Lab) -> list[Result]:
+    """The immediate upstream at every number of connections, the slow one at one connection."""
+    floor = lab.of_reference("bare proxy", _request(lab, "hop"), lab.floor)
+    targets = [_target(lab, "hop"), _target(lab, "echo"), _target(lab, "write"), floor]
+    immediate = interleaved(targets, lab.options.connections, lab.options, lab.progress)
+    slow_floor = replace(floor, label="bare proxy, 20 ms", request=replace(floor.request, path="/slow"))
+    slow = interleaved([_target(lab, "slow_hop"), slow_floor], (1,), lab.options, lab.progress)
+    return [_immediate(lab, immediate), _slow(slow)]
+
+
+def _target(lab: Lab, tool: str) -> Target:
+    return lab.of_product(f"call {tool}", _request(lab, tool))
+
+
+def _request(lab: Lab, tool: str) -> Request:
+    arguments = {"module": "bench", "tool_name": tool, "params": {"text": TEXT}}
+    return lab.request(tools_call("call", arguments), TEXT)
+
+
+def _immediate(lab: Lab, rounds: list[list[Sample]]) -> Result:
+    rows: list[Row] = []
+    for many in lab.options.connections:
+        must, aim = MUST_RATE.get(many, (None, None))
+        what = f"call of a tool with a hop, req/s relative to the bare proxy, {many} connections"
+        rows.append(Row("P1", what, "x", compared(rounds, many, rate), must, aim))
+        what = f"call of a tool without a hop, req/s relative to the bare proxy, {many} connections"
+        rows.append(Row("P1", what, "x", compared(rounds, many, rate, of=1)))
+    most = max(lab.options.connections)
+    rows.append(Row("P1", "CPU a call of a tool with a hop", "µs", compared(rounds, most, own_cpu)))
+    rows.append(Row("P1", "CPU a call of a tool without a hop", "µs", compared(rounds, most, own_cpu, of=1)))
+    rows.append(Row("P1", "CPU a call with a hop, relative to the bare proxy", "x", compared(rounds, most, cpu)))
+    if 1 in lab.options.connections:
+        what = "p50 added over the bare proxy, upstream immediate"
+        rows.append(Row("P3", what, "ms", compared(rounds, 1, added_p50), 1.0, 0.5, more_is_better=False))
+    what = f"p99 relative to the bare proxy, {most} connections"
+    rows.append(Row("P4", what, "x", compared(rounds, most, p99), 2.0, 1.2, more_is_better=False))
+    return Result(tuple(rows), _all(rounds))
+
+
+def _slow(rounds: list[list[Sample]]) -> Result:
+    added = compared(rounds, 1, added_p50)
+    row = Row("P3", "p50 added over the bare proxy, upstream 20 ms", "ms", added, 0.5, 0.15, more_is_better=False)
+    return Result((row,), _all(rounds))
+
+
+def _all(rounds: list[list[Sample]]) -> tuple[Sample, ...]:
+    return tuple(one for samples in rounds for one in samples)

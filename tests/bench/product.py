@@ -1,0 +1,61 @@
+"""The product as it is, with the bench's toy module beside its own: ``python -m tests.bench.product``.
+
+Prints one line of JSON when it is ready. Only the catalogue is another one; everything runs as in the product.
+"""
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import uvloop
+
+from core.settings import Settings
+from gateway.catalogue import Catalogue, build, installed
+from gateway.single.product import Ready, run_product
+from tests.bench.toys import bench_module
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    home: Path
+    port: int
+    upstream: int
+
+
+def main() -> None:
+    given = _arguments()
+    with mock.patch("gateway.single.operator.installed", return_value=_catalogue(given.upstream)):
+        uvloop.run(run_product(unlimited(given.home, given.port), _progress, _ready))
+
+
+def unlimited(home: Path, port: int) -> Settings:
+    """Settings under which one caller may use all of the machine."""
+    return Settings(home=home, port=port, rate_per_second=1e6, rate_burst=1_000_000, concurrency=10_000)
+
+
+def _arguments() -> Arguments:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--upstream", type=int, required=True)
+    return Arguments(**vars(parser.parse_args()))
+
+
+def _catalogue(upstream: int) -> Catalogue:
+    return build([*installed().modules, bench_module(upstream)])
+
+
+def _progress(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def _ready(ready: Ready) -> None:
+    token = ready.api_token.reveal() if ready.api_token else None
+    print(json.dumps({"api_token": token}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
