@@ -1,0 +1,214 @@
+"""The cache of verified credentials: what ends it, besides the generation; and one verification for many requests."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.interface import RefusalReason, Refused
+from core.audit.writer import AuditWriter
+from core.caller import Credential
+from core.db import Database
+from core.errors import LimitReached
+from core.generations import Generations
+from core.limits import AttemptLimits
+from core.secret import Secret
+from core.token_format import new_token
+from gateway.auth.authenticator import LONGEST, Authenticator
+from gateway.auth.refusals import Refusals
+from gateway.mcp.errors import Unauthenticated
+from gateway.operations.metrics import Metrics
+from tests.support.eventually import within
+from tests.support.postgres import MadeTenant, ScratchDatabase
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class Clock:
+    """Seconds since 1970; nothing but this clock passes."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> float:
+        return self.now.timestamp()
+
+
+class CountingBroker:
+    """Vouches for every well-formed token, as it is told, and counts how often it was asked."""
+
+    def __init__(self, tenant_id: UUID, user_id: UUID, clock: Clock) -> None:
+        self.credential = Credential("a", "api_token", tenant_id, user_id, frozenset({"mcp:read"}), generation=1)
+        self.asked = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self._clock = clock
+
+    async def verify(self, token: Secret) -> Credential | Refused:
+        self.asked += 1
+        await self.gate.wait()
+        expires = self.credential.expires_at
+        if expires is not None and expires <= self._clock.now:
+            return Refused(RefusalReason.EXPIRED)
+        return self.credential
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def gateway(database: ScratchDatabase) -> AsyncIterator[Database]:
+    async with database.open("mcpist_gateway") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def broker(make_tenant: Callable[..., Awaitable[MadeTenant]], clock: Clock) -> CountingBroker:
+    tenant = await make_tenant()
+    return CountingBroker(tenant.id, tenant.users[0], clock)
+
+
+@pytest.fixture
+async def authenticate(
+    database: ScratchDatabase, gateway: Database, broker: CountingBroker, clock: Clock
+) -> AsyncIterator[Authenticator]:
+    generations = Generations(database.as_role("mcpist_gateway"), gateway)
+    audit = AuditWriter(gateway)
+    tasks = [asyncio.create_task(work) for work in (generations.run(), audit.run())]
+    refusals = Refusals(audit, AttemptLimits(3, 3, clock=clock), Metrics())
+
+    async def listening() -> bool:
+        return generations.listening
+
+    await within(5, listening)
+    yield Authenticator(broker, gateway, generations, refusals, clock=clock)
+    await audit.close()
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.fixture
+def token() -> str:
+    return f"Bearer {new_token()[1].reveal()}"
+
+
+async def test_a_known_credential_costs_no_second_question(
+    authenticate: Authenticator, broker: CountingBroker, token: str
+) -> None:
+    first = await authenticate(token, "192.0.2.1")
+    assert await authenticate(token, "192.0.2.1") is first
+    assert (broker.asked, len(authenticate)) == (1, 1)
+
+
+async def test_expiry_needs_no_event(
+    authenticate: Authenticator, broker: CountingBroker, clock: Clock, token: str
+) -> None:
+    broker.credential = replace(broker.credential, expires_at=NOW + timedelta(seconds=30))
+    await authenticate(token, "192.0.2.1")
+    clock.now = NOW + timedelta(seconds=29.9)
+    await authenticate(token, "192.0.2.1")
+    assert broker.asked == 1
+    clock.now = NOW + timedelta(seconds=30)
+    with pytest.raises(Unauthenticated):
+        await authenticate(token, "192.0.2.1")
+    assert broker.asked == 2
+
+
+async def test_it_is_asked_again_after_a_while(
+    authenticate: Authenticator, broker: CountingBroker, clock: Clock, token: str
+) -> None:
+    await authenticate(token, "192.0.2.1")
+    clock.now += timedelta(seconds=LONGEST - 1)
+    await authenticate(token, "192.0.2.1")
+    assert broker.asked == 1
+    clock.now += timedelta(seconds=1)
+    await authenticate(token, "192.0.2.1")
+    assert broker.asked == 2
+
+
+async def test_many_requests_wait_for_one_verification(
+    authenticate: Authenticator, broker: CountingBroker, token: str
+) -> None:
+    broker.gate.clear()
+    waiting = [asyncio.create_task(authenticate(token, "192.0.2.1")) for _ in range(20)]
+    await within(5, lambda: asked(broker))
+    waiting[0].cancel()  # who asked first goes away: the others do not
+    broker.gate.set()
+    callers = await asyncio.gather(*waiting[1:])
+    assert len({id(caller) for caller in callers}) == 1
+    assert broker.asked == 1
+
+
+async def promote(database: ScratchDatabase, broker: CountingBroker) -> None:
+    """The user becomes an administrator; the trigger raises the generation of the tenant that is set."""
+    async with database.open("mcpist_console") as console, console.tenant(broker.credential.tenant_id) as work:
+        await work.execute("UPDATE core.users SET system_role = 'admin' WHERE tenant_id = $1")
+
+
+async def asked(broker: CountingBroker) -> bool:
+    return broker.asked > 0
+
+
+async def test_a_generation_that_rises_ends_what_is_cached(
+    authenticate: Authenticator, broker: CountingBroker, database: ScratchDatabase, token: str
+) -> None:
+    await authenticate(token, "192.0.2.1")
+    await authenticate(token, "192.0.2.1")
+    assert broker.asked == 1
+    await promote(database, broker)
+
+    async def seen() -> bool:
+        return (await authenticate(token, "192.0.2.1")).system_role == "admin"
+
+    await within(1, seen)
+
+
+async def test_what_was_read_before_a_change_is_not_kept_after_it(
+    authenticate: Authenticator, broker: CountingBroker, database: ScratchDatabase, token: str
+) -> None:
+    """The broker's answer is older than the change, the rest is newer: such a mixture is asked for again."""
+    await promote(database, broker)
+    await authenticate(token, "192.0.2.1")
+    await authenticate(token, "192.0.2.1")
+    assert broker.asked == 2
+
+
+async def test_a_user_that_is_gone_between_two_looks_is_nobody(
+    authenticate: Authenticator, broker: CountingBroker, token: str
+) -> None:
+    broker.credential = replace(broker.credential, user_id=UUID(int=7))
+    with pytest.raises(Unauthenticated):
+        await authenticate(token, "192.0.2.1")
+    assert len(authenticate) == 0
+
+
+async def test_wrong_credentials_are_limited_by_address_and_known_good_ones_are_not(
+    authenticate: Authenticator, clock: Clock, token: str
+) -> None:
+    await authenticate(token, "192.0.2.1")
+    for _ in range(3):
+        with pytest.raises(Unauthenticated):
+            await authenticate("Bearer wrong", "192.0.2.1")
+    with pytest.raises(LimitReached) as limited:
+        await authenticate("Bearer wrong", "192.0.2.1")
+    assert 0 < limited.value.retry_after <= 20
+    await authenticate(token, "192.0.2.1")
+    with pytest.raises(Unauthenticated):
+        await authenticate("Bearer wrong", "198.51.100.1")
+    clock.now += timedelta(seconds=math.ceil(limited.value.retry_after))
+    with pytest.raises(Unauthenticated):
+        await authenticate("Bearer wrong", "192.0.2.1")
+
+
+async def test_nothing_of_a_credential_is_kept_but_a_digest(authenticate: Authenticator, token: str) -> None:
+    await authenticate(token, "192.0.2.1")
+    kept: Any = vars(authenticate)
+    assert token.removeprefix("Bearer ") not in repr(kept)
