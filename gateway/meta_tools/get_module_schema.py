@@ -1,6 +1,7 @@
 """get_module_schema: what the caller may use of one or several modules, or "unchanged" when they have it already."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from gateway.mcp.context import Params, RequestContext, Result
@@ -12,73 +13,90 @@ MOST_MODULES = 20
 MOST_TOOLS = 100
 MOST_NAME = 64
 
-Deny = Callable[[RequestContext, str, str, bytes], Awaitable[None]]
+Deny = Callable[[str, str], Awaitable[None]]
+Recorder = Callable[[RequestContext, str, str, bytes], Awaitable[None]]
 
 
 class WrongRequest(Exception):
     """The request has the wrong form; the text says what was expected."""
 
 
-async def get_module_schema(view: View, request: RequestContext, params: Params, deny: Deny) -> Result:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """`tools` is empty for all tools; `have` maps a module to the digest that the caller has."""
+
+    modules: tuple[str, ...]
+    tools: tuple[str, ...]
+    have: Mapping[str, Any]
+
+
+async def get_module_schema(view: View, request: RequestContext, params: Params, deny: Recorder) -> Result:
     """Answer with the permitted tools of the modules asked for. What does not exist for the caller is recorded."""
+
+    async def denied(module: str, tool: str) -> None:
+        await deny(request, module, tool, b"{}")
+
     try:
-        names, only = _names(params.get("module"), "module", MOST_MODULES), _only(params.get("tools"))
-        have = _have(params.get("have"), names)
+        asked = _asked(params)
     except WrongRequest as wrong:
         return error_result(f"Error: {wrong}")
-    if not names:
+    if not asked.modules:
         return value_result({"modules": [_listed(module) for module in view.modules.values()]})
-    shown = [await _module(view, request, name, only, have.get(name), deny) for name in names]
-    if all("error" in module for module in shown):
+    shown = [await _shown(view, name, asked, denied) for name in asked.modules]
+    if all(module.keys() == {"error"} for module in shown):
         return error_result(NO_SUCH_TOOL)
     return value_result({"modules": shown})
 
 
-async def _module(
-    view: View, request: RequestContext, name: str, only: list[str] | None, have: str | None, deny: Deny
-) -> dict[str, Any]:
-    module = view.modules.get(name)
-    missing = [tool for tool in only or [""] if (name, tool) not in view.by_name] if only or module is None else []
+async def _shown(view: View, name: str, asked: _Asked, denied: Deny) -> dict[str, Any]:
+    """One module as the caller sees it, or the one text for what does not exist."""
+    missing = [tool for tool in asked.tools or ("",) if not _exists(view, name, tool)]
     for tool in missing:
-        await deny(request, name, tool, b"{}")
-    if module is None or (only and len(missing) == len(only)):
+        await denied(name, tool)
+    module = view.modules.get(name)
+    if module is None or len(missing) == len(asked.tools or ("",)):
         return {"error": NO_SUCH_TOOL}
-    if have == module.digest:
-        return {"module": name, "digest": have, "unchanged": True, "connection": "ready"}
-    tools = _tools(view, module, name, only)
-    answer: dict[str, Any] = {"module": name, "digest": module.digest, "connection": "ready", "tools": tools}
+    head: dict[str, Any] = {"module": name, "digest": module.digest, "connection": "ready"}
+    if asked.have.get(name) == module.digest:
+        return {**head, "unchanged": True}
+    answer = {**head, "tools": _tools(view, module, asked.tools)}
     return {**answer, "error": NO_SUCH_TOOL} if missing else answer
 
 
-def _tools(view: View, module: ModuleView, name: str, only: list[str] | None) -> list[Mapping[str, Any]]:
-    if only is None:
+def _exists(view: View, module: str, tool: str) -> bool:
+    return (module, tool) in view.by_name if tool else module in view.modules
+
+
+def _tools(view: View, module: ModuleView, only: tuple[str, ...]) -> list[Mapping[str, Any]]:
+    if not only:
         return list(module.schemas.values())
-    wanted = dict.fromkeys(view.by_name[name, tool].tool.name for tool in only if (name, tool) in view.by_name)
-    return [module.schemas[tool] for tool in wanted]
+    found = (view.by_name.get((module.module.name, tool)) for tool in only)
+    return [module.schemas[name] for name in dict.fromkeys(tool.tool.name for tool in found if tool)]
 
 
 def _listed(module: ModuleView) -> dict[str, Any]:
     return {"module": module.module.name, "description": module.module.description, "digest": module.digest}
 
 
-def _names(value: Any, field: str, most: int) -> list[str]:
+def _asked(params: Params) -> _Asked:
+    modules = _names(params.get("module"), "module", MOST_MODULES)
+    return _Asked(modules, _names(params.get("tools"), "tools", MOST_TOOLS), _have(params.get("have"), modules))
+
+
+def _names(value: Any, field: str, most: int) -> tuple[str, ...]:
     given: list[Any] = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(value, str | list | None) or not all(isinstance(name, str) for name in given):
         raise WrongRequest(f"{field} is a name or a list of names")
     if len(given) > most or any(len(name) > MOST_NAME for name in given):
         raise WrongRequest(f"{field} takes at most {most} names of at most {MOST_NAME} characters")
-    return list(dict.fromkeys(given))
+    return tuple(dict.fromkeys(given))
 
 
-def _only(value: Any) -> list[str] | None:
-    return _names(value, "tools", MOST_TOOLS) or None
-
-
-def _have(value: Any, names: list[str]) -> Mapping[str, Any]:
+def _have(value: Any, modules: tuple[str, ...]) -> Mapping[str, Any]:
     if value is None:
         return {}
     if isinstance(value, str):
-        return dict.fromkeys(names, value)
+        return dict.fromkeys(modules, value)
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
     raise WrongRequest("have is the digest you got, or an object {module: digest}")
