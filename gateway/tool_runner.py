@@ -20,6 +20,7 @@ from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.context import RequestContext
+from gateway.mcp.errors import InsufficientScope
 from gateway.operations.tracing import Traces
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
@@ -62,6 +63,10 @@ class RunObserver(Protocol):
         """It does not any more."""
         ...
 
+    def refused(self, run: ToolRun) -> None:
+        """A tool was asked for and not run: wrong arguments, or a scope is missing."""
+        ...
+
     def denied(self, run: ToolRun) -> None:
         """A name was used that does not exist for the caller."""
         ...
@@ -97,10 +102,14 @@ class ToolRunner:
         if tool is None:
             await self.deny(request, module, name, arguments)
             return ToolOutcome(error=NO_SUCH_TOOL)
-        demand_scope(request.caller, tool)
         try:
+            demand_scope(request.caller, tool)
             model = checked(tool, arguments)
+        except InsufficientScope:
+            await self._not_run(request, tool, arguments, Outcome.DENIED, "scope")
+            raise
         except WrongArguments as wrong:
+            await self._not_run(request, tool, arguments, Outcome.ERROR, "arguments")
             return ToolOutcome(error=f"Error: {wrong}")
         return await self._recorded(request, tool, model, arguments)
 
@@ -111,15 +120,23 @@ class ToolRunner:
         self._observer.denied(ToolRun(request.request_id, module, name, Outcome.DENIED, 0.0, digest))
         await self._audit.write(event)
 
+    async def _not_run(
+        self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: Outcome, reason: str
+    ) -> None:
+        """Record a call that was refused before its tool ran; durable before the answer."""
+        intent = self._intent(request, tool, arguments)
+        durable = self._audit.submit(intent)
+        self._audit.queue(outcome_of(intent, outcome, 0, {"refused": reason}))
+        self._observer.refused(ToolRun(request.request_id, tool.module, tool.tool.name, outcome, 0.0, intent.digest))
+        await durable
+
     async def _recorded(
         self, request: RequestContext, tool: CatalogueTool, model: BaseModel, arguments: bytes
     ) -> ToolOutcome:
         """Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
         while it is flushed, and only the answer waits."""
         started = time.perf_counter()
-        digest = self._digest(request, arguments)
-        recorded = self._recordable(request, tool, arguments)
-        intent = self._event(request, Kind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded)
+        intent = self._intent(request, tool, arguments)
         durable = self._audit.submit(intent)
         self._observer.started()
         ended, outcome = Outcome.ERROR, ToolOutcome()
@@ -136,8 +153,11 @@ class ToolRunner:
             raise
         finally:
             seconds = time.perf_counter() - started
-            self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6)))
-            self._observer.ended(ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, digest))
+            if not _was_refused(durable):
+                self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6)))
+            self._observer.ended(
+                ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, intent.digest)
+            )
         return outcome
 
     async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:
@@ -154,6 +174,11 @@ class ToolRunner:
             )  # fmt: skip
             return ToolOutcome(error=f"Error: the tool failed inside MCPist; reference {request.request_id}")
         return ToolOutcome(result=result)
+
+    def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> Event:
+        digest = self._digest(request, arguments)
+        recorded = self._recordable(request, tool, arguments)
+        return self._event(request, Kind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded)
 
     def _digest(self, request: RequestContext, arguments: bytes) -> bytes:
         return argument_digest(self._digest_key, request.caller.tenant_id, arguments)
@@ -182,3 +207,8 @@ class ToolRunner:
             digest=digest,
             **more,
         )
+
+
+def _was_refused(durable: "asyncio.Future[None]") -> bool:
+    """Whether the intent was never written: then its outcome would speak of nothing."""
+    return durable.done() and not durable.cancelled() and durable.exception() is not None

@@ -1,16 +1,14 @@
 """What happens besides the 401: attempts are limited per address, and the audit log tells the refusals apart."""
 
-import asyncio
 import time
 from typing import Protocol
 
 from broker.interface import Refused
 from core.audit.event import Event, Kind, Outcome
+from core.audit.tally import Tally
 from core.audit.writer import AuditWriter
 from core.errors import LimitReached
 from core.limits import AttemptLimits
-
-AGGREGATED_OVER = 60.0
 
 
 class RefusalCounters(Protocol):
@@ -30,8 +28,7 @@ class Refusals:
         self._audit = audit
         self._attempts = attempts
         self._counters = counters
-        self._malformed = 0
-        self._flush: asyncio.TimerHandle | None = None
+        self._malformed = Tally(audit, Kind.AUTH_MALFORMED)
 
     def admit(self, client: str) -> None:
         """Let a credential that is not known yet be looked at.
@@ -49,9 +46,7 @@ class Refusals:
         """Count a credential that is not one of ours in form; no query, and one event a minute for all of them."""
         self._attempts.failed(client)
         self._counters.malformed()
-        self._malformed += 1
-        if self._flush is None:
-            self._flush = asyncio.get_running_loop().call_later(AGGREGATED_OVER, self.flush)
+        self._malformed.add()
 
     async def refused(self, client: str, refused: Refused) -> None:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""
@@ -70,11 +65,5 @@ class Refusals:
         )
 
     def flush(self) -> None:
-        """Write what was counted since the last event: each minute, and at the end."""
-        if self._flush is not None:
-            self._flush.cancel()
-            self._flush = None
-        if self._malformed:
-            event = Event(at=time.time_ns(), kind=Kind.AUTH_MALFORMED, detail={"count": self._malformed})
-            self._malformed = 0
-            self._audit.queue(event)
+        """Write what was counted since the last event: before the end."""
+        self._malformed.flush()

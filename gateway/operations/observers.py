@@ -22,6 +22,10 @@ class Observers:
         self._metrics.call(run.module, run.tool, run.outcome.value, run.seconds)
         self._log(run, f"{run.module}.{run.tool}")
 
+    def refused(self, run: ToolRun) -> None:
+        self._metrics.call(run.module, run.tool, run.outcome.value, run.seconds)
+        self._log(run, f"{run.module}.{run.tool}")
+
     def denied(self, run: ToolRun) -> None:
         self._metrics.denied("unknown_tool")
         # Whoever asked chose the name: it stands in the audit log, and not in a log that others read.
