@@ -75,6 +75,15 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
     return True
 
 
+async def create_roles(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> None:
+    """Create the database roles and no table: what a backup's grants name must be there before it is restored."""
+    connection = await _connect(admin)
+    try:
+        await _create_roles(connection, passwords)
+    finally:
+        await connection.close()
+
+
 async def current_revision(connection: Any) -> str | None:
     """The revision that the database is at, None for an empty one."""
     if await connection.fetchval("SELECT to_regclass('public.alembic_version')") is None:

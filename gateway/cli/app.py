@@ -1,0 +1,100 @@
+"""The commands, put together; and the one place where a failure becomes a line and an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+import typer.main
+
+from gateway.cli import audit, backup, call, doctor, role, serve, service, stdio, tenant, token, user
+from gateway.cli.failures import INTERRUPTED, Stop, failure_of, show, show_places
+from gateway.cli.output import print_json, say
+from gateway.cli.session import wants_debug
+
+app = typer.Typer(
+    name="mcpist",
+    help="MCPist: one MCP gateway for all LLM clients and services of a company.",
+    epilog="Start here: mcpist up",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(value: bool) -> None:
+    if not value:
+        return
+    from importlib.metadata import version
+
+    if "--json" in sys.argv:
+        print_json({"version": version("mcpist")})
+    else:
+        say(f"mcpist {version('mcpist')}")
+    raise typer.Exit
+
+
+@app.callback()
+def _root(  # pyright: ignore[reportUnusedFunction]
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """MCPist: one MCP gateway for all LLM clients and services of a company."""
+
+
+serve.register(app)
+stdio.register(app)
+app.add_typer(tenant.app, name="tenant")
+app.add_typer(user.app, name="user")
+app.add_typer(role.app, name="role")
+app.add_typer(service.app, name="service")
+app.add_typer(token.app, name="token")
+app.add_typer(audit.app, name="audit")
+call.register(app)
+backup.register(app)
+doctor.register(app)
+
+
+def main() -> None:
+    """The entry point of the program."""
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_output()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; its exit code. Whatever goes wrong has been told on standard error."""
+    as_json = "--json" in arguments
+    try:
+        code: Any = typer.main.get_command(app).main(list(arguments), prog_name="mcpist", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except Stop as stop:
+        return stop.exit_code
+    except BrokenPipeError:
+        _forget_output()  # whoever read our output has seen enough
+        return 1
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 this is where every failure ends
+        return _failed(error, as_json)
+
+
+def _failed(error: BaseException, as_json: bool) -> int:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(str(error), err=True)
+        return 2
+    failure = failure_of(error)
+    if failure.code == "unexpected" and wants_debug():
+        show_places(error)
+    if failure.exit_code != INTERRUPTED or as_json:
+        show(failure, as_json=as_json)
+    return failure.exit_code
+
+
+def _forget_output() -> None:
+    """Python would complain at its end about a standard output that nobody reads."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,207 @@
+"""`mcpist audit`: what happened, and whether the log is whole."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from gateway.cli.failures import Stop
+from gateway.cli.options import JsonOption, TenantOption
+from gateway.cli.output import clean, emit, note, table
+from gateway.cli.session import administer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.audit.query import Item, Page, Verification
+    from core.directory.tenants import Tenant
+    from gateway.single.operator import Operator
+
+app = typer.Typer(
+    help="What happened, who did it, and whether the log is whole.",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    epilog="Example: mcpist audit --since 1h --outcome denied",
+)
+
+Text = str | None
+
+
+@app.callback()
+def show(
+    context: typer.Context,
+    since: Annotated[Text, typer.Option("--since", metavar="WHEN", help="From then on: 1h, 7d or a date.")] = None,
+    until: Annotated[Text, typer.Option("--until", metavar="WHEN", help="Before then.")] = None,
+    user: Annotated[Text, typer.Option("--user", metavar="EMAIL", help="Only this person's.")] = None,
+    kind: Annotated[Text, typer.Option("--kind", help="call, call.denied, token, role.created …")] = None,
+    module: Annotated[Text, typer.Option("--module", help="Only this module's calls.")] = None,
+    tool: Annotated[Text, typer.Option("--tool", help="Only this tool's calls.")] = None,
+    outcome: Annotated[Text, typer.Option("--outcome", help="ok, error, denied, cancelled, timeout, unknown …")] = None,
+    limit: Annotated[int, typer.Option("--limit", help="At most so many, 1 to 500.")] = 50,
+    cursor: Annotated[Text, typer.Option("--cursor", help="Go on where an earlier answer ended.")] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what happened in a tenant, newest first."""
+    if context.invoked_subcommand is not None:
+        return
+
+    async def work(operating: "Operator") -> "tuple[Page, dict[UUID, str]]":
+        from core.audit.query import Filter, page
+        from core.directory.users import find_user
+        from gateway.cli.tenancy import everybody, the_tenant
+        from gateway.cli.times import before
+        from gateway.single.operator import now
+
+        found = await the_tenant(operating, tenant)
+        person = (await find_user(operating.console, found.id, user)).id if user else None
+        asked: Filter = Filter(
+            since=before(since, now()), until=before(until, now()), user=person,
+            kind=kind, module=module, tool=tool, outcome=outcome,
+        )  # fmt: skip
+        await _seal(operating)
+        shown = await page(operating.console, found.id, asked, cursor, limit)
+        return shown, {one.id: one.email for one in await everybody(operating, found)}
+
+    shown, emails = administer(work)
+
+    def human() -> None:
+        columns = ("Time", "Who", "What", "Tool", "Outcome", "Took", "Details")
+        table(columns, [_row(item, emails) for item in shown.items], empty="Nothing.")
+        if shown.next_cursor:
+            note(f"There is more: add --cursor {shown.next_cursor}")
+
+    items = [_document(item, emails) for item in shown.items]
+    emit(as_json, {"items": items, "next_cursor": shown.next_cursor}, human)
+
+
+@app.command("verify", epilog="Example: mcpist audit verify --anchors anchors.json")
+def verify(
+    anchors: Annotated[
+        Text,
+        typer.Option(
+            "--anchors", metavar="FILE", help="What `mcpist audit anchors --json` gave earlier, kept elsewhere."
+        ),
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the chain of the log: nothing was changed, removed or put in. Exit code 1 if something was."""
+    from pathlib import Path
+
+    async def work(operating: "Operator") -> "list[tuple[str, Verification]]":
+        from core.audit.query import verify
+
+        known = _anchors(Path(anchors)) if anchors else []
+        await _seal(operating)
+        chains = await _chains(operating, tenant)
+        return [(slug, await verify(operating.console, chain, against=known)) for slug, chain in chains]
+
+    found = administer(work)
+    document = [
+        {
+            "tenant": slug,
+            "ok": one.ok,
+            "checked": one.checked,
+            "head": one.head and {"seq": one.head.seq, "hash": one.head.hash},
+            "first_bad": one.first_bad,
+            "problem": one.problem,
+        }
+        for slug, one in found
+    ]
+    columns = ("Tenant", "Whole", "Checked", "Newest", "What is wrong")
+    rows = [(slug, one.ok, one.checked, one.head.seq if one.head else 0, _wrong(one)) for slug, one in found]
+    emit(as_json, document, lambda: table(columns, rows, empty="No tenant yet."))
+    if not all(one.ok for _, one in found):
+        raise Stop(1)
+
+
+@app.command("anchors", epilog="Example: mcpist audit anchors --json > /media/elsewhere/anchors.json")
+def anchors(as_json: JsonOption = False) -> None:
+    """Show the newest hash of every chain. Kept where nobody can change it, it proves the log later."""
+
+    async def work(operating: "Operator") -> list[tuple[str, UUID, int, bytes]]:
+        from core.audit.query import anchors
+
+        await _seal(operating)
+        slugs = {chain: slug for slug, chain in await _chains(operating, None)}
+        found = await anchors(operating.console)
+        return [(slugs.get(one.tenant_id, str(one.tenant_id)), one.tenant_id, one.seq, one.hash) for one in found]
+
+    found = administer(work)
+    document = [{"tenant": slug, "tenant_id": id, "seq": seq, "hash": hash} for slug, id, seq, hash in found]
+    rows = [(slug, seq, hash.hex()) for slug, _, seq, hash in found]
+    emit(as_json, document, lambda: table(("Tenant", "Newest", "Hash"), rows, empty="Nothing is recorded yet."))
+
+
+async def _seal(operating: "Operator") -> None:
+    """What was appended in the last moment shows too."""
+    from core.audit.sealer import Sealer
+    from gateway.single.operator import now
+
+    await Sealer(operating.console, now).seal_all()
+
+
+async def _chains(operating: "Operator", slug: str | None) -> list[tuple[str, UUID]]:
+    from core.audit.event import DEPLOYMENT
+    from core.directory.tenants import find_tenant, list_tenants
+
+    if slug is not None:
+        return [(slug, (await find_tenant(operating.console, slug)).id)]
+    tenants: list[Tenant] = await list_tenants(operating.console)
+    return [*((one.slug, one.id) for one in tenants), ("(deployment)", DEPLOYMENT)]
+
+
+def _anchors(path: "Path") -> list[Any]:
+    import json
+
+    from core.audit.query import Anchor
+    from core.errors import Invalid
+
+    try:
+        found: Any = json.loads(path.read_text())
+        return [Anchor(UUID(one["tenant_id"]), int(one["seq"]), bytes.fromhex(one["hash"])) for one in found]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Invalid(f"{path} is not what `mcpist audit anchors --json` gives ({type(error).__name__})") from None
+
+
+def _wrong(found: "Verification") -> str:
+    return "" if found.ok else f"event {found.first_bad}: {found.problem}"
+
+
+def _row(item: "Item", emails: dict[UUID, str]) -> tuple[Any, ...]:
+    tool = f"{item.module}.{item.tool}" if item.tool else item.module
+    took = "" if item.duration_us is None else f"{item.duration_us / 1000:.1f} ms"
+    details = [f"{name}={value}" for name, value in item.detail.items()]
+    if item.arguments is not None:
+        details.append(clean(item.arguments.decode("utf-8", "replace"))[:200])
+    return item.at, _who(item, emails), item.kind, tool, item.outcome, took, ", ".join(details)
+
+
+def _who(item: "Item", emails: dict[UUID, str]) -> str:
+    if item.user_id is None:
+        return item.actor
+    return emails.get(item.user_id, str(item.user_id))
+
+
+def _document(item: "Item", emails: dict[UUID, str]) -> dict[str, Any]:
+    return {
+        "seq": item.seq,
+        "at": item.at,
+        "kind": item.kind,
+        "user": emails.get(item.user_id) if item.user_id else None,
+        "user_id": item.user_id,
+        "actor": item.actor,
+        "credential_id": item.credential_id,
+        "client": item.client,
+        "request_id": item.request_id,
+        "module": item.module,
+        "tool": item.tool,
+        "outcome": item.outcome,
+        "duration_us": item.duration_us,
+        "digest": item.digest,
+        "arguments": None if item.arguments is None else item.arguments.decode("utf-8", "replace"),
+        "detail": item.detail,
+    }

@@ -1,0 +1,129 @@
+"""`mcpist call` and `mcpist schema`: use the tools as a user would, without a client."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import orjson
+import typer
+
+from core.errors import Invalid, NotFound, Unavailable
+from gateway.cli.failures import ToolFailed
+from gateway.cli.options import JsonOption, TenantOption
+from gateway.cli.output import emit, pretty, say
+from gateway.cli.session import locally
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from core.settings import Settings
+    from gateway.cli.progress import Report
+    from gateway.single.local_call import LocalCaller
+
+MOST_PARAMS = 4 * 1024 * 1024
+
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="EMAIL", help="As whom; default the only administrator.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("call", epilog='Example: mcpist call knowledge_graph search --params \'{"query": "Ada"}\'')(call)
+    app.command("schema", epilog="Example: mcpist schema knowledge_graph --user ada@acme.example")(schema)
+
+
+def call(
+    module: Annotated[str, typer.Argument(metavar="MODULE", help="The module's name.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
+    params: Annotated[
+        str,
+        typer.Option("--params", metavar="JSON|@FILE|-", help="Its arguments: JSON, a file, or - for standard input."),
+    ] = "{}",
+    user: UserOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call a tool as a user.
+
+    It takes the same way as a client's call: the same permissions, the same checks, the same audit log.
+    """
+    given = _read(params)
+
+    async def work(caller: "LocalCaller") -> Any:
+        from gateway.tool_runner import NO_SUCH_TOOL
+
+        try:
+            outcome = await caller.call(module, tool, given)
+        except TimeoutError:
+            raise Unavailable("the call took too long; MCPIST_CALL_TIMEOUT gives it more time") from None
+        if outcome.error == NO_SUCH_TOOL:
+            raise NotFound("no such tool for this user; `mcpist schema` shows those that they can use")
+        if outcome.result is None:
+            raise ToolFailed((outcome.error or "the tool failed").removeprefix("Error: "))
+        return outcome.result.model_dump(mode="json", by_alias=True)
+
+    result = _as_user(work, user, tenant)
+    emit(as_json, result, lambda: say(pretty(result)))
+
+
+def schema(
+    module: Annotated[str | None, typer.Argument(metavar="MODULE", help="The module; none lists them all.")] = None,
+    user: UserOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show modules and tools as a user sees them.
+
+    Without a module it lists them all; with one, its tools and their parameters.
+    """
+
+    async def work(caller: "LocalCaller") -> Any:
+        answer = await caller.schema({} if module is None else {"module": module})
+        text: str = answer["content"][0]["text"]
+        if answer["isError"]:
+            raise NotFound("no such module for this user; `mcpist schema` shows those that they can use")
+        return orjson.loads(text)
+
+    result = _as_user(work, user, tenant)
+    emit(as_json, result, lambda: say(pretty(result)))
+
+
+def _as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
+    async def run(settings: "Settings", report: "Report") -> Any:
+        from gateway.cli.tenancy import the_tenant, the_user
+        from gateway.single.local_call import local_caller
+        from gateway.single.operator import operator
+
+        async with operator(settings, report) as operating:
+            tenant = await the_tenant(operating, slug)
+            user = await the_user(operating, tenant, email)
+            async with local_caller(operating, tenant.id, user.id, settings.call_timeout) as caller:
+                return await work(caller)
+
+    return locally(run)
+
+
+def _read(text: str) -> dict[str, Any]:
+    source = text.encode()
+    if text == "-":
+        source = sys.stdin.buffer.read(MOST_PARAMS + 1)
+    elif text.startswith("@"):
+        source = _file(Path(text[1:]))
+    if len(source) > MOST_PARAMS:
+        raise Invalid(f"the arguments are longer than {MOST_PARAMS} bytes")
+    try:
+        value: Any = orjson.loads(source)
+    except orjson.JSONDecodeError as error:
+        raise Invalid(f"--params is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise Invalid('--params is an object, such as {"query": "Ada"}')
+    return cast("dict[str, Any]", value)
+
+
+def _file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_PARAMS + 1)
+    except OSError as error:
+        raise Invalid(f"cannot read {path}: {error.strerror}") from None

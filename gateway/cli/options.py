@@ -1,0 +1,17 @@
+"""Options that many commands share."""
+
+from typing import Annotated
+
+import typer
+
+TenantOption = Annotated[
+    str | None, typer.Option("--tenant", metavar="SLUG", help="The tenant; needed where there are several.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
+
+
+def group(help: str) -> typer.Typer:
+    """A group of commands; called alone it shows its help."""
+    return typer.Typer(
+        help=help, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
+    )

@@ -1,0 +1,47 @@
+"""What happens while somebody waits, on standard error; never on standard output."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Callable, Generator
+
+from gateway.cli.output import clean
+
+Report = Callable[[str], None]
+
+log = logging.getLogger("mcpist")
+
+
+@contextlib.contextmanager
+def shown(*, always: bool = False) -> Generator[tuple[Report, Callable[[], None]]]:
+    """A function that shows a step, and one that ends the showing.
+
+    On a terminal the step stands on one line that is replaced. Elsewhere it is a log line, and only with `always`.
+    """
+    if not sys.stderr.isatty():
+        yield (log.info if always else _nothing), _nothing
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    status = Console(file=sys.stderr).status("")
+    showing = True
+
+    def report(line: str) -> None:
+        if showing:
+            status.update(escape(clean(line)) + " …")
+            status.start()
+
+    def end() -> None:
+        nonlocal showing
+        showing = False
+        status.stop()
+
+    try:
+        yield report, end
+    finally:
+        status.stop()
+
+
+def _nothing(*_: object) -> None:
+    """For where no progress is shown."""

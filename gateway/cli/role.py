@@ -1,0 +1,121 @@
+"""`mcpist role`: named sets of tool permissions."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, note, say, table
+from gateway.cli.session import administer
+
+if TYPE_CHECKING:
+    from core.directory.roles import RoleEntry
+    from gateway.catalogue import Catalogue
+    from gateway.single.operator import Operator
+
+app = group("Roles: what their members may use.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The role's name.")]
+Permission = Annotated[
+    str,
+    typer.Argument(
+        metavar="PERMISSION", help="module.tool, module.*, module:read (its tools that only read), or * for everything."
+    ),
+]
+
+
+@app.command("create", epilog="Example: mcpist role create reader --priority 10")
+def create(
+    name: Name,
+    priority: Annotated[
+        int, typer.Option("--priority", help="Whose shared credential counts first; the highest.", show_default=True)
+    ] = 0,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a role. It permits nothing until you allow it something."""
+    _change("create_role", tenant, name, priority)
+
+    def human() -> None:
+        say(f"Made role {name}.")
+        say(f"Allow it something: mcpist role allow {name} PERMISSION")
+
+    emit(as_json, {"name": name, "priority": priority}, human)
+
+
+@app.command("list", epilog="Example: mcpist role list --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show the roles of a tenant with what they allow and deny."""
+
+    async def work(operating: "Operator") -> "list[RoleEntry]":
+        from core.directory.roles import list_roles
+        from gateway.cli.tenancy import the_tenant
+
+        return await list_roles(operating.console, (await the_tenant(operating, tenant)).id)
+
+    found = administer(work)
+    columns = ("Name", "Priority", "Allows", "Denies", "Members")
+    rows = [(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
+    emit(as_json, found, lambda: table(columns, rows, empty="No role yet: `mcpist role create` makes one."))
+
+
+@app.command("delete", epilog="Example: mcpist role delete reader")
+def delete(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Delete a role with its permissions; its members lose what it gave them within a second."""
+    _change("delete_role", tenant, name)
+    emit(as_json, {"name": name, "deleted": True}, lambda: say(f"Deleted role {name}."))
+
+
+@app.command("allow", epilog="Example: mcpist role allow reader knowledge_graph:read")
+def allow(name: Name, permission: Permission, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Let a role's members use something."""
+    _change("grant", tenant, name, "allow", permission, named=permission)
+    document = {"role": name, "effect": "allow", "permission": permission}
+    emit(as_json, document, lambda: say(f"{name} allows {permission}."))
+
+
+@app.command("deny", epilog="Example: mcpist role deny editor knowledge_graph.delete_entities")
+def deny(name: Name, permission: Permission, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Take something out of what a role allows; other roles of a member are not touched."""
+    _change("grant", tenant, name, "deny", permission, named=permission)
+    document = {"role": name, "effect": "deny", "permission": permission}
+    emit(as_json, document, lambda: say(f"{name} denies {permission}."))
+
+
+@app.command("revoke", epilog="Example: mcpist role revoke reader knowledge_graph:read")
+def revoke(name: Name, permission: Permission, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Remove a permission from what a role allows and denies."""
+    _change("revoke", tenant, name, permission)
+    document = {"role": name, "permission": permission, "revoked": True}
+    emit(as_json, document, lambda: say(f"{name} says nothing of {permission} any more."))
+
+
+def _change(change: str, tenant: str | None, *given: Any, named: str = "") -> None:
+    async def work(operating: "Operator") -> str:
+        from core.directory import roles
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await the_tenant(operating, tenant)
+        await getattr(roles, change)(operating.console, OPERATOR, found.id, *given)
+        return _doubt(operating.catalogue, named)
+
+    if doubt := administer(work):
+        note(doubt)
+
+
+def _doubt(catalogue: "Catalogue", permission: str) -> str:
+    """A permission may name what is installed later; a slip of the pen looks just the same."""
+    module, _, tool = permission.replace(":", ".", 1).partition(".")
+    if not module or module == "*":
+        return ""
+    from gateway.arguments import nearest
+
+    if module not in catalogue.tools:
+        near = nearest(module, list(catalogue.tools))
+        return f"Note: no module {module} is installed" + (f"; did you mean {near}?" if near else ".")
+    names = [one.tool.name for one in catalogue.tools[module]]
+    if tool in ("*", "read", *names):
+        return ""
+    near = nearest(tool, names)
+    return f"Note: {module} has no tool {tool}" + (f"; did you mean {near}?" if near else ".")

@@ -1,0 +1,111 @@
+"""`mcpist tenant`: the companies that share this deployment."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.options import JsonOption, group
+from gateway.cli.output import emit, say, table
+from gateway.cli.session import administer
+
+if TYPE_CHECKING:
+    from core.directory.tenants import Tenant
+    from gateway.single.operator import Operator
+
+app = group("Companies that share this deployment.")
+
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The tenant's short name.")]
+
+
+class Switch(StrEnum):
+    """On or off."""
+
+    ON = "on"
+    OFF = "off"
+
+
+@app.command("create", epilog="Example: mcpist tenant create acme --admin ada@acme.example")
+def create(
+    slug: Slug,
+    admin: Annotated[str, typer.Option("--admin", metavar="EMAIL", help="The first administrator.")],
+    name: Annotated[str, typer.Option("--name", help="The full name; the slug if none is given.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Make a tenant with its first administrator, who may use every module."""
+
+    async def work(operating: "Operator") -> "tuple[Tenant, str]":
+        from core.directory.users import checked_email
+        from gateway.single.bootstrap import OPERATOR, add_tenant
+
+        email = checked_email(admin)
+        return await add_tenant(operating.console, OPERATOR, operating.catalogue, slug, name, email), email
+
+    made, email = administer(work)
+
+    def human() -> None:
+        say(f"Made tenant {made.slug} with administrator {email}.")
+        say(f"A token for them: mcpist token create --tenant {made.slug} --user {email}")
+
+    emit(as_json, {"id": made.id, "slug": made.slug, "name": made.name, "admin": email}, human)
+
+
+@app.command("list", epilog="Example: mcpist tenant list --json")
+def list_(as_json: JsonOption = False) -> None:
+    """Show all tenants."""
+
+    async def work(operating: "Operator") -> "list[Tenant]":
+        from core.directory.tenants import list_tenants
+
+        return await list_tenants(operating.console)
+
+    found = administer(work)
+    rows = [(one.slug, one.name, one.status, one.record_arguments) for one in found]
+    columns = ("Slug", "Name", "Status", "Records arguments")
+    emit(as_json, found, lambda: table(columns, rows, empty="No tenant yet: `mcpist up` makes the first one."))
+
+
+@app.command("suspend", epilog="Example: mcpist tenant suspend acme")
+def suspend(slug: Slug, as_json: JsonOption = False) -> None:
+    """Shut a tenant out: all its people lose access within a second."""
+    _set_status(slug, "suspended", as_json)
+
+
+@app.command("resume", epilog="Example: mcpist tenant resume acme")
+def resume(slug: Slug, as_json: JsonOption = False) -> None:
+    """Let a suspended tenant in again."""
+    _set_status(slug, "active", as_json)
+
+
+@app.command("record-arguments", epilog="Example: mcpist tenant record-arguments on --tenant acme")
+def record_arguments(
+    switch: Annotated[Switch, typer.Argument(help="on or off")],
+    tenant: Annotated[str | None, typer.Option("--tenant", metavar="SLUG", help="The tenant.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep the arguments of calls in the audit log, or only a keyed digest of them (the default)."""
+
+    async def work(operating: "Operator") -> str:
+        from core.directory.tenants import set_recording
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await the_tenant(operating, tenant)
+        await set_recording(operating.console, OPERATOR, found.id, arguments=switch is Switch.ON)
+        return found.slug
+
+    slug = administer(work)
+    document = {"slug": slug, "record_arguments": switch is Switch.ON}
+    emit(as_json, document, lambda: say(f"Recording of arguments is {switch.value} for {slug}."))
+
+
+def _set_status(slug: str, status: str, as_json: bool) -> None:
+    async def work(operating: "Operator") -> None:
+        from core.directory.tenants import find_tenant, set_status
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await find_tenant(operating.console, slug)
+        await set_status(operating.console, OPERATOR, found.id, status)
+
+    administer(work)
+    emit(as_json, {"slug": slug, "status": status}, lambda: say(f"{slug} is {status}."))

@@ -1,0 +1,143 @@
+"""`mcpist token`: API tokens. A token is shown once, when it is made, and never read from the command line."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, note, say, table
+from gateway.cli.session import administer
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from broker.identity.api_tokens import ApiToken
+    from core.secret import Secret
+    from gateway.single.operator import Operator
+
+app = group("API tokens for clients and scripts.")
+
+
+@app.command("create", epilog="Example: mcpist token create --user ada@acme.example --name laptop --expires 90d")
+def create(
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="EMAIL", help="For whom; default the only administrator.")
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", help="What it is for, so that you know which one to revoke.")
+    ] = "token",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Tools that write do not exist for it.")] = False,
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", metavar="SCOPE", help="mcp:read or mcp:write; default both.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="WHEN", help="30d, 12h or a date; default never.")
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token for a user, and show it: this once and never again."""
+
+    async def work(operating: "Operator") -> "tuple[str, Secret, str, datetime | None]":
+        from broker.identity.api_tokens import SCOPES
+        from gateway.cli.tenancy import the_tenant, the_user
+        from gateway.cli.times import after
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.operator import now
+
+        found = await the_tenant(operating, tenant)
+        person = await the_user(operating, found, user)
+        until = after(expires, now())
+        made_id, token = await operating.tokens.create(
+            OPERATOR, found.id, person.id, name, scopes=scope or SCOPES, read_only=read_only, expires_at=until
+        )
+        return made_id, token, person.email, until
+
+    made_id, token, email, until = administer(work)
+
+    def human() -> None:
+        say(token.reveal())
+        note(f"Token {made_id} for {email}. It is shown this once: keep it where you keep passwords.")
+
+    document = {
+        "token": token.reveal(),
+        "id": made_id,
+        "user": email,
+        "name": name,
+        "read_only": read_only,
+        "expires_at": until,
+    }
+    emit(as_json, document, human)
+
+
+@app.command("list", epilog="Example: mcpist token list --user ada@acme.example")
+def list_(
+    user: Annotated[str | None, typer.Option("--user", metavar="EMAIL", help="Only this person's.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Revoked and expired ones too.")] = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a tenant's live tokens: whose, what for, when used; never the tokens themselves."""
+
+    async def work(operating: "Operator") -> "list[ApiToken]":
+        from core.directory.users import find_user
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.operator import now
+
+        found = await the_tenant(operating, tenant)
+        owner = (await find_user(operating.console, found.id, user)).id if user else None
+        tokens = await operating.tokens.list(found.id, owner)
+        return [one for one in tokens if everything or _lives(one, now())]
+
+    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in administer(work)]
+    columns = ("Id", "User", "Name", "Read-only", "Created", "Expires", "Last used", "Revoked")
+    rows = [
+        (
+            one.id,
+            one.user_email,
+            one.name,
+            one.read_only,
+            one.created_at,
+            one.expires_at or "never",
+            one.last_used_at,
+            one.revoked_at,
+        )
+        for one in found
+    ]
+    emit(as_json, found, lambda: table(columns, rows, empty="No live token: `mcpist token create` makes one."))
+
+
+@app.command("revoke", epilog="Example: mcpist token revoke 3kTq0ZbW81xY")
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `mcpist token list` shows it.")],
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a token: on every process within a second."""
+
+    async def work(operating: "Operator") -> None:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+
+        await operating.tokens.revoke(OPERATOR, (await the_tenant(operating, tenant)).id, token_id)
+
+    _refuse_whole_token(token_id)
+    administer(work)
+    emit(as_json, {"id": token_id, "revoked": True}, lambda: say(f"Token {token_id} is revoked."))
+
+
+def _refuse_whole_token(given: str) -> None:
+    """A token on a command line stays in the shell's history: say so before anything else."""
+    from core.errors import Invalid
+    from core.token_format import PREFIX, parse_token
+
+    if not given.startswith(PREFIX):
+        return
+    parts = parse_token(given)
+    what = f"its id is {parts.id}" if parts else "`mcpist token list` shows the ids"
+    raise Invalid(f"that is a whole token, and your shell may remember it now; give only the id ({what})")
+
+
+def _lives(token: "ApiToken", now: "datetime") -> bool:
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)

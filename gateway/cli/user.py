@@ -1,0 +1,106 @@
+"""`mcpist user`: the people of a tenant, and the roles that they have."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, say, table
+from gateway.cli.session import administer
+
+if TYPE_CHECKING:
+    from core.directory.users import User
+    from gateway.single.operator import Operator
+
+app = group("People of a tenant, and their roles.")
+
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The person's e-mail address.")]
+RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="The role's name.")]
+
+
+@app.command("create", epilog="Example: mcpist user create ada@acme.example --role reader --role editor")
+def create(
+    email: Email,
+    role: Annotated[list[str] | None, typer.Option("--role", metavar="NAME", help="A role; may be repeated.")] = None,
+    admin: Annotated[bool, typer.Option("--admin", help="May administer the tenant.")] = False,
+    name: Annotated[str, typer.Option("--name", help="The person's name.")] = "",
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a user with roles. Without a role they can use nothing yet."""
+
+    async def work(operating: "Operator") -> "User":
+        from core.directory.users import create_user, find_user
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await the_tenant(operating, tenant)
+        system_role, roles = "admin" if admin else "user", tuple(dict.fromkeys(role or ()))
+        await create_user(operating.console, OPERATOR, found.id, email, name=name, system_role=system_role, roles=roles)
+        return await find_user(operating.console, found.id, email)
+
+    made = administer(work)
+
+    def human() -> None:
+        say(f"Made user {made.email}" + (f" with {', '.join(made.roles)}." if made.roles else " without a role."))
+        if not made.roles:
+            say(f"Give them one: mcpist user assign {made.email} ROLE")
+
+    emit(as_json, made, human)
+
+
+@app.command("list", epilog="Example: mcpist user list --tenant acme --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show all users of a tenant."""
+
+    async def work(operating: "Operator") -> "list[User]":
+        from gateway.cli.tenancy import everybody, the_tenant
+
+        return await everybody(operating, await the_tenant(operating, tenant))
+
+    found = administer(work)
+    columns = ("E-mail", "Name", "System role", "Status", "Roles", "Since")
+    rows = [(one.email, one.name, one.system_role, one.status, one.roles, one.created_at) for one in found]
+    emit(as_json, found, lambda: table(columns, rows, empty="No user yet: `mcpist user create` makes one."))
+
+
+@app.command("suspend", epilog="Example: mcpist user suspend ada@acme.example")
+def suspend(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Shut a user out: their tokens end to work within a second."""
+    _change("set_status", tenant, email, "suspended")
+    emit(as_json, {"email": email, "status": "suspended"}, lambda: say(f"{email} is suspended."))
+
+
+@app.command("resume", epilog="Example: mcpist user resume ada@acme.example")
+def resume(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Let a suspended user in again."""
+    _change("set_status", tenant, email, "active")
+    emit(as_json, {"email": email, "status": "active"}, lambda: say(f"{email} is active."))
+
+
+@app.command("assign", epilog="Example: mcpist user assign ada@acme.example editor")
+def assign(email: Email, role: RoleName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Give a user a role."""
+    _change("assign_role", tenant, email, role)
+    emit(as_json, {"email": email, "role": role, "assigned": True}, lambda: say(f"{email} has the role {role}."))
+
+
+@app.command("unassign", epilog="Example: mcpist user unassign ada@acme.example editor")
+def unassign(email: Email, role: RoleName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Take a role from a user."""
+    _change("unassign_role", tenant, email, role)
+    emit(
+        as_json, {"email": email, "role": role, "assigned": False}, lambda: say(f"{email} has the role {role} no more.")
+    )
+
+
+def _change(change: str, tenant: str | None, *given: Any) -> None:
+    async def work(operating: "Operator") -> None:
+        from core.directory import users
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await the_tenant(operating, tenant)
+        await getattr(users, change)(operating.console, OPERATOR, found.id, *given)
+
+    administer(work)

@@ -1,0 +1,193 @@
+"""Look at everything that can be wrong with a data folder and its database. Nothing is changed or created."""
+
+import shutil
+import socket
+import stat
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import asyncpg
+
+from core.audit.query import anchors
+from core.audit.verification import verify
+from core.db import Database, connect
+from core.directory.services import list_services
+from core.directory.tenants import list_tenants
+from core.errors import MCPistError
+from core.migrations import LOGIN_ROLES, current_revision, head, revisions
+from core.settings import Settings
+from gateway.catalogue import installed
+from gateway.deployment import DIGEST_KEY, KEYS, PASSWORDS, Deployment
+from gateway.postgres.errors import PostgresError
+from gateway.single.endpoint import announced, answers
+from gateway.single.home import joined
+from gateway.single.operator import CONSOLE, connected, now
+
+LEAST_SPACE = 512 * 1024 * 1024
+MOST_WAITING = 10_000
+MOST_SKEW = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `state` is ``ok``, ``note`` or ``bad``."""
+
+    check: str
+    state: str
+    told: str
+
+
+async def checkup(settings: Settings) -> list[Finding]:
+    """Every finding, in the order in which one depends on another."""
+    found = [_folder(settings), *_keys(settings.home), await _port(settings)]
+    if not settings.home.is_dir() or any(finding.state == "bad" for finding in found[:-1]):
+        return found
+    try:
+        async with joined(settings, _silent) as deployment:
+            return found + [finding async for finding in _database(deployment)]
+    except (PostgresError, MCPistError) as error:
+        return [*found, Finding("database", "bad", str(error))]
+    except (OSError, asyncpg.PostgresError) as error:
+        return [*found, Finding("database", "bad", f"it cannot be reached ({type(error).__name__})")]
+
+
+def _folder(settings: Settings) -> Finding:
+    home = settings.home
+    if not home.is_dir():
+        return Finding("data folder", "bad", f"{home} does not exist; `mcpist up` makes it")
+    if home.stat().st_mode & 0o022:
+        return Finding("data folder", "bad", f"others can write to {home}; run: chmod go-w '{home}'")
+    free = shutil.disk_usage(home).free
+    if free < LEAST_SPACE:
+        return Finding("data folder", "bad", f"{home} has only {free >> 20} MiB of free space left")
+    return Finding("data folder", "ok", f"{home}, {free >> 30} GiB free")
+
+
+def _keys(home: Path) -> list[Finding]:
+    folder = home / KEYS
+    if not folder.is_dir():
+        if not (home / "postgres" / "data").exists():
+            return [Finding("keys", "note", "none yet; the first start makes them")]
+        return [Finding("keys", "bad", f"{folder} is gone; restore it from your copy")]
+    open_to_others = [path for path in (folder, *folder.iterdir()) if stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if open_to_others:
+        return [
+            Finding("keys", "bad", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_others
+        ]
+    missing = [name for name in (PASSWORDS, DIGEST_KEY) if not (folder / name).exists()]
+    if missing:
+        return [Finding("keys", "bad", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
+    return [Finding("keys", "ok", f"{folder}, readable by nobody else; backups do not hold them")]
+
+
+async def _port(settings: Settings) -> Finding:
+    running = announced(settings.home)
+    if running is not None:
+        if await answers(running.mcp_url, "/readyz"):
+            return Finding("product", "ok", f"running and ready: {running.mcp_url}")
+        return Finding(
+            "product", "bad", f"process {running.pid} runs and is not ready at {running.mcp_url}; see its log"
+        )
+    try:
+        with socket.create_server((settings.host, settings.port)):
+            return Finding("product", "note", f"not running; port {settings.port} is free for `mcpist up`")
+    except OSError as error:
+        told = f"not running, and port {settings.port} cannot be opened ({error.strerror}); choose another MCPIST_PORT"
+        return Finding("product", "bad", told)
+
+
+async def _database(deployment: Deployment) -> AsyncGenerator[Finding]:
+    connection = await connect(deployment.admin)
+    try:
+        release: str = await connection.fetchval("SHOW server_version")
+        yield Finding("database", "ok", f"PostgreSQL {release}")
+        yield _clock(await connection.fetchval("SELECT clock_timestamp()"))
+        schema = _schema(await current_revision(connection))
+        yield schema
+        if schema.state != "ok":
+            return
+        waiting: int = await connection.fetchval("SELECT count(*) FROM audit.incoming")
+        if not deployment.peppers.exists():
+            yield _peppers(deployment, await connection.fetchval("SELECT count(*) FROM auth.api_tokens"))
+    finally:
+        await connection.close()
+    for role in LOGIN_ROLES:
+        yield await _role(deployment, role)
+    # Not as `opened` does it: that makes missing keys.
+    async with connected(deployment, CONSOLE, most=2) as console:
+        yield await _audit(console, waiting)
+        for finding in await _services(console):
+            yield finding
+        yield await _access(console)
+
+
+def _peppers(deployment: Deployment, tokens: int) -> Finding:
+    if tokens:
+        told = f"{deployment.peppers} is gone, and no token works without it; restore it from your copy"
+        return Finding("token keys", "bad", told)
+    return Finding("token keys", "note", "none yet; the first token makes them")
+
+
+def _clock(theirs: datetime) -> Finding:
+    skew = abs((now() - theirs).total_seconds())
+    if skew > MOST_SKEW:
+        return Finding("clock", "bad", f"the database's differs from this machine's by {skew:.0f} s; set up time sync")
+    return Finding("clock", "ok", f"{now().astimezone().isoformat(sep=' ', timespec='seconds')}")
+
+
+def _schema(current: str | None) -> Finding:
+    if current == head():
+        return Finding("schema", "ok", f"{current}, the newest")
+    if current is None:
+        return Finding("schema", "bad", "the database is empty; run `mcpist up` or `mcpist migrate`")
+    if current in revisions():
+        return Finding("schema", "bad", f"{current}, and this version needs {head()}; run `mcpist migrate`")
+    return Finding("schema", "bad", f"{current}, newer than this MCPist knows; start the newer version")
+
+
+async def _role(deployment: Deployment, role: str) -> Finding:
+    try:
+        async with connected(deployment, role, most=1) as database:
+            await database.call("SELECT true")
+    except (MCPistError, asyncpg.PostgresError, OSError) as error:
+        told = f"cannot log in ({type(error).__name__}): was {KEYS}/{PASSWORDS} replaced? Put the right one back"
+        return Finding(f"role {role}", "bad", told)
+    return Finding(f"role {role}", "ok", "can log in")
+
+
+async def _audit(console: Database, waiting: int) -> Finding:
+    heads = await anchors(console)
+    broken = [one for one in [await verify(console, head.tenant_id) for head in heads] if not one.ok]
+    if broken:
+        told = f"{len(broken)} of {len(heads)} chains are broken; `mcpist audit verify` names the events"
+        return Finding("audit log", "bad", told)
+    lag = f"{waiting} records wait to be sealed"
+    if waiting > MOST_WAITING:
+        return Finding("audit log", "bad", f"{lag}: the sealer does not keep up; see the log of `mcpist up`")
+    return Finding("audit log", "ok", f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag}")
+
+
+async def _services(console: Database) -> list[Finding]:
+    names = [module.name for module in installed().modules]
+    found = [Finding("modules", "ok", f"installed: {', '.join(names) or 'none'}")]
+    for tenant in await list_tenants(console):
+        services = await list_services(console, tenant.id)
+        gone = [one.module for one in services if one.enabled and one.module not in names]
+        if gone:
+            told = f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed"
+            found.append(Finding("modules", "note", told))
+    return found
+
+
+async def _access(console: Database) -> Finding:
+    tenants = await list_tenants(console)
+    if not tenants:
+        return Finding("tenants", "note", "none yet; `mcpist up` makes the first one")
+    suspended = [tenant.slug for tenant in tenants if tenant.status != "active"]
+    return Finding("tenants", "ok", f"{len(tenants)}" + (f", suspended: {', '.join(suspended)}" if suspended else ""))
+
+
+def _silent(_line: str) -> None:
+    """A check-up speaks by its findings."""

@@ -1,0 +1,47 @@
+"""Where the MCPist of a data folder listens: it says so in a file that only its own user may read."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+ENDPOINT = "endpoint.json"
+PATIENCE = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A running product."""
+
+    mcp_url: str
+    pid: int
+
+
+def announced(home: Path) -> Announced | None:
+    """What the running product says of itself; None where none runs, or a killed one left its file behind."""
+    try:
+        said: Any = json.loads((home / ENDPOINT).read_text())
+        found = Announced(str(said["mcp_url"]), int(said["pid"]))
+        os.kill(found.pid, 0)
+    except PermissionError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found
+
+
+async def answers(mcp_url: str, path: str) -> bool:
+    """Whether the product behind `mcp_url` answers 200 to GET `path`, such as ``/readyz``."""
+    import aiohttp
+
+    timeout = aiohttp.ClientTimeout(total=PATIENCE)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(urljoin(mcp_url, path), allow_redirects=False) as response,
+        ):
+            return response.status == 200
+    except (aiohttp.ClientError, OSError, TimeoutError):
+        return False

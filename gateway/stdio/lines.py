@@ -1,0 +1,118 @@
+"""Lines in and out of a process. Both ends may be pipes, sockets, files or terminals, and block as they like."""
+
+import asyncio
+import contextlib
+import os
+import select
+import threading
+from collections.abc import AsyncIterator
+
+CHUNK = 65_536
+MOST_LINE = 4 * 1024 * 1024
+AHEAD = 16
+"""Chunks that are read before anybody wants them."""
+
+
+class TooLong(Exception):
+    """A line is longer than ``MOST_LINE``; the rest of it was skipped."""
+
+
+class Lines:
+    """The lines of a descriptor. A thread reads: files and terminals cannot be waited for in an event loop."""
+
+    def __init__(self, descriptor: int, *, most: int = MOST_LINE) -> None:
+        self._descriptor = descriptor
+        self._most = most
+        self._chunks: asyncio.Queue[bytes] = asyncio.Queue(AHEAD)
+        self._rest = bytearray()
+        self._skipping = False
+        self._ended = False
+        self._loop = asyncio.get_running_loop()
+
+    def start(self) -> None:
+        """Begin to read. The thread ends with the input, or with the process."""
+        threading.Thread(target=self._read, name="standard input", daemon=True).start()
+
+    async def next(self) -> bytes | None:
+        """The next line without its end, None at the end of the input.
+
+        Raises:
+            TooLong: the line was too long; the next call gives the line after it.
+        """
+        while True:
+            end = self._rest.find(b"\n")
+            if end >= 0:
+                line = bytes(self._rest[:end])
+                del self._rest[: end + 1]
+                return self._taken(line)
+            if len(self._rest) > self._most:
+                self._skipping = True
+                self._rest.clear()
+            if self._ended:
+                line = bytes(self._rest)
+                self._rest.clear()
+                return self._taken(line) if line or self._skipping else None
+            chunk = await self._chunks.get()
+            self._ended = not chunk
+            self._rest += chunk
+
+    def _taken(self, line: bytes) -> bytes:
+        if self._skipping or len(line) > self._most:
+            self._skipping = False
+            raise TooLong
+        return line
+
+    def _read(self) -> None:
+        # os.read and not sys.stdin: a thread that waits inside a buffered file would stop the interpreter from ending.
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
+            while True:
+                try:
+                    chunk = os.read(self._descriptor, CHUNK)
+                except OSError:
+                    chunk = b""
+                asyncio.run_coroutine_threadsafe(self._chunks.put(chunk), self._loop).result()
+                if not chunk:
+                    return
+
+
+class Output:
+    """Whole lines to a descriptor, one after the other, whoever writes. A slow reader holds up nobody but writers."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._turn = asyncio.Lock()
+
+    async def write(self, line: bytes) -> None:
+        """Write one message; a line break inside it can only be space between tokens of JSON.
+
+        Raises:
+            OSError: nobody reads any more.
+        """
+        data = line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
+        async with self._turn:
+            if len(data) <= select.PIPE_BUF and self._ready():
+                os.write(self._descriptor, data)  # fits into a pipe that is ready: it does not block
+            else:
+                await asyncio.shield(asyncio.to_thread(self._write_all, data))
+
+    def _ready(self) -> bool:
+        return bool(select.select([], [self._descriptor], [], 0)[1])
+
+    def _write_all(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+
+async def each(lines: Lines) -> AsyncIterator[bytes | None]:
+    """Every line that is not blank; None stands for one that was too long."""
+    while True:
+        try:
+            line = await lines.next()
+        except TooLong:
+            yield None
+            continue
+        if line is None:
+            return
+        if line.strip():
+            yield line

@@ -1,0 +1,94 @@
+"""Backup, restore, doctor, migrate."""
+
+import json
+import stat
+from pathlib import Path
+
+from tests.gateway.cli.conftest import Home
+
+ADA = json.dumps({"entities": [{"name": "Ada", "entityType": "person", "observations": []}]})
+
+
+def test_backup_and_restore(cli: Home, tenant: str, fresh: Home, tmp_path: Path) -> None:
+    cli.run("call", "knowledge_graph", "create_entities", "--params", ADA, "--tenant", tenant)
+    file = tmp_path / "all.dump"
+    done = cli.run("backup", str(file))
+    assert done.code == 0
+    assert str(cli.path / "keys") in done.err
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert cli.run("backup", str(file)).code == 5
+    assert cli.run("backup", str(file), "--force", "--json").json()["bytes"] == file.stat().st_size
+
+    restored = fresh.run("restore", str(file))
+    assert restored.code == 0
+    assert str(fresh.path / "keys") in restored.err
+    graph = fresh.run("call", "knowledge_graph", "read_graph", "--tenant", tenant, "--json").json()
+    assert [one["name"] for one in graph["entities"]] == ["Ada"]
+    verified = fresh.run("audit", "verify", "--json").json()
+    assert all(one["ok"] for one in verified)
+    again = fresh.run("restore", str(file), "--json")
+    assert again.code == 1
+    assert "not empty" in again.error()["message"]
+
+
+def test_no_key_is_in_a_backup(cli: Home, tmp_path: Path) -> None:
+    file = tmp_path / "all.dump"
+    assert cli.run("backup", str(file)).code == 0
+    content = file.read_bytes()
+    for path in (cli.path / "keys").iterdir():
+        for value in json.loads(path.read_text()).values():
+            for secret in value.values() if isinstance(value, dict) else [value]:
+                assert secret.encode() not in content or len(secret) < 12
+
+
+def test_not_a_backup(fresh: Home, tmp_path: Path) -> None:
+    file = tmp_path / "no.dump"
+    file.write_text("no")
+    assert fresh.run("restore", str(file)).code == 1
+    assert fresh.run("restore", str(tmp_path / "nothing")).code == 1
+
+
+def test_doctor_on_a_running_product(cli: Home) -> None:
+    report = cli.run("doctor", "--json").json()
+    assert report["healthy"]
+    checks = {one["check"]: one for one in report["checks"]}
+    assert checks["product"]["told"].startswith("running and ready")
+    assert {one["state"] for one in report["checks"]} == {"ok"}
+    assert checks.keys() >= {"data folder", "keys", "database", "schema", "clock", "audit log", "role mcpist_gateway"}
+
+
+def test_doctor_on_nothing(fresh: Home) -> None:
+    report = fresh.run("doctor", "--json")
+    assert report.code == 1
+    assert not json.loads(report.out)["healthy"]
+    assert "mcpist up" in report.out
+    assert not fresh.path.exists()
+
+
+def test_doctor_finds_keys_that_others_can_read(cli: Home) -> None:
+    key = cli.path / "keys" / "token-peppers.json"
+    key.chmod(0o644)
+    try:
+        report = cli.run("doctor")
+        failed = cli.run("tenant", "list")
+    finally:
+        key.chmod(0o600)
+    assert report.code == 1
+    assert f"chmod go= '{key}'" in report.out
+    assert failed.code == 2
+    assert "chmod" in failed.err
+
+
+def test_doctor_finds_a_taken_port_and_an_old_schema(fresh: Home) -> None:
+    import socket
+
+    assert fresh.run("migrate", "--json").json()["changed"]
+    assert not fresh.run("migrate", "--json").json()["changed"]
+    with socket.create_server(("127.0.0.1", fresh.port)):
+        report = fresh.run("doctor", "--json")
+    assert report.code == 1
+    checks = {one["check"]: one for one in json.loads(report.out)["checks"]}
+    assert "MCPIST_PORT" in checks["product"]["told"]
+    assert checks["schema"]["state"] == "ok"
+    assert "mcpist up" in checks["tenants"]["told"]
+    assert fresh.run("user", "list").code == 4

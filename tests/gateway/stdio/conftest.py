@@ -1,0 +1,142 @@
+"""A server that answers as it is told, and a relay on pipes in front of it."""
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from core.secret import Secret
+from gateway.stdio.lines import Lines, Output
+from gateway.stdio.relay import Relay
+from gateway.stdio.upstream import Endpoint, Fixed, Upstream, new_session
+
+DEADLINE = 10  # seconds
+Answer = Callable[[web.Request, Any], Awaitable[web.StreamResponse]]
+
+
+@dataclass(slots=True)
+class Server:
+    """What it was sent, and how it answers: `answer` may be replaced."""
+
+    url: str = ""
+    requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    answer: Answer | None = None
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        body = await request.read()
+        self.requests.append((dict(request.headers), body))
+        assert self.answer is not None
+        try:
+            message = json.loads(body)
+        except ValueError:
+            message = None
+        return await self.answer(request, message)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    made = Server()
+    app = web.Application(client_max_size=64 * 1024 * 1024)
+    app.router.add_post("/mcp", made.handle)
+    runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
+    yield made
+    await runner.cleanup()
+    for _ in range(3):
+        await asyncio.sleep(0)  # transports that were just closed take leave of their loop
+
+
+@dataclass(slots=True)
+class Client:
+    """The other ends of a relay's pipes."""
+
+    to_relay: int
+    from_relay: int
+    relaying: "asyncio.Task[None]"
+    _reader: Lines
+
+    def send(self, *messages: Any) -> None:
+        for message in messages:
+            data = message if isinstance(message, bytes) else json.dumps(message).encode()
+            os.write(self.to_relay, data + b"\n")
+
+    async def send_much(self, data: bytes) -> None:
+        await asyncio.to_thread(_write_all, self.to_relay, data)
+
+    async def receive(self) -> Any:
+        async with asyncio.timeout(DEADLINE):
+            line = await self._reader.next()
+        return None if line is None else json.loads(line)
+
+    async def end(self) -> None:
+        """Close the input; the relay ends."""
+        os.close(self.to_relay)
+        async with asyncio.timeout(DEADLINE):
+            await self.relaying
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+@pytest.fixture
+async def connect() -> AsyncIterator[Callable[[Upstream | str], Awaitable[Client]]]:
+    """``await connect(url or upstream)``: a client of a new relay."""
+    async with contextlib.AsyncExitStack() as stack:
+
+        async def start(upstream: Upstream | str) -> Client:
+            if isinstance(upstream, str):
+                upstream = Fixed(upstream, Secret("the-token"))
+            session = await stack.enter_async_context(new_session("test"))
+            (input_end, to_relay), (from_relay, output_end) = os.pipe(), os.pipe()
+            lines, reader = Lines(input_end), Lines(from_relay, most=64 * 1024 * 1024)
+            lines.start()
+            reader.start()
+
+            async def relay() -> None:
+                try:
+                    await Relay(upstream, session, Output(output_end)).run(lines)
+                finally:
+                    os.close(output_end)
+
+            task = asyncio.create_task(relay())
+            client = Client(to_relay, from_relay, task, reader)
+            stack.push_async_callback(_closed, client)
+            return client
+
+        yield start
+
+
+async def _closed(client: Client) -> None:
+    with contextlib.suppress(OSError):
+        os.close(client.to_relay)
+    client.relaying.cancel()
+    await asyncio.wait([client.relaying])
+    async with asyncio.timeout(DEADLINE):
+        while await client._reader.next() is not None:
+            pass
+
+
+class Moving:
+    """An upstream that knows another endpoint once the first is refused."""
+
+    def __init__(self, *endpoints: Endpoint) -> None:
+        self._endpoints = list(endpoints)
+
+    async def endpoint(self) -> Endpoint:
+        return self._endpoints[0]
+
+    async def renewed(self, old: Endpoint) -> Endpoint:
+        if len(self._endpoints) > 1 and old == self._endpoints[0]:
+            del self._endpoints[0]
+        return self._endpoints[0]
