@@ -43,7 +43,7 @@ class Catalogue:
 
 def installed() -> Catalogue:
     """The catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
-    names = [found.name for found in pkgutil.iter_modules(modules.__path__) if found.ispkg]
+    names = [found.name for found in pkgutil.iter_modules(modules.__path__) if found.ispkg and found.name != "kit"]
     return build(importlib.import_module(f"modules.{name}").MODULE for name in names)
 
 

@@ -41,7 +41,7 @@ class Person:
 
     async def call(self, tool_name: str, **params: Any) -> dict[str, Any]:
         """Validate `params`, run the tool, and give its result as JSON would."""
-        tool = next(tool for tool in self.module.tools if tool.covers(tool_name))
+        tool = next(tool for tool in self.module.tools if tool_name in (tool.name, *tool.aliases))
         arguments = tool.arguments.model_validate(params)
         given = {name: getattr(arguments, name) for name in tool.arguments.model_fields}
         result = await tool.run(self, **given)

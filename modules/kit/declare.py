@@ -1,75 +1,11 @@
-"""All that a module may import of MCPist: how it declares its tools, and what a tool is given when it runs.
-
-A tool is a typed async function. Its first parameter is the :class:`Context`; the others become the JSON Schema of its
-arguments, its docstring the description, its return annotation the output schema. Nothing has a default that a tool
-author could forget: hints and scopes are named at every tool.
-"""
+"""How a module declares what it offers: values, made of typed functions at import."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, LiteralString, Protocol, get_args, get_origin, get_type_hints
-from uuid import UUID
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
-from pydantic.json_schema import GenerateJsonSchema
-
-__all__ = [
-    "Context",
-    "Hints",
-    "Module",
-    "Prompt",
-    "Resource",
-    "Store",
-    "Tool",
-    "ToolError",
-    "Unrecorded",
-    "json_schema",
-    "tool",
-]
-
-
-class ToolError(Exception):
-    """A failure that the model can do something about; its text is shown to it, so it holds no secret."""
-
-
-class Store(Protocol):
-    """The module's own tables inside one transaction. ``$1`` is the caller's tenant, ``$2`` the user; the statement's
-    own parameters start at ``$3``. Row-level security lets nothing else through."""
-
-    async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Any]:
-        """All rows of one statement."""
-        ...
-
-    async def fetchrow(self, sql: LiteralString, *args: Any) -> Any | None:
-        """The first row, or None."""
-        ...
-
-    async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
-        """The first column of the first row, or None."""
-        ...
-
-    async def execute(self, sql: LiteralString, *args: Any) -> int:
-        """Run one statement; the number of rows that it touched."""
-        ...
-
-
-class Context(Protocol):
-    """What a running tool is given."""
-
-    @property
-    def user_id(self) -> UUID:
-        """The person for whom the tool runs."""
-        ...
-
-    def store(self) -> AbstractAsyncContextManager[Store]:
-        """One transaction on the module's own tables; committed at the end, rolled back on any error."""
-        ...
-
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Tell a client that asked for progress how far the work is; costs nothing when none did."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +37,6 @@ class Tool:
     arguments: type[BaseModel]
     result: type[BaseModel]
     run: Callable[..., Awaitable[BaseModel]]
-
-    def covers(self, name: str) -> bool:
-        """Whether `name` is this tool's name or one of its aliases."""
-        return name == self.name or name in self.aliases
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,21 +111,6 @@ def tool(
         )
 
     return build
-
-
-class _Schema(GenerateJsonSchema):
-    """Without the titles that pydantic makes of names: a quarter of every schema, and no news to a model."""
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-
-def json_schema(model: type[BaseModel], *, output: bool = False) -> dict[str, Any]:
-    """The compact JSON Schema (2020-12) of a tool's arguments, or of its result."""
-    schema = model.model_json_schema(schema_generator=_Schema, mode="serialization" if output else "validation")
-    for part in (schema, *schema.get("$defs", {}).values()):
-        part.pop("title", None)
-    return schema
 
 
 def _field(owner: str, parameter: inspect.Parameter, annotations: dict[str, Any]) -> Any:

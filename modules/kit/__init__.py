@@ -1,0 +1,24 @@
+"""All that a module may import of MCPist: how it declares its tools, and what a tool is given when it runs.
+
+A tool is a typed async function. Its first parameter is the :class:`Context`; the others become the JSON Schema of its
+arguments, its docstring the description, its return annotation the output schema. Nothing has a default that a tool
+author could forget: hints and scopes are named at every tool.
+"""
+
+from modules.kit.context import Context, Store, ToolError
+from modules.kit.declare import Hints, Module, Prompt, Resource, Tool, Unrecorded, tool
+from modules.kit.schema import json_schema
+
+__all__ = [
+    "Context",
+    "Hints",
+    "Module",
+    "Prompt",
+    "Resource",
+    "Store",
+    "Tool",
+    "ToolError",
+    "Unrecorded",
+    "json_schema",
+    "tool",
+]

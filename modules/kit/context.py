@@ -1,0 +1,48 @@
+"""What a running tool is given, and how it says that something went wrong."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, LiteralString, Protocol
+from uuid import UUID
+
+
+class ToolError(Exception):
+    """A failure that the model can do something about; its text is shown to it, so it holds no secret."""
+
+
+class Store(Protocol):
+    """The module's own tables inside one transaction. ``$1`` is the caller's tenant, ``$2`` the user; the statement's
+    own parameters start at ``$3``. Row-level security lets nothing else through."""
+
+    async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Any]:
+        """All rows of one statement."""
+        ...
+
+    async def fetchrow(self, sql: LiteralString, *args: Any) -> Any | None:
+        """The first row, or None."""
+        ...
+
+    async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
+        """The first column of the first row, or None."""
+        ...
+
+    async def execute(self, sql: LiteralString, *args: Any) -> int:
+        """Run one statement; the number of rows that it touched."""
+        ...
+
+
+class Context(Protocol):
+    """What a running tool is given."""
+
+    @property
+    def user_id(self) -> UUID:
+        """The person for whom the tool runs."""
+        ...
+
+    def store(self) -> AbstractAsyncContextManager[Store]:
+        """One transaction on the module's own tables; committed at the end, rolled back on any error."""
+        ...
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell a client that asked for progress how far the work is; costs nothing when none did."""
+        ...

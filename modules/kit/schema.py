@@ -1,0 +1,21 @@
+"""The JSON Schemas of what a tool takes and gives."""
+
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+
+
+class _Schema(GenerateJsonSchema):
+    """Without the titles that pydantic makes of names: a quarter of every schema, and no news to a model."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def json_schema(model: type[BaseModel], *, output: bool = False) -> dict[str, Any]:
+    """The compact JSON Schema (2020-12) of a tool's arguments, or of its result."""
+    schema = model.model_json_schema(schema_generator=_Schema, mode="serialization" if output else "validation")
+    for part in (schema, *schema.get("$defs", {}).values()):
+        part.pop("title", None)
+    return schema
