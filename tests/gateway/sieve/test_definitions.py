@@ -73,10 +73,9 @@ def test_twelve_modules_fit_the_budget() -> None:
 
 
 def test_the_longest_lines_that_the_catalogue_takes_fit_too() -> None:
-    words = (
-        "Reads, writes and searches the documents of a company whose people like long and winding descriptions of all "
-    )
-    longest = {name: (words + "of it, and more.")[:MOST_LINE].ljust(MOST_LINE, ".") for name in LINES}
+    line = "Reads, writes and searches the documents of a company whose people like long, winding descriptions of all."
+    line = line.ljust(MOST_LINE, ".")
+    longest = dict.fromkeys(LINES, line)
     result = listed(named(crowd(12, 2), longest), "*")
     assert result["tools"][0]["description"].count(line) == 12
     assert size(result) <= BUDGET

@@ -1,0 +1,201 @@
+"""The story of a tenant, told by every statement of the directory, the tokens, the policies and the audit log; always
+with the same names, beside all the tenants of earlier stories."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.pepper import Peppers
+from broker.interface import Refused
+from core.audit import query
+from core.audit.sealer import Sealer
+from core.caller import Credential
+from core.db import Database
+from core.directory import roles, services, tenants, users
+from core.directory.actor import Actor
+from core.errors import MCPistError
+from core.secret import Secret
+from gateway.auth.policies import load_caller
+from tests.support.postgres import ScratchDatabase
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+ACTOR = Actor("tester")
+TABLES = (
+    "core.tenants",
+    "core.users",
+    "core.roles",
+    "core.role_assignments",
+    "core.permissions",
+    "core.services",
+    "core.generations",
+    "auth.api_tokens",
+    "audit.incoming",
+    "audit.events",
+    "audit.heads",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The same database as each process's role, or as one that row-level security does not bind."""
+
+    console: Database
+    gateway: Database
+    broker: Database
+    tokens: ApiTokens
+
+
+@dataclass(slots=True)
+class Stranger:
+    """A user of another tenant, and their token's id."""
+
+    id: UUID
+    token_id: str
+
+
+@dataclass(slots=True)
+class Made:
+    """A tenant of a story; every one has the same names."""
+
+    id: UUID
+    ada: UUID
+    token_id: str
+    token: Secret
+    stranger: Stranger
+
+
+def house(console: Database, gateway: Database, broker: Database) -> House:
+    return House(console, gateway, broker, ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=lambda: NOW))
+
+
+class Stories:
+    """Tells the story of a new tenant beside all the earlier ones, which must stay as they are."""
+
+    def __init__(self, database: ScratchDatabase) -> None:
+        self._database = database
+        self._number = 0
+        self._stranger: Stranger | None = None
+
+    async def tell(self, house: House, sealing: Database) -> tuple[list[Any], bool]:
+        """What was told, without what is new each time; and whether the others were left alone."""
+        self._stranger = self._stranger or await stranger(house)
+        self._number += 1
+        made = await begin(house, f"tenant{self._number}", self._stranger)
+        await Sealer(sealing, lambda: datetime.now(UTC)).seal_all()
+        before = await self._others(made.id)
+        told = await the_story(house, made)
+        return told, await self._others(made.id) == before
+
+    async def _others(self, tenant_id: UUID) -> list[Any]:
+        async with self._database.admin_connection() as admin:
+            return [
+                [
+                    tuple(row)
+                    for row in await admin.fetch(
+                        f"SELECT * FROM {table} WHERE tenant_id <> $1 ORDER BY 1, 2, 3", tenant_id
+                    )
+                ]
+                for table in TABLES
+            ]
+
+
+async def stranger(house: House) -> Stranger:
+    """A tenant with names that no other has; the ids that somebody could have got hold of."""
+    tenant = await tenants.create_tenant(house.console, ACTOR, "stranger")
+    await roles.create_role(house.console, ACTOR, tenant.id, "strange")
+    eve = await users.create_user(house.console, ACTOR, tenant.id, "eve@mail.test", roles=("strange",))
+    await services.set_service(house.console, ACTOR, tenant.id, "strange", enabled=True)
+    token_id, _ = await house.tokens.create(ACTOR, tenant.id, eve, "hers")
+    return Stranger(eve, token_id)
+
+
+async def begin(house: House, slug: str, stranger: Stranger) -> Made:
+    """Ada with two roles and a token, Bob without any, one service."""
+    tenant = await tenants.create_tenant(house.console, ACTOR, slug, "The same name")
+    for name, permission in (("first", "kg.read"), ("second", "kg.*")):
+        await roles.create_role(house.console, ACTOR, tenant.id, name, priority=1)
+        await roles.grant(house.console, ACTOR, tenant.id, name, "allow", permission)
+    ada = await users.create_user(house.console, ACTOR, tenant.id, "ada@mail.test", roles=("first", "second"))
+    await users.create_user(house.console, ACTOR, tenant.id, "bob@mail.test")
+    await services.set_service(house.console, ACTOR, tenant.id, "kg", enabled=True)
+    token_id, token = await house.tokens.create(ACTOR, tenant.id, ada, "first")
+    return Made(tenant.id, ada, token_id, token, stranger)
+
+
+async def the_story(house: House, made: Made) -> list[Any]:
+    """Every statement with a filter runs at least once."""
+    told = [await all_that_can_be_read(house, made)]
+    console, tenant = house.console, made.id
+    await users.assign_role(console, ACTOR, tenant, "bob@mail.test", "first")
+    await users.unassign_role(console, ACTOR, tenant, "ada@mail.test", "first")
+    await users.set_status(console, ACTOR, tenant, "bob@mail.test", "suspended")
+    await roles.grant(console, ACTOR, tenant, "first", "deny", "kg.write")
+    await roles.revoke(console, ACTOR, tenant, "first", "kg.read")
+    await roles.delete_role(console, ACTOR, tenant, "second")
+    await services.set_service(console, ACTOR, tenant, "kg", enabled=False)
+    await tenants.set_recording(console, ACTOR, tenant, arguments=True)
+    told.append(await all_that_can_be_read(house, made))
+    spare, _ = await house.tokens.create(ACTOR, tenant, made.ada, "spare", expires_at=NOW + timedelta(days=1))
+    await house.tokens.revoke(ACTOR, tenant, spare)
+    await tenants.set_status(console, ACTOR, tenant, "suspended")
+    told.append(await refusals(house, made))
+    told.append(await all_that_can_be_read(house, made))
+    return told
+
+
+async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
+    console, tenant = house.console, made.id
+    verdict = await house.tokens.verify(made.token)
+    page = await query.page(console, tenant, query.Filter(), limit=500)
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    verified = [
+        await query.verify(console, tenant),
+        await query.verify(console, tenant, tomorrow),
+        await query.verify(console, UUID(int=9)),  # without a chain
+    ]
+    return [
+        [(one.email, one.status, one.roles) for one in await users.list_users(console, tenant)],
+        [(one.email, one.status, one.roles) for one in [await users.find_user(console, tenant, "ada@mail.test")]],
+        [(one.name, one.priority, one.allow, one.deny, one.members) for one in await roles.list_roles(console, tenant)],
+        [(one.module, one.enabled) for one in await services.list_services(console, tenant)],
+        [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant)],
+        [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant, made.ada)],
+        verdict.reason.value
+        if isinstance(verdict, Refused)
+        else (verdict.user_id == made.ada, verdict.tenant_id == tenant),
+        [len(await house.tokens.list(tenant, made.stranger.id))],
+        await caller(house, made, made.ada),
+        await caller(house, made, made.stranger.id),
+        [(item.kind, item.actor) for item in page.items],
+        [(one.ok, one.checked) for one in verified],
+    ]
+
+
+async def caller(house: House, made: Made, user_id: UUID) -> Any:
+    credential = Credential(made.token_id, "api_token", made.id, user_id, frozenset(), generation=1)
+    loaded = await load_caller(house.gateway, credential)
+    if loaded is None:
+        return None
+    found, _ = loaded
+    return found.email, found.policy, found.record_arguments
+
+
+async def refusals(house: House, made: Made) -> list[str]:
+    """What names something that only others have, or nobody has any more."""
+    attempts = (
+        users.find_user(house.console, made.id, "eve@mail.test"),
+        roles.delete_role(house.console, ACTOR, made.id, "second"),
+        users.assign_role(house.console, ACTOR, made.id, "ada@mail.test", "second"),
+        users.set_status(house.console, ACTOR, made.id, "eve@mail.test", "active"),
+        roles.revoke(house.console, ACTOR, made.id, "first", "kg.read"),
+        house.tokens.revoke(ACTOR, made.id, made.stranger.token_id),
+    )
+    told: list[str] = []
+    for attempt in attempts:
+        try:
+            told.append(str(await attempt))
+        except MCPistError as error:
+            told.append(str(error).replace(made.stranger.token_id, "hers"))
+    return told
