@@ -5,9 +5,11 @@ arguments, its docstring the description, its return annotation the output schem
 author could forget: hints and scopes are named at every tool.
 """
 
-from modules.kit.context import Context, Store, ToolError
+from modules.kit.context import Context, Store
 from modules.kit.declare import Hints, Module, Prompt, Resource, Tool, Unrecorded, tool
+from modules.kit.errors import ToolError
 from modules.kit.schema import json_schema
+from modules.kit.vendor import Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, path
 
 __all__ = [
     "Context",
@@ -19,6 +21,12 @@ __all__ = [
     "Tool",
     "ToolError",
     "Unrecorded",
+    "Vendor",
+    "VendorAnswer",
+    "VendorApi",
+    "VendorProblem",
+    "VendorSettings",
     "json_schema",
+    "path",
     "tool",
 ]

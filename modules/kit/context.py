@@ -1,13 +1,11 @@
-"""What a running tool is given, and how it says that something went wrong."""
+"""What a running tool is given."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, LiteralString, Protocol
 from uuid import UUID
 
-
-class ToolError(Exception):
-    """A failure that the model can do something about; its text is shown to it, so it holds no secret."""
+from modules.kit.vendor import Vendor
 
 
 class Store(Protocol):
@@ -37,6 +35,15 @@ class Context(Protocol):
     @property
     def user_id(self) -> UUID:
         """The person for whom the tool runs."""
+        ...
+
+    @property
+    def vendor(self) -> Vendor:
+        """The module's vendor, with the credential that counts for this caller.
+
+        Raises:
+            ToolError: the module has no vendor.
+        """
         ...
 
     def store(self) -> AbstractAsyncContextManager[Store]:

@@ -7,6 +7,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from modules.kit.vendor import VendorApi
+
 
 @dataclass(frozen=True, slots=True)
 class Hints:
@@ -77,6 +79,7 @@ class Module:
     tools: tuple[Tool, ...]
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    vendor: VendorApi | None = None
 
 
 def tool(

@@ -1,0 +1,116 @@
+"""What a vendor module works with: a small HTTP client for one vendor, already authorised for the caller."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Protocol
+from urllib.parse import quote
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from modules.kit.errors import ToolError
+
+Problem = Literal[
+    "unauthorized",
+    "forbidden",
+    "not_found",
+    "conflict",
+    "invalid",
+    "rate_limited",
+    "unavailable",
+    "too_large",
+    "refused",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class VendorAnswer:
+    """What the vendor said. Header names are in lower case; `body` is decompressed."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON.
+
+        Raises:
+            VendorProblem: it is none.
+        """
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            raise VendorProblem("unavailable", "the vendor's answer cannot be read; try again later") from None
+
+
+class VendorProblem(ToolError):
+    """A request that the vendor refused, or that did not reach it. The text is ours; a module may raise a better one.
+
+    `retry_after` is in seconds; `answer` is the vendor's, for the module's eyes only: never part of a text.
+    """
+
+    def __init__(
+        self, kind: Problem, text: str, *, retry_after: float | None = None, answer: VendorAnswer | None = None
+    ) -> None:
+        super().__init__(text)
+        self.kind: Problem = kind
+        self.retry_after = retry_after
+        self.answer = answer
+
+
+class Vendor(Protocol):
+    """Requests to one vendor's host and base path with one credential. There is no way to the credential itself."""
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        repeatable: bool | None = None,
+    ) -> VendorAnswer:
+        """Send one request and return an answer below 400.
+
+        `path` is below the base URL and already encoded (see :func:`path`). None values in `query` are left out, and
+        booleans are written ``true`` and ``false``. `repeatable` says that sending it twice does no harm: by default
+        that of GET and HEAD.
+
+        Raises:
+            VendorProblem: for every other status, and for what went wrong on the way.
+        """
+        ...
+
+
+class VendorSettings(BaseModel):
+    """What an administrator may set for a service; a module may add to it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base_url: Annotated[str | None, Field(max_length=500, description="Base URL, such as that of an own server")] = None
+    timeout: Annotated[float, Field(ge=1, le=300, description="Seconds that one request may take")] = 30.0
+    concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 8
+
+
+@dataclass(frozen=True, slots=True)
+class VendorApi:
+    """How a vendor is reached, as data. `account` is a harmless request that names the account behind a credential."""
+
+    base_url: str
+    account: Callable[[Vendor], Awaitable[str]]
+    scheme: str = "Bearer"
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    settings: type[VendorSettings] = VendorSettings
+
+
+def path(template: str, *parts: str | int) -> str:
+    """A path with each ``{}`` of `template` replaced by a part, encoded so that it stays one segment (RFC 3986 §3.3).
+
+    Raises:
+        VendorProblem: a part is empty or a dot segment, which would name another path.
+    """
+    encoded = [quote(str(part), safe="") for part in parts]
+    if any(part in ("", ".", "..") for part in encoded):
+        raise VendorProblem("invalid", "a name in the address is empty or made of dots")
+    return template.format(*encoded)
