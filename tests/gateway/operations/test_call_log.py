@@ -21,7 +21,7 @@ def add(log: CallLog, number: int = 1, error: str | None = None) -> None:
 
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 the log has no event to wait for
+        while not condition():
             await asyncio.sleep(0.005)
 
 

@@ -1,5 +1,4 @@
 """A dump restores to the same database, with its owners, grants and policies; everything else is refused."""
-# ruff: noqa: ASYNC240 -- nothing else runs in these tests' loops while they look at a file
 
 import asyncio
 import os

@@ -1,5 +1,5 @@
 """One owner per data folder; what the next start finds after an owner was killed."""
-# ruff: noqa: ASYNC220, ASYNC240 -- nothing else runs in these tests' loops meanwhile
+# ruff: noqa: ASYNC220 -- nothing else runs in these tests' loops meanwhile
 
 import asyncio
 import os

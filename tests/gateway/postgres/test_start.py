@@ -1,5 +1,4 @@
 """The first start, later starts, and every data folder that is refused."""
-# ruff: noqa: ASYNC240 -- nothing else runs in these tests' loops while they look at a file
 
 import asyncio
 import os
