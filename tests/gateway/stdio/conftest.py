@@ -51,8 +51,6 @@ async def server() -> AsyncIterator[Server]:
     made.url = f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
     yield made
     await runner.cleanup()
-    for _ in range(3):
-        await asyncio.sleep(0)  # transports that were just closed take leave of their loop
 
 
 @dataclass(slots=True)
@@ -79,9 +77,14 @@ class Client:
 
     async def end(self) -> None:
         """Close the input; the relay ends."""
-        os.close(self.to_relay)
+        self.hang_up()
         async with asyncio.timeout(DEADLINE):
             await self.relaying
+
+    def hang_up(self) -> None:
+        if self.to_relay >= 0:
+            os.close(self.to_relay)
+            self.to_relay = -1  # the number may be somebody else's from now on
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -118,13 +121,13 @@ async def connect() -> AsyncIterator[Callable[[Upstream | str], Awaitable[Client
 
 
 async def _closed(client: Client) -> None:
-    with contextlib.suppress(OSError):
-        os.close(client.to_relay)
+    client.hang_up()
     client.relaying.cancel()
     await asyncio.wait([client.relaying])
     async with asyncio.timeout(DEADLINE):
-        while await client._reader.next() is not None:
+        while await client.receive() is not None:
             pass
+    os.close(client.from_relay)
 
 
 class Moving:
