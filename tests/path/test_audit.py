@@ -1,0 +1,177 @@
+"""Every call leaves its intent and its outcome; what must not be kept is not there."""
+
+import orjson
+import pytest
+
+from core.audit.event import Event, Kind
+from core.directory.tenants import set_recording
+from tests.path.conftest import People
+from tests.support.eventually import within
+from tests.support.mcp_client import MODERN, NEWEST, Answer
+from tests.support.product import ACTOR, Node, Product
+from tests.support.toy_modules import Lab
+
+UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append(uuid[], bytea[]) FROM mcpist_gateway"
+AWAY = "Error: MCPist is not ready: its database is away"
+
+
+async def calls(product: Product, people: People, number: int) -> list[tuple[Event, Event]]:
+    """The first `number` intents with their outcomes, which follow within milliseconds."""
+
+    async def there() -> bool:
+        return len(await product.events(people.acme, Kind.CALL_OUTCOME)) >= number
+
+    await within(5, there)
+    intents = await product.events(people.acme, Kind.CALL_INTENT)
+    outcomes = {event.intent: event for event in await product.events(people.acme, Kind.CALL_OUTCOME)}
+    assert len(intents) == len(outcomes) == number
+    return [(intent, outcomes[intent.id]) for intent in intents]
+
+
+def request_id(answer: Answer) -> str:
+    return answer.header("x-request-id")
+
+
+@pytest.mark.parametrize("revision", [NEWEST, MODERN])
+async def test_who_what_outcome_duration(product: Product, node: Node, people: People, revision: str) -> None:
+    answers = [
+        await node.call(people.admin.token, "lab", "lab_look", {"at": "x"}, revision=revision),
+        await node.call(people.admin.token, "lab", "fail", revision=revision),
+        await node.call(people.admin.token, "lab", "crash", revision=revision),
+    ]
+    found = await calls(product, people, 3)
+    assert [(intent.module, intent.tool, outcome.outcome) for intent, outcome in found] == [
+        ("lab", "look", "ok"),
+        ("lab", "fail", "error"),
+        ("lab", "crash", "error"),
+    ]
+    for (intent, outcome), answer in zip(found, answers, strict=True):
+        assert intent.request_id == outcome.request_id == request_id(answer)
+        assert (intent.user_id, intent.credential_id) == (people.admin.id, people.admin.token_id)
+        assert intent.client == ("path tests" if revision == MODERN else "")
+        assert len(intent.digest) == 32
+        assert intent.arguments is None
+        assert 0 <= outcome.duration_us < 60_000_000
+
+
+async def test_each_step_of_a_batch(product: Product, node: Node, people: People) -> None:
+    steps = [
+        {"id": "a", "module": "lab", "tool_name": "look", "params": {"at": "x"}},
+        {"id": "b", "module": "lab", "tool_name": "write", "params": {"text": "${a.said}"}},
+        {"id": "c", "module": "lab", "tool_name": "fail", "after": ["b"]},
+        {"id": "d", "module": "lab", "tool_name": "look", "after": ["c"]},
+    ]
+    answer = await node.tool(people.admin.token, "batch", {"commands": steps})
+    found = await calls(product, people, 3)
+    assert [(intent.request_id, intent.tool, outcome.outcome) for intent, outcome in found] == [
+        (f"{request_id(answer)}/a", "look", "ok"),
+        (f"{request_id(answer)}/b", "write", "ok"),
+        (f"{request_id(answer)}/c", "fail", "error"),
+    ]
+
+
+async def test_a_dry_run_leaves_nothing(product: Product, node: Node, people: People, lab: Lab) -> None:
+    steps = [{"id": "a", "module": "lab", "tool_name": "write", "params": {"text": "x"}}]
+    answer = await node.tool(people.admin.token, "batch", {"commands": steps, "dry_run": True})
+    assert answer.text == "valid, nothing ran; in waves:\n1: a"
+    assert lab.effects == []
+    assert await product.events(people.acme, Kind.CALL_INTENT) == []
+
+
+async def test_a_call_that_was_refused_before_its_tool_ran(product: Product, node: Node, people: People) -> None:
+    limited = await product.with_token(people.admin, scopes=["mcp:read"])
+    assert (await node.call(limited.token, "lab", "write", {"text": "x"})).status == 403
+    assert (await node.call(people.admin.token, "lab", "write", {"text": 7})).failed
+    found = await calls(product, people, 2)
+    assert [(intent.tool, outcome.outcome, outcome.detail) for intent, outcome in found] == [
+        ("write", "denied", {"refused": "scope"}),
+        ("write", "error", {"refused": "arguments"}),
+    ]
+
+
+async def test_equal_arguments_are_recognised_within_a_tenant_only(
+    product: Product, node: Node, people: People
+) -> None:
+    for person in (people.admin, people.admin, people.other_admin):
+        await node.call(person.token, "lab", "look", {"at": "x"})
+    await node.call(people.admin.token, "lab", "look", {"at": "y"})
+    first, second, other = [event.digest for event in await product.events(people.acme, Kind.CALL_INTENT)]
+    (foreign,) = [event.digest for event in await product.events(people.globex, Kind.CALL_INTENT)]
+    assert first == second
+    assert len({first, other, foreign}) == 3
+
+
+async def test_a_writing_tool_waits_for_its_intent(product: Product, people: People, lab: Lab) -> None:
+    """The fail-point: the intent cannot be written. So nothing happens, and a reading tool's answer is withheld."""
+    async with product.gateway() as node:
+        assert (await node.call(people.admin.token, "lab", "write", {"text": "before"})).value == {"said": "before"}
+        async with product.database.admin_connection() as admin:
+            await admin.execute(UNWRITABLE)
+        written = await node.call(people.admin.token, "lab", "write", {"text": "after"})
+        assert (written.failed, written.text) == (True, AWAY)
+        read = await node.call(people.admin.token, "lab", "look", {"at": "x"})
+        assert (read.failed, read.text) == (True, AWAY)
+        assert lab.effects == ["before"]
+        steps = [{"id": "a", "module": "lab", "tool_name": "write", "params": {"text": "after"}}]
+        batch = await node.tool(people.admin.token, "batch", {"commands": steps})
+        assert (batch.failed, lab.effects) == (True, ["before"])
+        hidden = await node.call(people.reader.token, "lab", "write")
+        made_up = await node.call(people.reader.token, "lab", "wrote")
+        assert hidden.comparable == made_up.comparable, "also while denials cannot be recorded"
+        async with product.database.admin_connection() as admin:
+            await admin.execute(UNWRITABLE.replace("REVOKE", "GRANT").replace("FROM", "TO"))
+
+
+async def record(product: Product, people: People, node: Node) -> None:
+    """Switch recording on, and wait until the gateway knows."""
+    await set_recording(product.console, ACTOR, people.acme.id, arguments=True)
+
+    async def known() -> bool:
+        await node.call(people.admin.token, "lab", "look", {"at": "?"})
+        return (await product.events(people.acme, Kind.CALL_INTENT))[-1].arguments is not None
+
+    await within(1, known)
+
+
+async def test_arguments_where_the_tenant_wants_them_and_nowhere_else(
+    product: Product, node: Node, people: People
+) -> None:
+    for person in (people.admin, people.other_admin):
+        await node.call(person.token, "lab", "look", {"at": "here"})
+    await record(product, people, node)
+    for person in (people.admin, people.other_admin):
+        await node.call(person.token, "lab", "look", {"at": "there"})
+    acme = [event.arguments for event in await product.events(people.acme, Kind.CALL_INTENT)]
+    assert (acme[0], acme[-1]) == (None, b'{"at":"there"}')
+    globex = [event.arguments for event in await product.events(people.globex, Kind.CALL_INTENT)]
+    assert globex == [None, None]
+
+
+async def test_a_parameter_that_is_never_recorded(product: Product, node: Node, people: People) -> None:
+    await record(product, people, node)
+    params = {"text": "kept", "password": "hunter2-canary"}
+    await node.call(people.admin.token, "lab", "write", params)
+    steps = [{"id": "a", "module": "lab", "tool_name": "write", "params": params}]
+    await node.tool(people.admin.token, "batch", {"commands": steps})
+    await node.call(people.reader.token, "lab", "write", params)
+    await node.call(people.admin.token, "lab", "write", {**params, "text": 7})
+    await node.call(people.admin.token, "lab", "crash", {"secret": "hunter2-canary"})
+    await product.hear_the_tables()
+    events = await product.events(people.acme)
+    written = [event for event in events if event.kind == Kind.CALL_INTENT and event.tool == "write"]
+    assert [orjson.loads(event.arguments or b"") for event in written] == [{"text": "kept"}] * 2 + [{"text": 7}]
+    (crashed,) = [event for event in events if event.kind == Kind.CALL_INTENT and event.tool == "crash"]
+    others = [event for event in events if event is not crashed]
+    assert not any("hunter2" in repr(event) for event in others)
+    said = [where for where, what in product.canary.said if b"hunter2-canary" in what]
+    assert set(said) <= {"audit.incoming"}, "only where the tenant had the crashing tool's arguments recorded"
+
+
+async def test_what_was_changed_is_recorded_with_who_did_it(product: Product, people: People) -> None:
+    kinds = [event.kind for event in await product.events(people.acme)]
+    assert kinds[:3] == [Kind.TENANT_CREATED, Kind.SERVICE_ENABLED, Kind.SERVICE_ENABLED]
+    person = [Kind.USER_CREATED, Kind.TOKEN_CREATED]
+    admin = [Kind.ROLE_CREATED, Kind.PERMISSION_ALLOWED, *person]
+    reader = [Kind.ROLE_CREATED, Kind.PERMISSION_ALLOWED, Kind.PERMISSION_ALLOWED, *person]
+    assert kinds[3:] == [*admin, *reader, Kind.ROLE_CREATED, *person]
+    assert {event.actor for event in await product.events(people.acme)} == {"tests"}

@@ -1,0 +1,155 @@
+"""How much one caller, one address and one call may take; and what becomes of a call that nobody waits for."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+
+import orjson
+import uvicorn
+
+from core.audit.event import Kind
+from core.token_format import new_token
+from tests.path.conftest import People
+from tests.support.eventually import within
+from tests.support.mcp_client import NEWEST, bearer, envelope, headers_for
+from tests.support.product import Node, Product
+from tests.support.toy_modules import Lab
+
+
+async def outcome(product: Product, people: People) -> str:
+    """How the one call ended."""
+
+    async def there() -> bool:
+        return bool(await product.events(people.acme, Kind.CALL_OUTCOME))
+
+    await within(5, there)
+    (event,) = await product.events(people.acme, Kind.CALL_OUTCOME)
+    return event.outcome
+
+
+async def test_too_fast(product: Product, people: People) -> None:
+    async with product.gateway(rate_per_second=0.5, rate_burst=3) as node:
+        for _ in range(3):
+            assert (await node.post(people.admin.token, "ping")).status == 200
+        limited = await node.post(people.admin.token, "ping")
+        assert limited.status == 429
+        assert 1 <= int(limited.header("retry-after")) <= 2
+        assert (await node.post(people.reader.token, "ping")).status == 200, "a limit is one credential's"
+        assert 'mcpist_limited_total{limit="caller"} 1.0' in node.metrics()
+
+
+async def test_too_much_at_once(product: Product, people: People, lab: Lab) -> None:
+    async with product.gateway(concurrency=2) as node:
+        running = [asyncio.create_task(node.call(people.admin.token, "lab", "wait")) for _ in range(2)]
+
+        async def both() -> bool:
+            return "mcpist_running_calls 2.0" in node.metrics()
+
+        await within(5, both)
+        limited = await node.call(people.admin.token, "lab", "look")
+        assert limited.status == 429
+        assert int(limited.header("retry-after")) >= 1
+        assert (await node.call(people.other_admin.token, "lab", "look")).status == 200
+        lab.resume.set()
+        assert [(await answer).value for answer in running] == [{"said": "resumed"}] * 2
+        assert (await node.call(people.admin.token, "lab", "look")).status == 200
+
+
+async def test_too_many_wrong_credentials_from_one_address(product: Product, people: People) -> None:
+    async with product.gateway(failed_auth_per_minute=4) as node:
+        assert (await node.post(people.admin.token, "ping", address="192.0.2.1")).status == 200
+        wrong = ["malformed", new_token()[1].reveal()] * 2
+        for token in wrong:
+            assert (await node.post(token, "ping", address="192.0.2.1")).status == 401
+        answers = {
+            (await node.post(token, "ping", address="192.0.2.1", headers=headers)).comparable[0]
+            for token in wrong
+            for headers in ({}, {"x-forwarded-for": "203.0.113.9"})
+        }
+        assert answers == {429}
+        limited = await node.post("malformed", "ping", address="192.0.2.1")
+        assert 1 <= int(limited.header("retry-after")) <= 15
+        assert (await node.post(people.admin.token, "ping", address="192.0.2.1")).status == 200, "it is known"
+        assert (await node.post("malformed", "ping", address="192.0.2.2")).status == 401
+        assert 'mcpist_limited_total{limit="address"}' in node.metrics()
+
+
+async def test_too_long_a_result(node: Node, people: People) -> None:
+    """One result is cut off as a whole, in a batch only the step's; both say what to do."""
+    fits = await node.call(people.admin.token, "lab", "big", {"size": 400_000})
+    assert len(fits.value["said"]) == 400_000
+    large = await node.call(people.admin.token, "lab", "big", {"size": 2_000_000})
+    assert large.failed
+    assert "Ask for less" in large.text
+    assert len(large.body) < 1_000
+    steps = [
+        {"id": "a", "module": "lab", "tool_name": "big", "params": {"size": 2_000_000}, "output": True},
+        {"id": "b", "module": "lab", "tool_name": "look", "params": {"at": "x"}, "output": True},
+    ]
+    batch = await node.tool(people.admin.token, "batch", {"commands": steps})
+    assert batch.text.endswith('b ok {"said":"x"}')
+    assert "left out" in batch.text
+
+
+async def test_too_long_a_call(product: Product, people: People, lab: Lab) -> None:
+    async with product.gateway(call_timeout=0.3) as node:
+        answer = await node.call(people.admin.token, "lab", "wait")
+        assert answer.failed
+        assert answer.text == "Error: the call took longer than 0.3 s and was stopped; ask for less at a time"
+        assert lab.cancelled.is_set()
+        assert await outcome(product, people) == "timeout"
+
+
+async def test_too_long_a_batch_reports_what_ran(product: Product, people: People, lab: Lab) -> None:
+    steps = [
+        {"id": "a", "module": "lab", "tool_name": "look", "params": {"at": "x"}, "output": True},
+        {"id": "b", "module": "lab", "tool_name": "wait", "after": ["a"]},
+        {"id": "c", "module": "lab", "tool_name": "look", "after": ["b"]},
+    ]
+    async with product.gateway(call_timeout=1.0) as node:
+        answer = await node.tool(people.admin.token, "batch", {"commands": steps})
+        first, second, third = answer.text.split("\n")
+        assert first == 'a ok {"said":"x"}'
+        assert second.startswith("b error: cut off")
+        assert third.startswith("c skipped")
+        assert lab.cancelled.is_set()
+
+    outcomes = [event.outcome for event in await product.events(people.acme, Kind.CALL_OUTCOME)]
+    assert outcomes == ["ok", "timeout"]
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextlib.asynccontextmanager
+async def listening(node: Node) -> AsyncIterator[int]:
+    """The gateway behind a real socket; its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(node.gateway.app, lifespan="off", ws="none", log_config=None, access_log=False)
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve([listener]))
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        await serving
+
+
+async def test_a_client_that_goes_away_takes_its_call_along(
+    product: Product, node: Node, people: People, lab: Lab
+) -> None:
+    params = {"name": "call", "arguments": {"module": "lab", "tool_name": "wait", "params": {}}}
+    body = orjson.dumps(envelope(NEWEST, "tools/call", params))
+    async with listening(node) as port:
+        headers = headers_for(NEWEST, "tools/call", params) | bearer(people.admin.token)
+        headers |= {"host": f"127.0.0.1:{port}", "content-length": str(len(body))}
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body)
+        await asyncio.wait_for(lab.started.wait(), 5)
+        writer.close()
+        await asyncio.wait_for(lab.cancelled.wait(), 5)
+        assert await outcome(product, people) == "cancelled"
+        assert "mcpist_running_calls 0.0" in node.metrics()
