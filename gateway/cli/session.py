@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -73,9 +74,9 @@ def run_fast(work: Coroutine[Any, Any, _T]) -> _T:
 def own_name() -> str:
     """How this program was called, for commands that are printed to be pasted."""
     called = sys.argv[0]
-    name = "mcpist" if os.sep not in called or _on_path(called) else os.path.relpath(called)
+    name = "mcpist" if os.sep not in called or _on_path(called) else shlex.quote(os.path.relpath(called))
     home = os.environ.get("MCPIST_HOME")
-    return f"MCPIST_HOME={home} {name}" if home else name
+    return f"MCPIST_HOME={shlex.quote(home)} {name}" if home else name
 
 
 def _on_path(program: str) -> bool:
