@@ -54,6 +54,8 @@ def build(found: Iterable[Module]) -> Catalogue:
         CatalogueError: a name, description, scope or schema breaks a rule; the text names the tool.
     """
     ordered = tuple(sorted(found, key=lambda module: module.name))
+    if len({module.name for module in ordered}) != len(ordered):
+        raise CatalogueError(f"two modules share a name: {', '.join(module.name for module in ordered)}")
     for module in ordered:
         _check_module(module)
     return Catalogue(
