@@ -27,6 +27,9 @@ AWAY = (
     TimeoutError,
 )
 
+# What one user's rows are asked is always asked by the same key, so one plan serves all. Where PostgreSQL thinks it
+# could plan better with the values at hand, it plans at every call: 0.2 ms, twice as much as the statement itself.
+_PLANS_KEPT = ", set_config('plan_cache_mode', 'force_generic_plan', true)"
 
 _T = TypeVar("_T")
 
@@ -119,7 +122,8 @@ class Database:
     @contextlib.asynccontextmanager
     async def personal(self, tenant_id: UUID, user_id: UUID) -> AsyncGenerator[UnitOfWork]:
         """Like :meth:`tenant`, for tables that belong to one user each; ``$2`` is that user."""
-        async with self._transaction(_settings(tenant_id=tenant_id, user_id=user_id)) as connection:
+        begin = _settings(tenant_id=tenant_id, user_id=user_id) + _PLANS_KEPT
+        async with self._transaction(begin) as connection:
             yield UnitOfWork(connection, tenant_id, user_id)
 
     async def lookup(self, key: LiteralString, value: str, sql: LiteralString, *args: Any) -> Sequence[Row]:
