@@ -1,16 +1,27 @@
 """The broker in the gateway's own process: the same services, called directly."""
 
+from collections.abc import Mapping
+
 from broker.identity.api_tokens import ApiTokens
-from broker.interface import Refused
+from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from broker.leases import Leases
 from core.caller import Credential
+from core.connection import Connection
 from core.secret import Secret
 
 
 class DirectBroker:
     """Implements :class:`broker.interface.Broker` on the broker's own database role."""
 
-    def __init__(self, tokens: ApiTokens) -> None:
+    def __init__(self, tokens: ApiTokens, leases: Leases) -> None:
         self._tokens = tokens
+        self._leases = leases
 
     async def verify(self, token: Secret) -> Credential | Refused:
         return await self._tokens.verify(token)
+
+    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
+        return await self._leases.status(subject)
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+        return await self._leases.lease(request)

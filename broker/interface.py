@@ -1,11 +1,13 @@
 """What the gateway knows of the broker. One contract suite runs against every implementation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from core.caller import Credential
+from core.connection import Connection, CredentialKind
 from core.secret import Secret
 
 
@@ -18,6 +20,8 @@ class RefusalReason(StrEnum):
     REVOKED = "revoked"
     USER_SUSPENDED = "user_suspended"
     TENANT_SUSPENDED = "tenant_suspended"
+    FORBIDDEN = "forbidden"
+    """The credential counts, but the tool does not exist for whom it speaks for, hidden or made up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +34,74 @@ class Refused:
     credential_id: str | None = None
 
 
-class Broker(Protocol):
-    """The trust zone's services to the data plane."""
+@dataclass(frozen=True, slots=True)
+class LeaseRequest:
+    """Asks for a way to use one tool at its vendor. The broker believes nothing of the gateway but this.
+
+    `subject` is the caller's own API token. `rejected_version` is that of a lease which the vendor has just refused.
+    """
+
+    subject: Secret
+    module: str
+    tool: str
+    rejected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A vendor's access token for one caller: kept in memory only, and for at most `expires_in` seconds.
+
+    `settings` are the tenant's for the service.
+    """
+
+    access_token: Secret
+    version: int
+    expires_in: float
+    kind: CredentialKind
+    credential_id: UUID
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NoCredential:
+    """The caller may use the tool, but the vault has nothing that works. `cause` is a fixed word for a broken one."""
+
+    module: str
+    reason: Literal["missing", "broken"]
+    kind: CredentialKind | None = None
+    cause: str = ""
+
+
+class Verifier(Protocol):
+    """Tells whom a credential speaks for."""
 
     async def verify(self, token: Secret) -> Credential | Refused:
         """Check an API token against what is stored.
 
         Raises:
             core.errors.Unavailable: the broker or its database cannot be reached.
+        """
+        ...
+
+
+class Broker(Verifier, Protocol):
+    """The trust zone's services to the data plane."""
+
+    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
+        """How the vendor modules that the caller may use stand, by module. There is no way to ask about others.
+
+        A module whose tools depend on several roles is shown with the credential of the highest of them.
+
+        Raises:
+            core.errors.Unavailable: the broker or its database cannot be reached.
+        """
+        ...
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+        """Hand out the credential that the tool has to use: the caller's own, else that of their highest role that
+        permits the tool and has one (README.md, "Words").
+
+        Raises:
+            core.errors.Unavailable: the broker, its database or a key cannot be reached.
         """
         ...

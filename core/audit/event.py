@@ -57,6 +57,10 @@ class Kind(StrEnum):
     AUDIT_DROPPED = "audit.dropped"
     AUDIT_LOST = "audit.lost"
     AUDIT_UNREADABLE = "audit.unreadable"
+    CREDENTIAL_CREATED = "credential.created"
+    CREDENTIAL_REPLACED = "credential.replaced"
+    CREDENTIAL_REMOVED = "credential.removed"
+    CREDENTIAL_BROKEN = "credential.broken"
 
 
 class Outcome(StrEnum):

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broker.interface import Broker, Refused
+from broker.interface import Refused, Verifier
 from core.caller import Caller, Credential
 from core.db import Database
 from core.generations import Generations
@@ -37,7 +37,7 @@ class Authenticator:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: Verifier,
         database: Database,
         generations: Generations,
         refusals: Refusals,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
+from broker.interface import Broker
 from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.db import Database
@@ -33,6 +33,7 @@ from gateway.operations.metrics import Metrics
 from gateway.operations.observers import Observers
 from gateway.operations.tracing import Traces, start_traces
 from gateway.sieve.sieve import Sieve
+from gateway.single.direct_broker import direct_broker
 from gateway.single.operator import GATEWAY, connected
 from gateway.tool_runner import ToolRunner
 
@@ -56,13 +57,17 @@ async def gateway(
     settings: Settings, deployment: Deployment, tokens: ApiTokens, catalogue: Catalogue, call_log: CallLog
 ) -> AsyncGenerator[Gateway]:
     """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written."""
-    async with connected(deployment, GATEWAY, most=CONNECTIONS) as database, _tasks() as start:
+    async with (
+        connected(deployment, GATEWAY, most=CONNECTIONS) as database,
+        direct_broker(deployment, tokens, catalogue) as broker,
+        _tasks() as start,
+    ):
         traces = start_traces(settings.tracing, version("mcpist"))
         generations = Generations(deployment.role(GATEWAY), database)
         audit = AuditWriter(database)
         start(generations.run())
         start(audit.run())
-        parts = _Parts(settings, deployment, tokens, catalogue, call_log, traces, database, generations, audit)
+        parts = _Parts(settings, deployment, broker, catalogue, call_log, traces, database, generations, audit)
         built = _assembled(parts)
         await generations.begun(within=START_SECONDS)
         yield built
@@ -75,7 +80,7 @@ async def gateway(
 class _Parts:
     settings: Settings
     deployment: Deployment
-    tokens: ApiTokens
+    broker: Broker
     catalogue: Catalogue
     call_log: CallLog
     traces: Traces
@@ -88,7 +93,7 @@ def _assembled(parts: _Parts) -> Gateway:
     metrics = Metrics()
     observers = Observers(metrics, parts.call_log)
     refusals = _refusals(parts, metrics)
-    authenticate = Authenticator(DirectBroker(parts.tokens), parts.database, parts.generations, refusals)
+    authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals)
     sieve = Sieve(parts.catalogue)
     runner = ToolRunner(sieve, parts.database, parts.audit, parts.deployment.digest_key, observers, parts.traces)
     endpoint = McpEndpoint(

@@ -7,10 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers, load_or_create
-from broker.interface import Broker, RefusalReason, Refused
+from broker.interface import RefusalReason, Refused, Verifier
 from core.caller import Credential
 from core.directory.actor import Actor
 from core.errors import Invalid, NotFound
@@ -42,8 +41,8 @@ async def tokens(database: ScratchDatabase, clock: Clock) -> AsyncIterator[ApiTo
 
 
 @pytest.fixture
-def broker(tokens: ApiTokens) -> Broker:
-    return DirectBroker(tokens)
+def broker(tokens: ApiTokens) -> Verifier:
+    return tokens
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ async def set_column(database: ScratchDatabase, sql: str, *args: object) -> None
         await admin.execute(sql, *args)
 
 
-async def test_a_new_token_speaks_for_its_user(broker: Broker, tokens: ApiTokens, tenant: MadeTenant) -> None:
+async def test_a_new_token_speaks_for_its_user(broker: Verifier, tokens: ApiTokens, tenant: MadeTenant) -> None:
     token_id, token = await made(tokens, tenant, read_only=True, scopes=["mcp:read"])
     verdict = await broker.verify(token)
     assert isinstance(verdict, Credential)
@@ -69,7 +68,7 @@ async def test_a_new_token_speaks_for_its_user(broker: Broker, tokens: ApiTokens
 
 
 async def test_reasons(
-    database: ScratchDatabase, broker: Broker, tokens: ApiTokens, tenant: MadeTenant, clock: Clock
+    database: ScratchDatabase, broker: Verifier, tokens: ApiTokens, tenant: MadeTenant, clock: Clock
 ) -> None:
     """The audit log tells the refusals apart; the caller of `verify` gets a Refused every time."""
 
@@ -100,7 +99,7 @@ async def test_reasons(
     assert await reason(token) is RefusalReason.WRONG_SECRET
 
 
-async def test_a_refusal_names_whose_token_it_was(broker: Broker, tokens: ApiTokens, tenant: MadeTenant) -> None:
+async def test_a_refusal_names_whose_token_it_was(broker: Verifier, tokens: ApiTokens, tenant: MadeTenant) -> None:
     token_id, token = await made(tokens, tenant)
     await tokens.revoke(ACTOR, tenant.id, token_id)
     assert await broker.verify(token) == Refused(RefusalReason.REVOKED, tenant.id, tenant.users[0], token_id)
@@ -166,7 +165,7 @@ async def test_wrong_wishes_are_refused(tokens: ApiTokens, tenant: MadeTenant, o
 
 
 async def test_last_use_is_known_to_the_minute(
-    broker: Broker, tokens: ApiTokens, tenant: MadeTenant, clock: Clock
+    broker: Verifier, tokens: ApiTokens, tenant: MadeTenant, clock: Clock
 ) -> None:
     _, token = await made(tokens, tenant)
     for elapsed, expected in ((0, 0), (30, 0), (61, 61)):
@@ -176,7 +175,7 @@ async def test_last_use_is_known_to_the_minute(
 
 
 async def test_generation_rises_with_a_revocation_and_not_with_use(
-    database: ScratchDatabase, broker: Broker, tokens: ApiTokens, tenant: MadeTenant
+    database: ScratchDatabase, broker: Verifier, tokens: ApiTokens, tenant: MadeTenant
 ) -> None:
     async def generation(tenant_id: UUID) -> int:
         async with database.admin_connection() as admin:

@@ -21,7 +21,12 @@ EXTRA_POLICIES = {
     ("audit.heads", "owner_keeps_heads"): ("*", ("mcpist_owner",)),
     ("audit.events", "owner_seals"): ("a", ("mcpist_owner",)),
     ("audit.events", "owner_finds_doubles"): ("r", ("mcpist_owner",)),
+    ("core.deployment", "broker_reads_the_deployment"): ("r", ("mcpist_broker",)),
+    ("vault.key_checks", "broker_reads_key_checks"): ("r", ("mcpist_broker",)),
+    ("vault.key_checks", "broker_adds_key_checks"): ("a", ("mcpist_broker",)),
 }
+# Tables without a tenant, which belong to the whole deployment.
+OF_THE_DEPLOYMENT = {"core.deployment", "vault.key_checks"}
 
 
 async def test_every_table_with_a_tenant_forces_row_level_security(database: ScratchDatabase) -> None:
@@ -45,7 +50,7 @@ async def test_every_tenant_table_has_its_plain_policy(database: ScratchDatabase
             )""",
             SCHEMAS,
         )
-    assert [row[0] for row in bare] == []
+    assert {row[0] for row in bare} == OF_THE_DEPLOYMENT
 
 
 async def test_the_other_policies_are_these_and_no_more(database: ScratchDatabase) -> None:
@@ -137,7 +142,7 @@ async def test_the_gateway_cannot_read_tokens(database: ScratchDatabase) -> None
 
 async def test_unique_constraints_leak_nothing_of_other_tenants(database: ScratchDatabase) -> None:
     """A constraint that does not start with the tenant would tell a tenant what another one has."""
-    global_on_purpose = {"core.tenants", "auth.api_tokens", "audit.incoming", "audit.heads"}
+    global_on_purpose = {"core.tenants", "auth.api_tokens", "audit.incoming", "audit.heads", *OF_THE_DEPLOYMENT}
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
             """SELECT c.oid::regclass::text AS relation, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid

@@ -1,0 +1,175 @@
+"""Leases: whose credential a tool uses, decided and opened by the broker (broker-security.md §3.3).
+
+The caller's own API token is verified here, and the sieve's function is applied here once more: a gateway that is
+taken over gets nothing for users who are away, and nothing beyond the roles of those who are there.
+"""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from broker.access import Access, load_access
+from broker.identity.api_tokens import ApiTokens
+from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused
+from broker.vault.credentials import mark_broken, opened
+from broker.vault.envelope import Unreadable
+from broker.vault.vault import Vault
+from core.audit.event import Event, Kind
+from core.audit.inline import record
+from core.caller import Credential
+from core.connection import Connection, ConnectionState, CredentialKind
+from core.db import Database, Row, UnitOfWork
+from core.permissions import permits
+from core.secret import Secret
+
+LONGEST = 60.0
+REJECTED = "rejected"
+UNREADABLE = "unreadable"
+USE_NOTED = timedelta(minutes=1)
+WRITE = "mcp:write"
+READ = "mcp:read"
+
+log = logging.getLogger(__name__)
+
+_STATES = {"ok": ConnectionState.CONNECTED, "broken": ConnectionState.BROKEN}
+
+ToolHints = Mapping[tuple[str, str], bool]
+"""Whether a tool only reads, by module and tool, for every tool of every module that has a vendor."""
+
+
+class Leases:
+    """Implements `status` and `lease` of :class:`broker.interface.Broker` on the broker's own database role."""
+
+    def __init__(
+        self,
+        tokens: ApiTokens,
+        database: Database,
+        vault: Vault,
+        tool_hints: ToolHints,
+        *,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._tokens = tokens
+        self._database = database
+        self._vault = vault
+        self._tools = _by_module(tool_hints)
+        self._clock = clock
+
+    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
+        """See :meth:`broker.interface.Broker.status`."""
+        caller = await self._tokens.verify(subject)
+        if isinstance(caller, Refused):
+            return caller
+        async with self._database.tenant(caller.tenant_id) as work:
+            access = await load_access(work, caller.user_id)
+            usable = self._usable(access, caller)
+            rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
+        return {module: _connection(module, _chosen(rows, module, roles)) for module, roles in usable.items()}
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+        """See :meth:`broker.interface.Broker.lease`."""
+        caller = await self._tokens.verify(request.subject)
+        if isinstance(caller, Refused):
+            return caller
+        async with self._database.tenant(caller.tenant_id) as work:
+            access = await load_access(work, caller.user_id)
+            read_only = self._tools.get(request.module, {}).get(request.tool)
+            if read_only is None or not _allowed(access, caller, request.module, request.tool, read_only):
+                await record(work, _denied(caller, request))
+                return Refused(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
+            roles = access.roles_with(request.module, {request.tool: read_only})
+            rows = await work.fetch(_FIND, [request.module], caller.user_id, roles)
+            return await self._answer(work, access, request, _chosen(rows, request.module, roles))
+
+    async def _answer(
+        self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row | None
+    ) -> Lease | NoCredential:
+        if row is None:
+            return NoCredential(request.module, "missing")
+        if row["state"] == "broken":
+            return NoCredential(request.module, "broken", _kind(row), row["cause"])
+        if request.rejected_version == row["version"]:
+            return await self._broken(work, row, REJECTED)  # of type A there is no newer one to be had
+        try:
+            token = await opened(self._vault, work, row)
+        except Unreadable:
+            log.error("a stored credential was changed in the database", extra={"row": str(row["id"])})
+            return await self._broken(work, row, UNREADABLE)
+        await self._note_use(work, row)
+        settings = access.settings(request.module)
+        return Lease(token, row["version"], LONGEST, _kind(row), row["id"], settings)
+
+    async def _broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
+        await mark_broken(work, row["id"], row["version"], cause, self._clock())
+        return NoCredential(row["module"], "broken", _kind(row), cause)
+
+    async def _note_use(self, work: UnitOfWork, row: Row) -> None:
+        stale = self._clock() - USE_NOTED
+        if row["last_used_at"] is None or row["last_used_at"] < stale:
+            await work.execute(_USED, row["id"], self._clock())
+
+    def _usable(self, access: Access, caller: Credential) -> dict[str, list[UUID]]:
+        """The modules of which the caller may use a tool, each with the roles that give it, the highest first."""
+        usable: dict[str, list[UUID]] = {}
+        for module, tools in self._tools.items():
+            seen = {tool: reads for tool, reads in tools.items() if _exists(access, caller, module, tool, reads)}
+            if seen:
+                usable[module] = access.roles_with(module, seen)
+        return usable
+
+
+def _by_module(hints: ToolHints) -> dict[str, dict[str, bool]]:
+    modules: dict[str, dict[str, bool]] = defaultdict(dict)
+    for (module, tool), read_only in sorted(hints.items()):
+        modules[module][tool] = read_only
+    return dict(modules)
+
+
+def _exists(access: Access, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+    return permits(access.policy, module, tool, read_only=read_only, only_reading=caller.read_only)
+
+
+def _allowed(access: Access, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+    covering = {READ, WRITE} if read_only else {WRITE}
+    return not caller.scopes.isdisjoint(covering) and _exists(access, caller, module, tool, read_only)
+
+
+def _denied(caller: Credential, request: LeaseRequest) -> Event:
+    """An honest gateway has asked the same function before: this is a change of the last second, or an attack."""
+    return Event(
+        at=time.time_ns(),
+        kind=Kind.DENIED,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        credential_id=caller.id,
+        module=request.module,
+        tool=request.tool,
+        outcome="denied",
+        detail={"by": "broker"},
+    )
+
+
+def _chosen(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -> Row | None:
+    """The user's own, else that of the first role that has one. A broken one is not passed over for another account."""
+    mine = [row for row in rows if row["module"] == module]
+    personal = next((row for row in mine if row["role_id"] is None), None)
+    shared = {row["role_id"]: row for row in mine}
+    return personal or next((shared[role_id] for role_id in roles if role_id in shared), None)
+
+
+def _kind(row: Row) -> CredentialKind:
+    return "personal" if row["role_id"] is None else "shared"
+
+
+def _connection(module: str, row: Row | None) -> Connection:
+    if row is None:
+        return Connection(module, ConnectionState.NEEDS_CONNECT)
+    return Connection(module, _STATES[row["state"]], _kind(row), row["cause"], row["account"], row["version"])
+
+
+_FIND = """SELECT id, module, role_id, version, secret, state, cause, account, last_used_at FROM vault.credentials
+    WHERE tenant_id = $1 AND module = ANY ($2::text[]) AND (user_id = $3 OR role_id = ANY ($4::uuid[]))"""
+_USED = "UPDATE vault.credentials SET last_used_at = $3 WHERE tenant_id = $1 AND id = $2"

@@ -1,0 +1,1 @@
+"""Vendor credentials: encrypted, bound to their row, opened by the broker alone."""

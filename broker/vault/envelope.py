@@ -1,0 +1,86 @@
+"""Sealing one field of one row (broker-security.md §3.1): AES-256-GCM under a tenant's data key.
+
+Format 1, frozen: ``0x01 | id of the data key (16) | nonce (12) | ciphertext and tag``. What a blob is bound to goes
+in as associated data, so that it opens in its own row, field, version, tenant and deployment and nowhere else.
+"""
+
+import os
+from dataclasses import dataclass
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+FORMAT = b"\x01"
+LABEL = "mcpist.vault.1"
+NONCE = 12
+HEADER = len(FORMAT) + 16 + NONCE
+OVERHEAD = HEADER + 16
+KEY_BYTES = 32
+
+
+class Unreadable(Exception):
+    """The blob was not sealed for this place, or was changed since. There is no more to learn from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a tenant's rows a secret belongs. `version` is the row's, so an earlier secret cannot come back."""
+
+    table: str
+    row_id: UUID
+    field: str
+    version: int
+
+    def context(self, deployment_id: UUID, tenant_id: UUID) -> bytes:
+        """The associated data of this place."""
+        return joined(
+            LABEL.encode(),
+            deployment_id.bytes,
+            tenant_id.bytes,
+            self.table.encode(),
+            self.row_id.bytes,
+            self.field.encode(),
+            self.version.to_bytes(8, "big"),
+        )
+
+
+def joined(*parts: bytes) -> bytes:
+    """Each part after its length (4 bytes, big-endian): no other parts give the same bytes."""
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+
+def sealed(key: AESGCM, dek_id: UUID, plain: bytes, context: bytes) -> bytes:
+    """`plain` as a blob of format 1, under a fresh random nonce.
+
+    Raises:
+        ValueError: `plain` is empty.
+    """
+    if not plain:
+        raise ValueError("nothing to seal")
+    nonce = os.urandom(NONCE)
+    return FORMAT + dek_id.bytes + nonce + key.encrypt(nonce, plain, context)
+
+
+def dek_id_of(blob: bytes) -> UUID:
+    """The data key that a blob names.
+
+    Raises:
+        Unreadable: it is no blob of a known format. There is no other way to read it.
+    """
+    if len(blob) <= OVERHEAD or not blob.startswith(FORMAT):
+        raise Unreadable
+    return UUID(bytes=blob[1:17])
+
+
+def opened(key: AESGCM, blob: bytes, context: bytes) -> bytes:
+    """What was sealed.
+
+    Raises:
+        Unreadable: a bit was changed, or the blob belongs elsewhere.
+    """
+    dek_id_of(blob)
+    try:
+        return key.decrypt(blob[17:HEADER], blob[HEADER:], context)
+    except InvalidTag:
+        raise Unreadable from None

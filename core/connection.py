@@ -1,0 +1,31 @@
+"""How one user's account at a vendor stands."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+CredentialKind = Literal["personal", "shared"]
+"""Whose a credential is: one user's, or one role's."""
+
+
+class ConnectionState(StrEnum):
+    """Whether a module can be used now."""
+
+    READY = "ready"
+    """It needs no account."""
+
+    CONNECTED = "connected"
+    NEEDS_CONNECT = "needs_connect"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One module as it stands for one user. `cause` is a fixed word; `account` is the vendor's name for the account."""
+
+    module: str
+    state: ConnectionState
+    kind: CredentialKind | None = None
+    cause: str = ""
+    account: str = ""
+    version: int = 0
