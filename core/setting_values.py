@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -111,6 +111,19 @@ def endpoint_url(text: str) -> str:
     parts = urlsplit(text)
     _http_host(parts)
     return text
+
+
+def host_and_port(text: str) -> str:
+    """``host:port`` in lower case, without the dot at the end of a full name; IPv6 in brackets and its short form."""
+    name, colon, port = text.rpartition(":")
+    if not colon:
+        raise FormError("its port is missing")
+    name = name.lower().removesuffix(".")
+    if not _HOST.fullmatch(name):
+        raise ValueError
+    if name.startswith("["):
+        name = f"[{ip_address(name[1:-1])}]"
+    return f"{name}:{whole_number(1, 65535)(port)}"
 
 
 def database_url(text: str) -> Secret:

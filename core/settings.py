@@ -67,6 +67,14 @@ class Settings:
         LOOPBACK_ORIGINS,
         shown=f"this machine's, for the MCP Inspector: `{','.join(LOOPBACK_ORIGINS)}`",
     )
+    allowed_private_hosts: tuple[str, ...] = setting(
+        "MCPIST_ALLOWED_PRIVATE_HOSTS",
+        values.listed(values.host_and_port),
+        "hosts with a port such as github.example.com:443, separated by commas, or none",
+        "Vendor hosts that may lie in a private network, use `http` or a port other than 443.",
+        (),
+        shown="no host",
+    )
     database_url: Secret | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_DATABASE_URL",
         values.database_url,
