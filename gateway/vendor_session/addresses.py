@@ -1,0 +1,152 @@
+"""Which addresses MCPist may reach for a vendor: the guard against server-side request forgery.
+
+The address that is checked is the address that is connected to, so a name that changes its mind has no window.
+"""
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+HTTPS = 443
+LOOKUPS_AT_ONCE = 16
+
+Lookup = Callable[[str, int], Awaitable[list[tuple[int, str]]]]
+"""A name and a port → families and numeric addresses. Raises socket.gaierror."""
+
+_UNICAST = IPv6Network("2000::/3")
+"""The only part of IPv6 that is handed out (IANA); mapped, NAT64 and local addresses lie outside of it."""
+_NEVER = tuple(
+    ip_network(text)
+    for text in (
+        "192.0.0.0/24",  # protocol assignments
+        "192.88.99.0/24",  # 6to4 relays
+        "2001::/23",  # Teredo and other protocol assignments
+        "2001:db8::/32",
+        "2002::/16",  # 6to4: an IPv4 address inside
+        "3fff::/20",
+    )
+)
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
+
+
+class RefusedAddress(OSError):
+    """The host has an address that MCPist may not reach, or none at all: whoever asks is not told which."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedAddresses:
+    """What the operator allows: `listed` hosts may have any address; all others only public ones, by TLS on `ports`."""
+
+    listed: frozenset[tuple[str, int]] = frozenset()
+    ports: frozenset[int] = frozenset({HTTPS})
+
+    @classmethod
+    def of(cls, listed: Iterable[str]) -> "AllowedAddresses":
+        """From ``host:port`` texts in the form of the setting MCPIST_ALLOWED_PRIVATE_HOSTS."""
+        pairs = (text.rpartition(":") for text in listed)
+        return cls(frozenset((host.strip("[]"), int(port)) for host, _, port in pairs))
+
+    def allows(self, host: str, port: int, *, secure: bool) -> bool:
+        """Whether `host`, a lower-case name or an address without brackets, may be asked; a name's addresses are
+        checked when it is connected to."""
+        if (host, port) in self.listed:
+            return True
+        return secure and port in self.ports and _could_be_public(host)
+
+
+def is_public(text: str) -> bool:
+    """Whether an address in its usual form belongs to the public Internet; the inner one of an IPv4-mapped address."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return _is_global(address.ipv4_mapped)
+        if address.scope_id is not None or address not in _UNICAST:
+            return False
+    return _is_global(address)
+
+
+def _is_global(address: IPv4Address | IPv6Address) -> bool:
+    return address.is_global and not address.is_multicast and not any(address in network for network in _NEVER)
+
+
+def _could_be_public(host: str) -> bool:
+    if ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]):
+        # A last label that is a number makes it an IPv4 address to every C library, in whatever spelling
+        # (WHATWG URL §3.5); only the usual spelling is read here.
+        return is_public(host)
+    return host != "localhost" and not host.endswith(".localhost")
+
+
+class CheckedResolver(AbstractResolver):
+    """Resolves a name and gives its addresses only if all of them may be reached."""
+
+    def __init__(self, allow: AllowedAddresses, lookup: Lookup) -> None:
+        self._allow = allow
+        self._lookup = lookup
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses to connect to.
+
+        Raises:
+            RefusedAddress: one of them is not public and the host is not listed, or there is none.
+            socket.gaierror: the name server cannot be asked now.
+        """
+        found = await self._addresses(host, port)
+        listed = (host, port) in self._allow.listed
+        if not found or not (listed or all(is_public(address) for _, address in found)):
+            raise RefusedAddress
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=kind,
+                proto=socket.IPPROTO_TCP,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for kind, address in found
+        ]
+
+    async def _addresses(self, host: str, port: int) -> list[tuple[int, str]]:
+        try:
+            return await self._lookup(host, port)
+        except UnicodeError:  # a label that is too long or empty
+            return []
+        except socket.gaierror as error:
+            if error.errno == socket.EAI_AGAIN:
+                raise
+            return []
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+class SystemLookup:
+    """The operating system's resolver on threads of its own: a slow name server of one tenant's host keeps no other
+    work of the process waiting."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="vendor-names")
+
+    async def __call__(self, host: str, port: int) -> list[tuple[int, str]]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, _look_up, host, port)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_up(host: str, port: int) -> list[tuple[int, str]]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(int(family), str(address[0])) for family, _, _, _, address in found]

@@ -1,0 +1,118 @@
+"""What one credential may do at its vendor at once, and until when the vendor wants to be left alone."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+Clock = Callable[[], float]
+
+MOST_KEYS = 20_000
+MOST_WAITING = 1_000
+MOST_SCOPES = 8
+EVERYTHING = ""
+
+
+class CredentialLimits:
+    """Running requests and the vendor's rate limits for each key. `clock` gives seconds that never go back.
+
+    A key is remembered while one of its requests runs or the vendor's limit holds; at most `most_keys` of the latter.
+    """
+
+    def __init__(self, *, clock: Clock, most_keys: int = MOST_KEYS) -> None:
+        self._clock = clock
+        self._most_keys = most_keys
+        self._gates: dict[str, _Gate] = {}
+
+    def blocked(self, key: str, path: str) -> float:
+        """Seconds until the vendor takes requests below `path` again; 0 for now."""
+        gate = self._gates.get(key)
+        if gate is None or not gate.blocks:
+            return 0.0
+        until = max(gate.blocks.get(EVERYTHING, 0.0), gate.blocks.get(scope_of(path), 0.0))
+        return max(0.0, until - self._clock())
+
+    def block(self, key: str, scope: str, seconds: float) -> None:
+        """The vendor wants no request in `scope` (see :func:`scope_of`; EVERYTHING for all) for so long."""
+        gate = self._gates.get(key) or self._admit(key)
+        if len(gate.blocks) >= MOST_SCOPES and scope not in gate.blocks:
+            del gate.blocks[min(gate.blocks, key=gate.blocks.__getitem__)]
+        gate.blocks[scope] = max(gate.blocks.get(scope, 0.0), self._clock() + seconds)
+
+    def try_enter(self, key: str, most: int) -> bool:
+        """Count one request in, unless `most` run already; every success is followed by one :meth:`leave`."""
+        gate = self._gates.get(key) or self._admit(key)
+        if gate.running >= most:
+            return False
+        gate.running += 1
+        return True
+
+    async def wait(self, key: str, seconds: float) -> bool:
+        """Wait in turn where :meth:`try_enter` said no; whether the request is counted in now."""
+        gate = self._gates[key]
+        if len(gate.waiting) >= MOST_WAITING:
+            return False
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        gate.waiting.append(turn)
+        try:
+            async with asyncio.timeout(seconds):
+                await turn
+        except TimeoutError:
+            self._give_up(key, turn)
+            return False
+        except asyncio.CancelledError:
+            self._give_up(key, turn)
+            raise
+        return True
+
+    def _give_up(self, key: str, turn: "asyncio.Future[None]") -> None:
+        # The turn may have come in the very moment in which the waiting ended: then it is another's.
+        if turn.done() and not turn.cancelled():
+            self.leave(key)
+        else:
+            turn.cancel()
+
+    def leave(self, key: str) -> None:
+        """Count one request out; whoever waits longest is next."""
+        gate = self._gates[key]
+        while gate.waiting:
+            turn = gate.waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        gate.running -= 1
+        if not gate.running and not gate.blocks:
+            del self._gates[key]
+
+    def __len__(self) -> int:
+        """The number of keys that are remembered."""
+        return len(self._gates)
+
+    def _admit(self, key: str) -> "_Gate":
+        if len(self._gates) >= self._most_keys:
+            self._forget()
+        gate = self._gates[key] = _Gate()
+        return gate
+
+    def _forget(self) -> None:
+        """Make room for a quarter of the keys at once: those whose limit ends first, if nothing of theirs runs."""
+        quiet = [(max(gate.blocks.values()), key) for key, gate in self._gates.items() if not gate.running]
+        for _, key in sorted(quiet)[: self._most_keys // 4 + 1]:
+            del self._gates[key]
+
+
+class _Gate:
+    __slots__ = ("blocks", "running", "waiting")
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.waiting: deque[asyncio.Future[None]] = deque()
+        self.blocks: dict[str, float] = {}
+
+
+def scope_of(path: str) -> str:
+    """The part of a vendor that shares a rate limit, as far as an address tells: its first two segments.
+
+    GitHub counts /search/code, /search/issues and the rest apart. Too narrow costs one request that is refused, too
+    wide would keep back what the vendor would take.
+    """
+    return "/".join(path.split("/", 3)[1:3])

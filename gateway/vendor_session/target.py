@@ -1,0 +1,156 @@
+"""The vendor's base URL, and the addresses below it. Nothing else can be asked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from gateway.vendor_session.addresses import AllowedAddresses
+from modules.kit import VendorProblem
+
+LONGEST_URL = 8000
+LONGEST_HOST = 253
+
+# re.ASCII: without it, IGNORECASE lets the Kelvin sign and the long s pass for letters.
+_BASE = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\.?|\[[0-9a-f:.]+\])"
+    r"(?::(?P<port>[0-9]{1,5}))?(?P<path>(?:/[a-z0-9._~-]+)*)/?",
+    re.IGNORECASE | re.ASCII,
+)
+_PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)*/?", re.ASCII)
+_PATH = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*/?", re.ASCII)
+_VISIBLE = re.compile(r"[!-~]*", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where one vendor is: scheme, host and port as `origin`, and the path that all others begin with."""
+
+    origin: str
+    base_path: str
+
+    @classmethod
+    def of(cls, base_url: str, allow: AllowedAddresses) -> "Target":
+        """Read a base URL.
+
+        Raises:
+            VendorProblem: it is none, or MCPist may not reach it.
+        """
+        match = _BASE.fullmatch(base_url)
+        if match is None or len(match["host"]) > LONGEST_HOST or _climbs(match["path"]):
+            raise VendorProblem("refused", "the base URL of this service has to look like https://host/path")
+        secure = match["scheme"].lower() == "https"
+        scheme = "https" if secure else "http"
+        port = int(match["port"] or _usual(scheme))
+        host = _in_short(match["host"].lower().removesuffix("."))
+        if not 0 < port < 65536 or not allow.allows(host, port, secure=secure):
+            raise refused_host()
+        shown = f"[{host}]" if ":" in host else host
+        return cls(f"{scheme}://{shown}{'' if port == _usual(scheme) else f':{port}'}", match["path"])
+
+    def url(self, path: str, query: Mapping[str, Any] | None) -> str:
+        """The address of `path` below the base URL.
+
+        Raises:
+            VendorProblem: the path would lead elsewhere, or is not encoded; the address is too long.
+        """
+        check_path(path)
+        made = f"{self.origin}{self.base_path}{path}{_query(query) if query else ''}"
+        if len(made) > LONGEST_URL:
+            raise VendorProblem("invalid", "the request is too long for an address; ask with fewer or shorter words")
+        return made
+
+    def redirected(self, current: str, location: str) -> str | None:
+        """Where a redirect leads, made of our own origin and the path found; None if it leads anywhere else."""
+        if not _VISIBLE.fullmatch(location) or "\\" in location:
+            return None
+        try:
+            parts = urlsplit(urljoin(current, location))
+            origin = urlsplit(self.origin)
+            same = (parts.scheme, parts.hostname, parts.port or _usual(parts.scheme)) == (
+                origin.scheme, origin.hostname, origin.port or _usual(origin.scheme)
+            )  # fmt: skip
+        except ValueError:
+            return None
+        path = parts.path.removeprefix(self.base_path)
+        below = parts.path.startswith(self.base_path) and _PATH.fullmatch(path) and not _climbs(path)
+        if not same or not below or "@" in parts.netloc or len(location) > LONGEST_URL:
+            return None
+        return f"{self.origin}{parts.path}{'?' if parts.query else ''}{parts.query}"
+
+
+def _in_short(host: str) -> str:
+    """The host without brackets, an IPv6 address in the form that the operator's list has."""
+    if not host.startswith("["):
+        return host
+    try:
+        return str(ip_address(host[1:-1]))
+    except ValueError:
+        raise refused_host() from None
+
+
+def refused_host() -> VendorProblem:
+    """One text for a host that may not be reached and for one that does not exist."""
+    return VendorProblem(
+        "refused",
+        "MCPist may not reach this service's base URL, or its host does not exist. An administrator corrects the URL; "
+        "for a host in a private network, the operator adds host:port to MCPIST_ALLOWED_PRIVATE_HOSTS",
+    )
+
+
+def check_path(path: str) -> None:
+    """Let a path through that stays one path at every server, however often it is decoded.
+
+    Raises:
+        VendorProblem: it does not begin with one slash, is not encoded, or has dot segments in any spelling.
+    """
+    if _PLAIN_PATH.fullmatch(path):
+        return
+    if not _PATH.fullmatch(path) or _climbs(path):
+        raise VendorProblem("refused", "the address does not stay below the vendor's base URL, or is not encoded")
+
+
+def _climbs(path: str) -> bool:
+    """Whether some server could read a dot segment or a control character out of a path.
+
+    Servers differ in what they decode, how often, and in what ends a segment; what any of them does counts.
+    """
+    for _ in range(4):
+        segments = re.split(r"[/\\]", path)
+        if _CONTROL.search(path) or any(part.partition(";")[0] in (".", "..") for part in segments):
+            return True
+        decoded = unquote(path, errors="replace")
+        if decoded == path:
+            return False
+        path = decoded
+    return True
+
+
+def _usual(scheme: str) -> int:
+    return 443 if scheme == "https" else 80
+
+
+def _query(query: Mapping[str, Any]) -> str:
+    try:
+        pairs = [
+            f"{quote(name, safe='')}={quote(_text(one), safe='')}"
+            for name, value in query.items()
+            if value is not None
+            for one in _each(value)
+        ]
+    except UnicodeEncodeError:
+        raise VendorProblem("invalid", "an argument holds half a character; write it anew") from None
+    return "?" + "&".join(pairs) if pairs else ""
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
