@@ -7,7 +7,7 @@ checker refuse a statement that was put together from data (PEP 675).
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
@@ -55,19 +55,19 @@ class UnitOfWork:
 
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
         """All rows of one statement."""
-        return await _reached(self._connection.fetch(sql, *self._bound, *args))
+        return await _reached(self._connection.fetch, sql, *self._bound, *args)
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Row | None:
         """The first row, or None."""
-        return await _reached(self._connection.fetchrow(sql, *self._bound, *args))
+        return await _reached(self._connection.fetchrow, sql, *self._bound, *args)
 
     async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
         """The first column of the first row, or None."""
-        return await _reached(self._connection.fetchval(sql, *self._bound, *args))
+        return await _reached(self._connection.fetchval, sql, *self._bound, *args)
 
     async def execute(self, sql: LiteralString, *args: Any) -> int:
         """Run one statement; the number of rows that it touched."""
-        status: str = await _reached(self._connection.execute(sql, *self._bound, *args))
+        status: str = await _reached(self._connection.execute, sql, *self._bound, *args)
         count = status.rsplit(" ", 1)[-1]
         return int(count) if count.isdigit() else 0
 
@@ -79,7 +79,7 @@ async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_ti
         Unavailable: the database cannot be reached.
     """
     given: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
-    return await _reached(asyncpg.connect(**given))
+    return await _reached(asyncpg.connect, **given)
 
 
 class Database:
@@ -103,7 +103,10 @@ class Database:
         Raises:
             Unavailable: the database cannot be reached.
         """
-        await _reached(self._pool)
+        await _reached(self._made)
+
+    async def _made(self) -> None:
+        await self._pool
 
     async def close(self) -> None:
         """Close every connection; work still under way after five seconds is cut off."""
@@ -132,33 +135,33 @@ class Database:
         `key` names the transaction-local setting ``app.<key>``; `value` is what the policy compares with.
         """
         async with self._transaction("BEGIN READ ONLY") as connection:
-            await _reached(connection.execute("SELECT set_config($1, $2, true)", "app." + key, value))
-            return await _reached(connection.fetch(sql, *args))
+            await _reached(connection.execute, "SELECT set_config($1, $2, true)", "app." + key, value)
+            return await _reached(connection.fetch, sql, *args)
 
     async def call(self, sql: LiteralString, *args: Any) -> Any:
         """Call one of the database's own functions (``SELECT audit.append(…)``) in a transaction of its own."""
         async with self.connection() as connection:
-            return await _reached(connection.fetchval(sql, *args))
+            return await _reached(connection.fetchval, sql, *args)
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncGenerator[Any]:
         """A bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
-        connection = await _reached(self._pool.acquire(timeout=self._timeout))
+        connection = await _reached(self._pool.acquire, timeout=self._timeout)
         try:
             yield connection
         finally:
-            await _reached(self._pool.release(connection))
+            await _reached(self._pool.release, connection)
 
     @contextlib.asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncGenerator[Any]:
         async with self.connection() as connection:
             try:
-                await _reached(connection.execute(begin))  # BEGIN and the tenant in one round trip
+                await _reached(connection.execute, begin)  # BEGIN and the tenant in one round trip
                 yield connection
             except BaseException:
                 await _roll_back(connection)
                 raise
-            await _reached(connection.execute("COMMIT"))
+            await _reached(connection.execute, "COMMIT")
 
 
 class _Connection(asyncpg.Connection):
@@ -178,12 +181,16 @@ async def _roll_back(connection: Any) -> None:
     try:
         await connection.execute("ROLLBACK", timeout=2)
     except (*AWAY, asyncpg.PostgresError):
-        connection.terminate()
+        with contextlib.suppress(asyncpg.InterfaceError):  # the pool has taken a dead connection back already
+            connection.terminate()
 
 
-async def _reached(work: Awaitable[_T]) -> _T:
-    """Await `work`; a database that is away becomes one expected error."""
+async def _reached(call: Callable[..., Awaitable[_T]], *args: Any, **options: Any) -> _T:
+    """Await a call; a database that is away becomes one expected error.
+
+    The call is made here because a pooled connection that has died raises before there is anything to await.
+    """
     try:
-        return await work
+        return await call(*args, **options)
     except AWAY as error:
         raise Unavailable() from error
