@@ -1,7 +1,9 @@
 """Where the MCPist of a data folder listens: it says so in a file that only its own user may read."""
 
+import contextlib
 import json
 import os
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,21 @@ def announced(home: Path) -> Announced | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found
+
+
+@contextlib.contextmanager
+def announce(home: Path, mcp_url: str) -> Generator[None]:
+    """Say where the product of `home` listens, for as long as the block lasts."""
+    path = home / ENDPOINT
+    temporary = path.with_suffix(".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump({"mcp_url": mcp_url, "pid": os.getpid()}, file)
+    temporary.replace(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 async def answers(mcp_url: str, path: str) -> bool:

@@ -1,5 +1,6 @@
 """The data folder's database: the embedded server under us, one that another process runs, or an external one."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
@@ -11,8 +12,10 @@ from gateway.deployment import Deployment, open_deployment
 from gateway.postgres.errors import HomeInUse, OwnerGone
 from gateway.postgres.server import ServerAddress
 from gateway.postgres.supervisor import EmbeddedPostgres, attach
+from gateway.single.endpoint import announced
 
 Report = Callable[[str], None]
+SHORT_COMMAND = 5.0  # seconds
 
 
 @contextlib.asynccontextmanager
@@ -28,9 +31,21 @@ async def owned(settings: Settings, report: Report) -> AsyncGenerator[Deployment
         return
     postgres = EmbeddedPostgres(settings.home, run_as=settings.postgres_user, on_progress=report)
     try:
-        yield _embedded(settings.home, await postgres.start())
+        yield _embedded(settings.home, await _started(postgres, settings.home))
     finally:
         await postgres.stop()
+
+
+async def _started(postgres: EmbeddedPostgres, home: Path) -> ServerAddress:
+    """Start; a short command that holds the data folder without being a product is waited for."""
+    give_up = asyncio.get_running_loop().time() + SHORT_COMMAND
+    while True:
+        try:
+            return await postgres.start()
+        except HomeInUse:
+            if announced(home) is not None or asyncio.get_running_loop().time() > give_up:
+                raise
+            await asyncio.sleep(0.1)
 
 
 @contextlib.asynccontextmanager

@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import json
 import logging
-import os
 import signal
 import socket
 import sys
@@ -26,6 +24,7 @@ from gateway.operations.call_log import CallLog, write_to
 from gateway.operations.logs import format_for
 from gateway.operations.metrics_server import serve_metrics
 from gateway.single.bootstrap import FirstAccess, first_access
+from gateway.single.endpoint import announce
 from gateway.single.gateway import Gateway, gateway
 from gateway.single.home import Report, joined, owned
 from gateway.single.operator import Operator, now, opened
@@ -33,7 +32,6 @@ from gateway.single.operator import Operator, now, opened
 DRAIN_SECONDS = 10
 MOST_CONNECTIONS = 4_096
 SWEEP_SECONDS = 5.0
-ENDPOINT = "endpoint.json"
 
 log = logging.getLogger(__name__)
 
@@ -60,33 +58,34 @@ async def run_product(settings: Settings, report: Report, on_ready: Callable[[Re
             report("Checking the database")
             if await migrate(deployment.admin, deployment.passwords):
                 report("The database has the newest schema")
-            async with opened(deployment) as operating:
+            async with opened(deployment) as operating, _sealing(operating):
                 access = await first_access(operating.console, operating.tokens, operating.catalogue)
-                async with _sealing(operating):
-                    await _serve(settings, deployment, operating, access, listener, on_ready, stop)
+                async with _serving(settings, deployment, operating, access, listener) as ready:
+                    with announce(settings.home, ready.mcp_url):
+                        on_ready(ready)
+                        await stop.wait()
 
 
 async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
     """Run one more gateway beside a product that runs already, on another port, until SIGINT or SIGTERM."""
     with _stop_signals() as stop, _listening(settings) as listener:
-        async with joined(settings, report) as deployment, opened(deployment) as operating:
-            access = FirstAccess("", None)
-            await _serve(settings, deployment, operating, access, listener, on_ready, stop)
+        async with (
+            joined(settings, report) as deployment,
+            opened(deployment) as operating,
+            _serving(settings, deployment, operating, FirstAccess("", None), listener) as ready,
+        ):
+            on_ready(ready)
+            await stop.wait()
 
 
-async def _serve(
-    settings: Settings,
-    deployment: Deployment,
-    operating: Operator,
-    access: FirstAccess,
-    listener: socket.socket,
-    on_ready: Callable[[Ready], None],
-    stop: asyncio.Event,
-) -> None:
+@contextlib.asynccontextmanager
+async def _serving(
+    settings: Settings, deployment: Deployment, operating: Operator, access: FirstAccess, listener: socket.socket
+) -> AsyncGenerator[Ready]:
+    """A gateway behind its port; what it was built of ends after it, in the reverse order."""
     async with contextlib.AsyncExitStack() as stack:
-        call_log = CallLog(
-            write_to(sys.stderr.fileno()), clock=time.time, form=format_for(settings.log_format, sys.stderr)
-        )
+        form = format_for(settings.log_format, sys.stderr)
+        call_log = CallLog(write_to(sys.stderr.fileno()), clock=time.time, form=form)
         stack.callback(call_log.close)
         running = await stack.enter_async_context(
             gateway(settings, deployment, operating.tokens, operating.catalogue, call_log)
@@ -94,12 +93,13 @@ async def _serve(
         if settings.metrics_port:
             await stack.enter_async_context(_metrics(settings, running))
         await stack.enter_async_context(_http(running, listener))
-        ready = Ready(f"{settings.public_url}/mcp", None, settings.home, access.admin_email, access.token)
-        stack.enter_context(_announced(settings.home / ENDPOINT, ready.mcp_url))
-        on_ready(ready)
-        await stop.wait()
-        running.health.drain()
-        log.info("stopping: finishing what runs")
+        stack.callback(_drain, running)
+        yield Ready(f"{settings.public_url}/mcp", None, settings.home, access.admin_email, access.token)
+
+
+def _drain(running: Gateway) -> None:
+    running.health.drain()
+    log.info("stopping: finishing what runs")
 
 
 @contextlib.asynccontextmanager
@@ -195,17 +195,3 @@ def _listening(settings: Settings) -> Generator[socket.socket]:
         ) from error
     with listener:
         yield listener
-
-
-@contextlib.contextmanager
-def _announced(path: Path, mcp_url: str) -> Generator[None]:
-    """Tell programs on this machine that may read the data folder where the product listens, while it does."""
-    temporary = path.with_suffix(".new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump({"mcp_url": mcp_url, "pid": os.getpid()}, file)
-    temporary.replace(path)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
