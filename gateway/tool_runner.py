@@ -21,6 +21,7 @@ from gateway.auth.scopes import demand_scope
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.context import RequestContext
 from gateway.mcp.errors import InsufficientScope
+from gateway.operations.scrubbing import scrub
 from gateway.operations.tracing import Traces
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
@@ -106,21 +107,21 @@ class ToolRunner:
             demand_scope(request.caller, tool)
             model = checked(tool, arguments)
         except InsufficientScope:
-            await self._not_run(request, tool, arguments, Outcome.DENIED, "scope")
+            await self.refuse(request, tool, arguments, Outcome.DENIED, "scope")
             raise
         except WrongArguments as wrong:
-            await self._not_run(request, tool, arguments, Outcome.ERROR, "arguments")
+            await self.refuse(request, tool, arguments, Outcome.ERROR, "arguments")
             return ToolOutcome(error=f"Error: {wrong}")
         return await self._recorded(request, tool, model, arguments)
 
     async def deny(self, request: RequestContext, module: str, name: str, arguments: bytes) -> None:
         """Record an attempt at what does not exist for the caller: a signal of attack."""
         digest = self._digest(request, arguments)
-        event = self._event(request, Kind.DENIED, module, name, digest, outcome=Outcome.DENIED)
+        event = self._event(request, Kind.DENIED, scrub(module), scrub(name), digest, outcome=Outcome.DENIED)
         self._observer.denied(ToolRun(request.request_id, module, name, Outcome.DENIED, 0.0, digest))
         await self._audit.write(event)
 
-    async def _not_run(
+    async def refuse(
         self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: Outcome, reason: str
     ) -> None:
         """Record a call that was refused before its tool ran; durable before the answer."""
@@ -184,13 +185,11 @@ class ToolRunner:
         return argument_digest(self._digest_key, request.caller.tenant_id, arguments)
 
     def _recordable(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> bytes | None:
-        """The arguments, where the tenant records them, without the parameters that are never recorded."""
+        """The arguments, where the tenant records them; without what is never recorded, likely secrets masked."""
         if not request.caller.record_arguments:
             return None
-        if not tool.tool.unrecorded:
-            return arguments
         kept = {name: value for name, value in orjson.loads(arguments).items() if name not in tool.tool.unrecorded}
-        return orjson.dumps(kept)
+        return scrub(orjson.dumps(kept).decode()).encode()
 
     def _event(self, request: RequestContext, kind: Kind, module: str, tool: str, digest: bytes, **more: Any) -> Event:
         credential = request.caller.credential
@@ -200,7 +199,7 @@ class ToolRunner:
             tenant_id=credential.tenant_id,
             user_id=credential.user_id,
             credential_id=credential.id,
-            client=request.client_name,
+            client=scrub(request.client_name),
             request_id=request.request_id,
             module=module,
             tool=tool,

@@ -82,12 +82,15 @@ class ApiTokens:
         """Make a token for a user: its id, and the token, which nobody can be shown again.
 
         Raises:
+            NotFound: the tenant has no such user.
             Invalid: an unknown scope, a name that is empty or over 100 characters, an expiry in the past,
                 or more than 200 live tokens.
         """
         wanted = _checked(name, frozenset(scopes), expires_at, self._clock())
         parts, token = new_token()
         async with self._database.tenant(tenant_id) as work:
+            if not await work.fetchval(_EXISTS, user_id):
+                raise NotFound("there is no such user; `mcpist user list` shows them")
             if await work.fetchval(_LIVE, user_id, self._clock()) >= MOST_TOKENS:
                 raise Invalid(f"this user has {MOST_TOKENS} tokens; revoke some first")
             hashed = _hash(self._peppers.keys[self._peppers.active], parts)
@@ -129,6 +132,7 @@ _STORED = """SELECT a.tenant_id, a.id, a.user_id, a.pepper_kid, a.secret_hmac, a
     WHERE a.tenant_id = $1 AND a.id = $2"""
 _USED = """UPDATE auth.api_tokens SET last_used_at = $3::timestamptz WHERE tenant_id = $1 AND id = $2
     AND (last_used_at IS NULL OR last_used_at < $3::timestamptz - interval '1 minute')"""
+_EXISTS = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2)"
 _LIVE = """SELECT count(*) FROM auth.api_tokens WHERE tenant_id = $1 AND user_id = $2
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)"""
 _INSERT = """INSERT INTO auth.api_tokens

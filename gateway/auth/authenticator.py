@@ -90,7 +90,13 @@ class Authenticator:
             task.exception()  # taken note of here too, for the case that every waiter has gone
 
     async def _load(self, digest: bytes, authorization: str, client: str) -> Caller:
-        credential = await self._verify(authorization, client)
+        if digest not in self._known:  # one that was good may come from an address that has sent many wrong ones
+            self._refusals.admit(client)
+        try:
+            credential = await self._verify(authorization, client)
+        except Unauthenticated:
+            self._known.pop(digest, None)
+            raise
         loaded = await load_caller(self._database, credential)
         if loaded is None:
             raise Unauthenticated(WRONG_CREDENTIAL)
@@ -100,7 +106,6 @@ class Authenticator:
         return caller
 
     async def _verify(self, authorization: str, client: str) -> Credential:
-        self._refusals.admit(client)
         scheme, _, token = authorization.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or len(authorization) > MOST_HEADER or parse_token(token) is None:

@@ -5,10 +5,12 @@ from typing import Any, cast
 
 import orjson
 
+from core.audit.event import Outcome
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.context import Params, RequestContext, Result
+from gateway.mcp.errors import InsufficientScope
 from gateway.meta_tools.batch.parse import parse
 from gateway.meta_tools.batch.plan import Plan, plan
 from gateway.meta_tools.batch.report import Report, report_outcome, report_plan, report_problems
@@ -62,9 +64,17 @@ class BatchTool:
         if not isinstance(planned, Plan):
             return planned
         for step in steps:
-            if tool := view.find(step.module, step.tool_name):
-                demand_scope(request.caller, tool)
+            await self._demand_scope(view, request, step)
         return planned
+
+    async def _demand_scope(self, view: View, request: RequestContext, step: Step) -> None:
+        tool = view.find(step.module, step.tool_name)
+        assert tool is not None, "planning has found every step's tool"
+        try:
+            demand_scope(request.caller, tool)
+        except InsufficientScope:
+            await self._runner.refuse(request, tool, orjson.dumps(step.params), Outcome.DENIED, "scope")
+            raise
 
     async def _record_denied(self, view: View, request: RequestContext, steps: list[Step]) -> None:
         for step in steps:

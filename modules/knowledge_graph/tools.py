@@ -192,4 +192,4 @@ def _count(number: int, thing: str) -> str:
 
 
 def _omitted(number: int) -> str:
-    return f" {number} more relations touch these entities; read_graph lists all." if number else ""
+    return f" {number} more relations touch these entities and are not shown." if number else ""

@@ -264,10 +264,13 @@ def test_the_process_list_of_ps_and_of_proc_agree(home: Path, processes: Process
     processes.own(home)
     layout = Layout(home)
     owner = layout.data.stat().st_uid
-    wanted = set(process.server_pids(layout))
-    listed = {pid for pid, line in process._from_ps(owner) if layout.name in line and process._is_postgres(line)}
-    assert listed
-    assert listed == wanted
+
+    def listed() -> set[int]:
+        return {pid for pid, line in process._from_ps(owner) if layout.name in line and process._is_postgres(line)}
+
+    # The server's own processes come and go between two looks; one pair of looks without that is enough.
+    pairs = ((set(process.server_pids(layout)), listed()) for _ in range(20))
+    assert any(wanted == found != set() for wanted, found in pairs)
 
 
 def test_without_root_no_account_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:

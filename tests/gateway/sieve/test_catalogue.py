@@ -164,7 +164,6 @@ def test_no_line_of_a_module_names_a_tool(catalogue: Catalogue) -> None:
     assert words(lines) & names_to_look_for(catalogue) == set()
 
 
-@pytest.mark.xfail(strict=False, reason="knowledge_graph: the note on omitted relations names read_graph")
 def test_no_text_in_a_module_s_code_names_a_tool(catalogue: Catalogue) -> None:
     """What a tool answers is put together from these; a whole name alone is a declaration, not a text."""
     root = Path(modules.__path__[0])
