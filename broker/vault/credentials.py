@@ -186,8 +186,8 @@ async def mark_broken(work: UnitOfWork, credential_id: UUID, version: int, cause
 async def _recorded(
     work: UnitOfWork, actor: Actor, kind: Kind, module: str, owner: Owner, credential_id: UUID, **more: str
 ) -> None:
-    detail = {"module": module, "kind": owner.kind, "owner": str(owner.id), "credential": str(credential_id), **more}
-    await recorded(work, actor, kind, **detail)
+    whose = {"user" if owner.kind == "personal" else "role": str(owner.id)}
+    await recorded(work, actor, kind, module=module, credential=str(credential_id), **whose, **more)
 
 
 def _checked(secret: Secret) -> bytes:

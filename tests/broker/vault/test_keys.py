@@ -1,0 +1,139 @@
+"""Key-encryption keys: the file, several ids, and the check that tells a wrong key before any harm is done."""
+
+import base64
+import json
+import threading
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from broker.vault.envelope import Unreadable, joined
+from broker.vault.key_file import load_or_create
+from broker.vault.keys import KeyMissing, LocalKeys, check_keys, key_states
+from broker.vault.vault import open_vault
+from core.errors import Invalid
+from tests.broker.world import World
+
+K1, K2 = b"k" * 32, b"2" * 32
+
+
+def test_the_file_is_made_once_and_read_by_nobody_else(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "vault-kek.json"
+    made = load_or_create(path)
+    assert load_or_create(path) == made
+    assert (path.stat().st_mode & 0o777, len(made.keys[made.active])) == (0o600, 32)
+    assert list(path.parent.iterdir()) == [path]
+    path.chmod(0o640)
+    with pytest.raises(Invalid, match="chmod 600"):
+        load_or_create(path)
+
+
+def test_two_at_once_read_the_same_keys(tmp_path: Path) -> None:
+    path, found, ready = tmp_path / "kek.json", [], threading.Barrier(8)
+
+    def start() -> None:
+        ready.wait()
+        found.append(load_or_create(path))
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert all(file == found[0] for file in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        '{"active": "a", "keys": {}}',
+        '{"active": "a", "keys": {"a": "YQ=="}}',
+        '{"active": "a", "keys": {"a": "not base64!"}}',
+        '{"active": "a", "keys": {"a": 1}}',
+        json.dumps({"active": "b", "keys": {"a": base64.b64encode(K1).decode()}}),
+    ],
+)
+def test_a_damaged_file_says_what_to_do(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "kek.json"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(Invalid, match="restore it"):
+        load_or_create(path)
+
+
+def test_nothing_prints_a_key(tmp_path: Path) -> None:
+    path = tmp_path / "kek.json"
+    file = load_or_create(path)
+    for printed in (repr(file), str(file), repr(LocalKeys.from_file(path))):
+        assert repr(file.keys[file.active])[2:-1] not in printed
+        assert base64.b64encode(file.keys[file.active]).decode() not in printed
+
+
+async def test_wrapped_keys_are_bound_to_their_context_and_key() -> None:
+    keys = LocalKeys("k2", {"k1": K1, "k2": K2})
+    wrapped = await keys.wrap(b"data key", b"context")
+    assert await keys.unwrap("k2", wrapped, b"context") == b"data key"
+    for kek_id, blob, context in (
+        ("k2", wrapped, b"other"),
+        ("k1", wrapped, b"context"),
+        ("k2", wrapped[:-1], b"context"),
+        ("k2", b"", b"context"),
+    ):
+        with pytest.raises(Unreadable):
+            await keys.unwrap(kek_id, blob, context)
+    with pytest.raises(KeyMissing, match="k3"):
+        await keys.unwrap("k3", wrapped, b"context")
+
+
+async def test_the_frozen_wrapping_and_key_check() -> None:
+    """Made by hand, as the frozen blobs of the envelope were."""
+    keys = LocalKeys("k1", {"k1": bytes(range(32, 64))})
+    deployment, tenant = bytes([0x11]) * 16, bytes([0x22]) * 16
+    dek = UUID("00112233-4455-6677-8899-aabbccddeeff")
+    context = joined(b"mcpist.vault.dek.1", deployment, tenant, dek.bytes)
+    wrapped = "0102030405060708090a0b0c7d3483529591ce9a421635cc2cace5e30fcee9d212775299cd66db0055c2e5"
+    wrapped += "7227b00a16337611dd460565031d09b88a"
+    assert await keys.unwrap("k1", bytes.fromhex(wrapped), context) == bytes(range(32))
+    assert keys.check("k1").hex() == "84828a0cd18d3fa0f473d9b77e0afbe6c22b10e68c5a87701326b019c5c632b1"
+
+
+async def test_a_wrong_or_missing_key_stops_the_start(world: World) -> None:
+    tenant = await world.tenant("acme")
+    role = await world.role(tenant, "team")
+    await check_keys(world.trusted, LocalKeys("other", {"other": K2}))  # nothing is sealed yet
+    await world.put(tenant, role, "secret-1")
+    await check_keys(world.trusted, LocalKeys("k2", {"k1": K1, "k2": K2}))
+    for wrong, text in (
+        (LocalKeys("k1", {"k1": K2}), "k1 is not the key"),
+        (LocalKeys("k2", {"k2": K2}), "k1 is missing"),
+        (LocalKeys("k2", {"k1": K2, "k2": K1}), "k1 is not the key"),
+    ):
+        with pytest.raises(Invalid, match=text):
+            await open_vault(world.trusted, wrong, clock=world.clock)
+
+
+async def test_what_the_operator_sees_of_the_keys(world: World) -> None:
+    tenant = await world.tenant("acme")
+    await world.put(tenant, await world.role(tenant, "team"), "secret-1")
+    states = await key_states(world.trusted, LocalKeys("k2", {"k0": K2, "k2": K2}))
+    assert [(s.kek_id, s.active, s.at_hand, s.used, s.right) for s in states] == [
+        ("k0", False, True, False, True),
+        ("k1", False, False, True, False),
+        ("k2", True, True, False, True),
+    ]
+
+
+async def test_a_key_swapped_while_running_seals_nothing(world: World) -> None:
+    """Another process with another key of the same id: the first new data key notices."""
+    one, two = await world.tenant("one"), await world.tenant("two")
+    await world.put(one, await world.role(one, "team"), "secret-1")
+    role = await world.role(two, "team")
+    world.keys._keys["k1"] = K2
+    with pytest.raises(Invalid, match="k1"):
+        await world.put(two, role, "secret-2")
+    assert await world.credentials.list(two) == []

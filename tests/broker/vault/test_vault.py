@@ -1,0 +1,209 @@
+"""Data keys on a real database: one a tenant, renewed, cached for minutes; no secret opens in another's place."""
+
+import asyncio
+from datetime import timedelta
+from itertools import permutations
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from broker.vault.credentials import place
+from broker.vault.envelope import Place, Unreadable
+from broker.vault.keys import KeyMissing, LocalKeys
+from broker.vault.vault import MOST_USES, Vault
+from tests.broker.world import World
+
+PLACE = Place("vault.credentials", uuid4(), "access", 1)
+
+
+async def sealed(world: World, tenant_id: UUID, vault: Vault | None = None) -> bytes:
+    async with world.trusted.tenant(tenant_id) as work:
+        return await (vault or world.vault).seal(work, PLACE, b"secret")
+
+
+async def opened(world: World, tenant_id: UUID, blob: bytes, vault: Vault | None = None) -> bytes:
+    async with world.trusted.tenant(tenant_id) as work:
+        return await (vault or world.vault).open(work, PLACE, blob)
+
+
+async def deks(world: World) -> list[asyncpg.Record]:
+    async with world.database.admin_connection() as admin:
+        return await admin.fetch("SELECT tenant_id, id, state, uses FROM vault.deks ORDER BY created_at, id")
+
+
+async def fresh(world: World, keys: LocalKeys | None = None, **options: object) -> Vault:
+    """A vault that has nothing cached."""
+    deployment = await world.trusted.call("SELECT id FROM core.deployment")
+    return Vault(keys or world.keys, deployment, clock=world.clock, **options)  # type: ignore[arg-type]
+
+
+async def test_each_tenant_has_a_key_of_its_own(world: World) -> None:
+    one, two = await world.tenant("one"), await world.tenant("two")
+    for tenant in (one, two, one):
+        blob = await sealed(world, tenant)
+        assert await opened(world, tenant, blob) == b"secret"
+        assert await opened(world, tenant, blob, await fresh(world)) == b"secret"
+    assert [(row["tenant_id"], row["state"], row["uses"]) for row in await deks(world)] == [
+        (one, "active", 2),
+        (two, "active", 1),
+    ]
+
+
+@pytest.mark.parametrize("aged", ["uses = $1", "created_at = created_at - make_interval(days => $1)"])
+async def test_a_worn_key_is_replaced_and_still_reads(world: World, aged: str) -> None:
+    tenant = await world.tenant("one")
+    old = await sealed(world, tenant)
+    await world.execute(f"UPDATE vault.deks SET {aged}", MOST_USES if "uses" in aged else 91)
+    new = await sealed(world, tenant)
+    assert old[1:17] != new[1:17]
+    assert [row["state"] for row in await deks(world)] == ["retired", "active"]
+    for blob in (old, new):
+        assert await opened(world, tenant, blob, await fresh(world)) == b"secret"
+
+
+async def test_many_first_secrets_at_once_make_one_key(world: World) -> None:
+    tenant = await world.tenant("one")
+    vaults = [await fresh(world) for _ in range(8)]
+    blobs = await asyncio.gather(*(sealed(world, tenant, vault) for vault in vaults))
+    assert [(row["state"], row["uses"]) for row in await deks(world)] == [("active", 8)]
+    assert len({blob[1:17] for blob in blobs}) == 1
+
+
+async def test_a_key_that_was_rolled_back_is_not_used(world: World) -> None:
+    tenant = await world.tenant("one")
+
+    async def fails() -> None:
+        async with world.trusted.tenant(tenant) as work:
+            await world.vault.seal(work, PLACE, b"secret")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await fails()
+    blob = await sealed(world, tenant)
+    assert await opened(world, tenant, blob, await fresh(world)) == b"secret"
+    assert len(await deks(world)) == 1
+
+
+async def test_an_unwrapped_key_is_kept_for_five_minutes(world: World) -> None:
+    tenant, now = await world.tenant("one"), 1000.0
+    blob = await sealed(world, tenant)
+    vault = await fresh(world, monotonic=lambda: now)
+    await opened(world, tenant, blob, vault)
+    await world.execute("DELETE FROM vault.deks")
+    now += 299
+    assert await opened(world, tenant, blob, vault) == b"secret"
+    now += 2
+    with pytest.raises(Unreadable):
+        await opened(world, tenant, blob, vault)
+
+
+async def test_a_missing_key_is_no_damaged_secret(world: World) -> None:
+    tenant = await world.tenant("one")
+    blob = await sealed(world, tenant)
+    with pytest.raises(KeyMissing, match="k1"):
+        await opened(world, tenant, blob, await fresh(world, LocalKeys("k2", {"k2": b"2" * 32})))
+    both = LocalKeys("k2", {"k1": b"k" * 32, "k2": b"2" * 32})
+    assert await opened(world, tenant, blob, await fresh(world, both)) == b"secret"
+
+
+async def test_another_deployment_opens_nothing(world: World) -> None:
+    """Even the data key stays shut: a restored copy under another id is of no use."""
+    tenant = await world.tenant("one")
+    blob = await sealed(world, tenant)
+    await world.execute("UPDATE core.deployment SET id = gen_random_uuid()")
+    with pytest.raises(Unreadable):
+        await opened(world, tenant, blob, await fresh(world))
+
+
+async def test_every_bit_of_a_stored_secret_counts(world: World) -> None:
+    tenant = await world.tenant("one")
+    role = await world.role(tenant, "team")
+    row_id = await world.put(tenant, role, "secret-1")
+    async with world.trusted.tenant(tenant) as work:
+        row = await work.fetchrow("SELECT version, secret FROM vault.credentials WHERE tenant_id = $1")
+        assert row is not None
+        where, blob = place(row_id, row["version"]), row["secret"]
+        assert await world.vault.open(work, where, blob) == b"secret-1"
+        for bit in range(len(blob) * 8):
+            changed = bytearray(blob)
+            changed[bit // 8] ^= 1 << bit % 8
+            with pytest.raises(Unreadable):
+                await world.vault.open(work, where, bytes(changed))
+
+
+async def test_no_secret_opens_in_the_place_of_another(world: World) -> None:
+    """Every ordered pair of rows, of two modules, both kinds of owner, two tenants: the secret of one in the other."""
+    rows: list[tuple[UUID, UUID, str]] = []
+    for slug in ("one", "two"):
+        tenant = await world.tenant(slug)
+        person = await world.person(tenant, "ada@example.test")
+        role = await world.role(tenant, "team")
+        for module in ("github", "notion"):
+            for owner in (person.own, role):
+                secret = f"{slug}-{module}-{owner.kind}"
+                rows.append((tenant, await world.put(tenant, owner, secret, module=module), secret))
+    async with world.database.admin_connection() as admin:
+        for (_, source, _), (tenant, target, secret) in permutations(rows, 2):
+            assert await stolen(world, admin, tenant, source, target) is None
+            assert await stolen(world, admin, tenant, target, target) == secret.encode()
+
+
+async def stolen(world: World, admin: asyncpg.Connection, tenant: UUID, source: UUID, target: UUID) -> bytes | None:
+    """What the target's row opens to with the source's secret in it; it gets its own back afterwards."""
+    own = await admin.fetchval("SELECT secret FROM vault.credentials WHERE id = $1", target)
+    other = await admin.fetchval("SELECT secret FROM vault.credentials WHERE id = $1", source)
+    await admin.execute("UPDATE vault.credentials SET secret = $2 WHERE id = $1", target, other)
+    try:
+        async with world.trusted.tenant(tenant) as work:
+            row = await work.fetchrow(
+                "SELECT version, secret FROM vault.credentials WHERE tenant_id = $1 AND id = $2", target
+            )
+            assert row is not None
+            return await world.vault.open(work, place(target, row["version"]), row["secret"])
+    except Unreadable:
+        return None
+    finally:
+        await admin.execute("UPDATE vault.credentials SET secret = $2 WHERE id = $1", target, own)
+
+
+async def test_a_stolen_data_key_row_is_of_no_use_to_another_tenant(world: World) -> None:
+    """Secrets, data key and ids of one tenant copied into another's rows."""
+    one, two = await world.tenant("one"), await world.tenant("two")
+    blob = await sealed(world, one)
+    await world.execute(
+        "INSERT INTO vault.deks SELECT $2, id, kek_id, wrapped, state, uses, created_at FROM vault.deks "
+        "WHERE tenant_id = $1",
+        one,
+        two,
+    )
+    with pytest.raises(Unreadable):
+        await opened(world, two, blob)
+
+
+async def test_an_earlier_secret_does_not_come_back(world: World) -> None:
+    tenant = await world.tenant("one")
+    role = await world.role(tenant, "team")
+    await world.put(tenant, role, "secret-1")
+    async with world.database.admin_connection() as admin:
+        earlier = await admin.fetchval("SELECT secret FROM vault.credentials")
+        await world.put(tenant, role, "secret-2")
+        await admin.execute("UPDATE vault.credentials SET secret = $1", earlier)
+    with pytest.raises(Unreadable):
+        await world.credentials.secret(tenant, "github", role)
+
+
+@pytest.mark.parametrize("secret", [b"", b"ghp_" + b"x" * 60, b"\x02" + bytes(60), b"\x01" + bytes(44)])
+async def test_the_database_refuses_what_is_no_blob(world: World, secret: bytes) -> None:
+    tenant = await world.tenant("one")
+    await world.put(tenant, await world.role(tenant, "team"), "secret-1")
+    with pytest.raises(asyncpg.CheckViolationError):
+        await world.execute("UPDATE vault.credentials SET secret = $1", secret)
+
+
+async def test_age_is_told_by_the_clock_that_is_given(world: World) -> None:
+    tenant = await world.tenant("one")
+    await sealed(world, tenant)
+    world.clock.ahead = timedelta(days=91)
+    await sealed(world, tenant)
+    assert len(await deks(world)) == 2

@@ -1,0 +1,140 @@
+"""What the broker's tests live in: tenants with the same names, people with tokens and a vault, on a real database."""
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.pepper import Peppers
+from broker.interface import LeaseRequest
+from broker.leases import Leases
+from broker.vault.credentials import Credentials, Owner
+from broker.vault.keys import LocalKeys
+from broker.vault.vault import Vault, open_vault
+from core.audit.bounds import unpack
+from core.audit.event import Event
+from core.db import Database
+from core.directory.actor import Actor
+from core.directory.roles import create_role, grant
+from core.directory.services import set_service
+from core.directory.tenants import create_tenant
+from core.directory.users import assign_role, create_user
+from core.secret import Secret
+from tests.support.postgres import ScratchDatabase
+
+ACTOR = Actor("tests")
+# Two modules with a vendor; "notes" has none, so the broker has never heard of it.
+TOOL_HINTS: Mapping[tuple[str, str], bool] = {
+    ("github", "list_repositories"): True,
+    ("github", "create_issue"): False,
+    ("notion", "search"): True,
+}
+MODULES = ("github", "notion", "notes")
+READ, WRITE = "list_repositories", "create_issue"
+
+
+@dataclass(slots=True)
+class Clock:
+    """The broker's clock: real time, and what a test adds to it."""
+
+    ahead: timedelta = field(default_factory=timedelta)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A user with a token of theirs."""
+
+    tenant_id: UUID
+    id: UUID
+    email: str
+    token_id: str
+    token: Secret
+
+    def asks(self, tool: str = READ, *, module: str = "github", rejected: int | None = None) -> LeaseRequest:
+        """A request for a lease with this person's token."""
+        return LeaseRequest(self.token, module, tool, rejected)
+
+    @property
+    def own(self) -> Owner:
+        return Owner("personal", self.id)
+
+
+@dataclass(slots=True)
+class World:
+    """The services of one deployment, and the hands of its administrators."""
+
+    database: ScratchDatabase
+    trusted: Database
+    console: Database
+    keys: LocalKeys
+    vault: Vault
+    tokens: ApiTokens
+    credentials: Credentials
+    leases: Leases
+    clock: Clock
+
+    async def tenant(self, slug: str) -> UUID:
+        """A tenant with every module switched on."""
+        tenant = await create_tenant(self.console, ACTOR, slug)
+        for module in MODULES:
+            await set_service(self.console, ACTOR, tenant.id, module, enabled=True)
+        return tenant.id
+
+    async def role(
+        self, tenant_id: UUID, name: str, *, allow: Iterable[str] = (), deny: Iterable[str] = (), priority: int = 0
+    ) -> Owner:
+        """A role; as an owner of shared credentials."""
+        await create_role(self.console, ACTOR, tenant_id, name, priority)
+        for effect, permissions in (("allow", allow), ("deny", deny)):
+            for permission in permissions:
+                await grant(self.console, ACTOR, tenant_id, name, effect, permission)
+        return await self.credentials.owner(tenant_id, role=name)
+
+    async def person(self, tenant_id: UUID, email: str, *roles: str, **token: object) -> Person:
+        """A user with these roles and a token; `token` are the options of ApiTokens.create."""
+        user_id = await create_user(self.console, ACTOR, tenant_id, email, roles=roles)
+        token_id, made = await self.tokens.create(ACTOR, tenant_id, user_id, "test", **token)  # type: ignore[arg-type]
+        return Person(tenant_id, user_id, email, token_id, made)
+
+    async def join(self, person: Person, role: str) -> None:
+        """Give a person one more role."""
+        await assign_role(self.console, ACTOR, person.tenant_id, person.email, role)
+
+    async def put(
+        self, tenant_id: UUID, owner: Owner, secret: str, *, module: str = "github", account: str = ""
+    ) -> UUID:
+        """Store a credential."""
+        return await self.credentials.put(ACTOR, tenant_id, module, owner, Secret(secret), account)
+
+    async def execute(self, sql: str, *args: object) -> None:
+        """Change something behind the product's back."""
+        async with self.database.admin_connection() as admin:
+            await admin.execute(sql, *args)
+
+    async def generation(self, tenant_id: UUID) -> int:
+        """The tenant's generation."""
+        async with self.database.admin_connection() as admin:
+            return await admin.fetchval("SELECT value FROM core.generations WHERE tenant_id = $1", tenant_id)
+
+    async def events(self, tenant_id: UUID, kind: str) -> list[Event]:
+        """The tenant's audit events of one kind, in order. No sealer runs here."""
+        async with self.database.admin_connection() as admin:
+            rows = await admin.fetch("SELECT record FROM audit.incoming WHERE tenant_id = $1 ORDER BY id", tenant_id)
+        return [event for event in (unpack(row["record"]) for row in rows) if event.kind == kind]
+
+
+@contextlib.asynccontextmanager
+async def world_on(database: ScratchDatabase) -> AsyncIterator[World]:
+    """A deployment with one key-encryption key and nobody in it."""
+    clock, keys = Clock(), LocalKeys("k1", {"k1": b"k" * 32})
+    async with database.open("mcpist_broker") as trusted, database.open("mcpist_console") as console:
+        vault = await open_vault(trusted, keys, clock=clock)
+        tokens = ApiTokens(trusted, Peppers("p", {"p": b"p" * 32}), clock=clock)
+        credentials = Credentials(trusted, vault, clock=clock)
+        leases = Leases(tokens, trusted, vault, TOOL_HINTS, clock=clock)
+        yield World(database, trusted, console, keys, vault, tokens, credentials, leases, clock)
