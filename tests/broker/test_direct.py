@@ -1,0 +1,13 @@
+"""The broker in the gateway's own process keeps the contract."""
+
+import pytest
+
+from broker.direct import DirectBroker
+from broker.interface import Broker
+from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
+from tests.broker.world import World
+
+
+@pytest.fixture
+def broker(world: World) -> Broker:
+    return DirectBroker(world.tokens, world.leases)
