@@ -21,7 +21,7 @@ _BASE = re.compile(
 )
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)*/?", re.ASCII)
 _PATH = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*/?", re.ASCII)
-_VISIBLE = re.compile(r"[!-~]*", re.ASCII)
+_VISIBLE = re.compile(r"[!-~]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 

@@ -1,0 +1,95 @@
+"""A vendor on loopback, and clients that are allowed to reach it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from core.secret import Secret
+from gateway.vendor_session.addresses import AllowedAddresses
+from gateway.vendor_session.session import VendorSessions
+from modules.kit import ToolError, Vendor, VendorApi, VendorSettings
+from tests.gateway.vendor_session.doubles import RawVendor
+
+TOKEN = "canary-token-3f9d"
+
+
+async def no_account(_vendor: Vendor) -> str:
+    return ""
+
+
+@dataclass(slots=True)
+class FakeLease:
+    version: int
+    access_token: Secret
+
+
+@dataclass(slots=True)
+class Leases:
+    """Gives leases in turn, the last for ever, and remembers which versions were reported as refused."""
+
+    versions: list[int] = field(default_factory=lambda: [1])
+    asked: list[int | None] = field(default_factory=list[int | None])
+    broken_after: int = 1000
+
+    async def lease(self, rejected_version: int | None = None) -> FakeLease:
+        self.asked.append(rejected_version)
+        if len([version for version in self.asked if version is not None]) > self.broken_after:
+            raise ToolError("the credential is broken; ask an administrator")
+        version = self.versions.pop(0) if len(self.versions) > 1 else self.versions[0]
+        return FakeLease(version, Secret(f"{TOKEN}-{version}"))
+
+
+class Time:
+    """A clock that moves only when somebody waits for it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.pauses: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+@dataclass(slots=True)
+class Bench:
+    """A vendor, the session that may reach it, and what belongs to both."""
+
+    vendor: RawVendor
+    sessions: VendorSessions
+    time: Time
+    leases: Leases = field(default_factory=Leases)
+
+    def client(
+        self,
+        *,
+        base: str = "",
+        deadline: float | None = None,
+        key: str = "k",
+        scheme: str = "Bearer",
+        **settings: float,
+    ) -> Vendor:
+        api = VendorApi(self.vendor.url + base, no_account, scheme=scheme, headers={"accept": "application/json"})
+        return self.sessions.client(api, VendorSettings.model_validate(settings), self.leases, key, deadline)
+
+
+@pytest.fixture
+async def vendor() -> AsyncIterator[RawVendor]:
+    async with RawVendor() as made:
+        yield made
+
+
+@pytest.fixture
+async def bench(vendor: RawVendor) -> AsyncIterator[Bench]:
+    time = Time()
+    allow = AllowedAddresses.of([f"127.0.0.1:{vendor.port}"])
+    sessions = VendorSessions(
+        allow, clock=time, wall_clock=lambda: 1_700_000_000.0, pause=time.pause, chance=lambda: 0.5
+    )
+    await sessions.open()
+    yield Bench(vendor, sessions, time)
+    await sessions.close()

@@ -1,0 +1,209 @@
+"""What goes to the vendor, what comes back, and that the credential is nowhere else."""
+
+import asyncio
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pytest
+
+from core.secret import Secret
+from gateway.vendor_session.problems import UNKNOWN
+from modules.kit import ToolError, VendorProblem, path
+from tests.gateway.vendor_session.conftest import TOKEN, Bench, FakeLease
+from tests.gateway.vendor_session.doubles import Exchange, answering, hanging_up, silent
+from tests.support.eventually import within
+
+
+async def problem(bench: Bench, method: str = "GET", target: str = "/x", **more: Any) -> VendorProblem:
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client().request(method, target, **more)
+    return caught.value
+
+
+async def test_a_request_as_the_vendor_sees_it(bench: Bench) -> None:
+    client = bench.client(base="/api/v3")
+    answer = await client.request(
+        "POST", path("/repos/{}/{}", "a b", "c/d"),
+        query={"q": "a&b c", "n": 3, "no": None, "yes": True, "l": ["1", "2"]},
+        json={"title": "ü"}, headers={"X-Own": "1"},
+    )  # fmt: skip
+    (seen,) = bench.vendor.requests
+    assert (answer.status, answer.json()) == (200, {})
+    assert seen.method == "POST"
+    assert seen.target == "/api/v3/repos/a%20b/c%2Fd?q=a%26b%20c&n=3&yes=true&l=1&l=2"
+    assert seen.headers["authorization"] == f"Bearer {TOKEN}-1"
+    assert (seen.headers["accept"], seen.headers["x-own"]) == ("application/json", "1")
+    assert (seen.headers["accept-encoding"], seen.headers["content-type"]) == ("gzip, deflate", "application/json")
+    assert orjson.loads(seen.body) == {"title": "ü"}
+
+
+async def test_connections_are_kept_and_cookies_are_not(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(set_cookie="session=1; Path=/")]
+    for _ in range(3):
+        answer = await bench.client().request("GET", "/x")
+    assert "set-cookie" not in answer.headers
+    assert bench.vendor.accepted == 1
+    assert all("cookie" not in request.headers for request in bench.vendor.requests)
+
+
+async def test_header_names_are_in_lower_case_and_repeated_ones_are_joined(bench: Bench) -> None:
+    async def twice(exchange: Exchange) -> None:
+        exchange.write(b"HTTP/1.1 200 OK\r\nX-One: 1\r\nX-ONE: 2\r\nContent-Length: 0\r\n\r\n")
+
+    bench.vendor.scripts = [twice]
+    answer = await bench.client().request("GET", "/x")
+    assert answer.headers["x-one"] == "1, 2"
+
+
+async def test_a_large_body_is_sent_whole(bench: Bench) -> None:
+    await bench.client().request("POST", "/x", json={"text": "x" * (2**20 + 5)})
+    assert len(orjson.loads(bench.vendor.requests[0].body)["text"]) == 2**20 + 5
+
+
+@pytest.mark.parametrize(
+    "name", ["Authorization", "authorization", "Host", "Cookie", "Proxy-Authorization", "proxy-x", "Content-Length",
+             "Transfer-Encoding", "Connection", "Upgrade", "X-Forwarded-For", "Accept-Encoding", "X\r\nY", "X Y", "",
+             "Ä"],
+)  # fmt: skip
+async def test_headers_that_are_not_a_modules_to_set(bench: Bench, name: str) -> None:
+    caught = await problem(bench, headers={name: "1"})
+    assert caught.kind == "refused"
+    assert bench.vendor.accepted == 0
+
+
+@pytest.mark.parametrize("value", ["a\r\nAuthorization: x", "a\nb", "a\0b", "ä", " a", "a ", "", "x" * 4001])
+async def test_header_values_that_cannot_be_sent(bench: Bench, value: str) -> None:
+    caught = await problem(bench, headers={"x-own": value})
+    assert caught.kind == "invalid"
+    assert bench.vendor.accepted == 0
+
+
+@pytest.mark.parametrize("method", ["CONNECT", "TRACE", "OPTIONS", "get", "GET\r\nX: y", ""])
+async def test_methods_that_are_not_sent(bench: Bench, method: str) -> None:
+    assert (await problem(bench, method)).kind == "refused"
+    assert bench.vendor.accepted == 0
+
+
+@pytest.mark.parametrize("token", ["a\r\nX: y", "a b", "ü", "", "\x7f", "x" * 8001])
+async def test_a_credential_that_would_end_its_header(bench: Bench, token: str) -> None:
+    class Odd:
+        async def lease(self, rejected_version: int | None = None) -> FakeLease:
+            return FakeLease(1, Secret(token))
+
+    bench.leases = Odd()  # type: ignore[assignment]
+    caught = await problem(bench)
+    assert caught.kind == "unauthorized"
+    assert bench.vendor.accepted == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "body"), [({"q": "\ud800"}, None), (None, {"t": "\ud800"}), ({"q": "x" * 8001}, None)]
+)
+async def test_arguments_that_cannot_be_written(bench: Bench, query: Mapping[str, Any] | None, body: Any) -> None:
+    caught = await problem(bench, "POST", query=query, json=body)
+    assert caught.kind == "invalid"
+    assert bench.vendor.accepted == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(400, "invalid"), (403, "forbidden"), (404, "not_found"), (408, "unavailable"), (409, "conflict"),
+     (410, "not_found"), (412, "conflict"), (418, "invalid"), (422, "invalid"), (423, "conflict"),
+     (429, "rate_limited"),
+     (451, "forbidden"), (500, "unavailable"), (501, "unavailable"), (503, "unavailable"), (599, "unavailable")],
+)  # fmt: skip
+async def test_what_a_status_means(bench: Bench, status: int, kind: str) -> None:
+    bench.vendor.scripts = [answering(status, b'{"message":"canary of the vendor"}')]
+    caught = await problem(bench, "POST")
+    assert caught.kind == kind
+    assert caught.answer is not None
+    assert caught.answer.json() == {"message": "canary of the vendor"}
+    assert "canary" not in str(caught)
+    assert (UNKNOWN in str(caught)) == (status >= 500)
+    assert len(bench.vendor.requests) == 1
+
+
+async def test_a_401_is_tried_once_more_with_what_the_broker_has_now(bench: Bench) -> None:
+    bench.leases.versions = [1, 2]
+    bench.vendor.scripts = [answering(401), answering(200)]
+    answer = await bench.client().request("POST", "/x", json={})
+    assert answer.status == 200
+    assert [seen.headers["authorization"][-1] for seen in bench.vendor.requests] == ["1", "2"]
+    assert bench.leases.asked == [None, 1]
+
+
+async def test_a_second_401_is_told_and_not_tried_again(bench: Bench) -> None:
+    bench.leases.versions = [1, 2]
+    bench.vendor.scripts = [answering(401, b"canary of the vendor")]
+    caught = await problem(bench)
+    assert (caught.kind, bench.leases.asked) == ("unauthorized", [None, 1, 2])
+    assert len(bench.vendor.requests) == 2
+    assert "canary" not in str(caught)
+
+
+async def test_what_the_broker_says_of_a_broken_credential_is_what_the_caller_reads(bench: Bench) -> None:
+    bench.leases.broken_after = 1
+    bench.vendor.scripts = [answering(401)]
+    caught = await problem(bench)
+    assert (caught.kind, str(caught)) == ("unauthorized", "the credential is broken; ask an administrator")
+
+
+async def test_without_a_credential_nothing_is_sent(bench: Bench) -> None:
+    class Nothing:
+        async def lease(self, rejected_version: int | None = None) -> FakeLease:
+            raise ToolError("none; ask an administrator")
+
+    bench.leases = Nothing()  # type: ignore[assignment]
+    with pytest.raises(ToolError, match="ask an administrator"):
+        await bench.client().request("GET", "/x")
+    assert bench.vendor.accepted == 0
+
+
+@pytest.mark.parametrize("script", [answering(401), answering(500), hanging_up, answering(302, location="http://[")])
+async def test_the_credential_is_in_no_repr_no_error_and_no_traceback(bench: Bench, script: Any) -> None:
+    bench.vendor.scripts = [script]
+    client = bench.client()
+    with pytest.raises(VendorProblem) as caught:
+        await client.request("POST" if script is hanging_up else "GET", "/x")
+    error = caught.value
+    assert error.__context__ is None
+    shown = (
+        "".join(traceback.format_exception(error)) + repr(error) + str(error.args) + repr(client) + repr(bench.sessions)
+    )
+    assert TOKEN not in shown
+
+
+async def test_the_time_that_a_service_sets_is_the_limit(bench: Bench) -> None:
+    bench.vendor.scripts = [silent]
+    client = bench.client(timeout=1.0)
+    started = asyncio.get_running_loop().time()
+    with pytest.raises(VendorProblem, match="in time") as caught:
+        await client.request("POST", "/x")
+    assert 0.9 < asyncio.get_running_loop().time() - started < 5
+    assert UNKNOWN in str(caught.value)
+
+
+async def test_the_calls_deadline_is_the_limit_where_it_is_sooner(bench: Bench) -> None:
+    bench.vendor.scripts = [silent]
+    with pytest.raises(VendorProblem, match="in time"):
+        await bench.client(deadline=bench.time.now + 0.2).request("GET", "/x")
+    with pytest.raises(VendorProblem, match="in time"):
+        await bench.client(deadline=bench.time.now - 1).request("GET", "/x")
+    assert len(bench.vendor.requests) == 1
+
+
+async def test_a_cancelled_request_ends_its_connection_and_its_turn(bench: Bench) -> None:
+    bench.vendor.scripts = [silent, answering()]
+    running = asyncio.create_task(bench.client(concurrency=1).request("GET", "/x"))
+
+    async def arrived() -> bool:
+        return len(bench.vendor.requests) == 1
+
+    await within(5, arrived)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (await bench.client(concurrency=1).request("GET", "/x")).status == 200
+    assert bench.vendor.accepted == 2
