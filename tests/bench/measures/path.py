@@ -39,13 +39,22 @@ def _immediate(lab: Lab, rounds: list[list[Sample]]) -> Result:
     rows: list[Row] = []
     for many in lab.options.connections:
         must, aim = MUST_RATE.get(many, (None, None))
-        what = f"call of a tool with a hop, req/s relative to the bare proxy, {many} connections"
+        what = f"call of a tool with a hop, req/s relative to the bare proxy, connections: {many}"
         rows.append(Row("P1", what, "x", compared(rounds, many, rate), must, aim))
-        what = f"call of a tool without a hop, req/s relative to the bare proxy, {many} connections"
+        what = f"call of a tool without a hop, req/s relative to the bare proxy, connections: {many}"
         rows.append(Row("P1", what, "x", compared(rounds, many, rate, of=1)))
     most = max(lab.options.connections)
-    rows.append(Row("P1", "CPU a call of a tool with a hop", "µs", compared(rounds, most, own_cpu)))
-    rows.append(Row("P1", "CPU a call of a tool without a hop", "µs", compared(rounds, most, own_cpu, of=1)))
+    rows.append(
+        Row("P1", f"CPU a call of a tool with a hop, connections: {most}", "µs", compared(rounds, most, own_cpu))
+    )
+    rows.append(
+        Row(
+            "P1",
+            f"CPU a call of a tool without a hop, connections: {most}",
+            "µs",
+            compared(rounds, most, own_cpu, of=1),
+        )
+    )
     rows.append(Row("P1", "CPU a call with a hop, relative to the bare proxy", "x", compared(rounds, most, cpu)))
     if 1 in lab.options.connections:
         what = "p50 added over the bare proxy, upstream immediate"
