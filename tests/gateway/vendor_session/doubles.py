@@ -1,6 +1,7 @@
 """A vendor that speaks HTTP by hand, so that it can also speak it wrongly, slowly or not at all."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Self
@@ -61,6 +62,7 @@ class RawVendor:
 
     scripts: list[Script] = field(default_factory=lambda: [answering()])
     requests: list[Request] = field(default_factory=list[Request])
+    tls: ssl.SSLContext | None = None
     accepted: int = 0
     port: int = 0
     _server: asyncio.Server | None = None
@@ -71,7 +73,7 @@ class RawVendor:
         return f"http://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
@@ -94,8 +96,8 @@ class RawVendor:
                 script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
                 await script(Exchange(request, writer))
                 await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the client or the test has gone
         finally:
             self._tasks.discard(task)
             writer.close()

@@ -1,0 +1,162 @@
+"""Answers that are too large, packed too well, cut, or that never end."""
+
+import asyncio
+import gzip
+import random
+import tracemalloc
+import zlib
+from collections.abc import Callable
+
+import pytest
+
+from gateway.vendor_session.answers import MOST_BYTES, MOST_UNPACKED
+from modules.kit import VendorProblem
+from tests.gateway.vendor_session.conftest import Bench
+from tests.gateway.vendor_session.doubles import Exchange, Script, answering
+
+NOISE = random.Random(5).randbytes(3 * 2**20)
+TEXT = b'{"a":"some text"}'
+
+
+def bare(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-15)
+    return packer.compress(data) + packer.flush()
+
+
+def in_pieces(body: bytes, *, coding: str = "", size: int = 1000) -> Script:
+    async def answer(exchange: Exchange) -> None:
+        head = f"Content-Encoding: {coding}\r\n" if coding else ""
+        exchange.write(f"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{head}\r\n".encode())
+        for start in range(0, len(body), size):
+            piece = body[start : start + size]
+            exchange.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+            await exchange.writer.drain()
+        exchange.write(b"0\r\n\r\n")
+
+    return answer
+
+
+async def kind_of(bench: Bench, script: Script, method: str = "GET") -> str:
+    bench.vendor.scripts = [script]
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client().request(method, "/x")
+    return caught.value.kind
+
+
+@pytest.mark.parametrize("body", [b"", TEXT, NOISE])
+@pytest.mark.parametrize(
+    ("coding", "pack"),
+    [("", bytes), ("identity", bytes), ("gzip", gzip.compress), ("X-GZip", gzip.compress), ("deflate", zlib.compress),
+     ("deflate", bare)],
+)  # fmt: skip
+async def test_bodies_arrive_whole(bench: Bench, body: bytes, coding: str, pack: Callable[[bytes], bytes]) -> None:
+    packed = pack(body)
+    bench.vendor.scripts = [
+        answering(200, packed, content_encoding=coding),
+        in_pieces(packed, coding=coding, size=9999),
+    ]
+    for _ in range(2):
+        assert (await bench.client().request("GET", "/x")).body == body
+    assert bench.vendor.accepted == 1
+
+
+async def test_gzip_in_several_members(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(200, gzip.compress(b"one ") + gzip.compress(b"two"), content_encoding="gzip")]
+    assert (await bench.client().request("GET", "/x")).body == b"one two"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [gzip.compress(bytes(200 * 2**20), 9), gzip.compress(bytes(9 * 2**20)), gzip.compress(NOISE * 3),
+     gzip.compress(bytes(2 * 2**20), 9) * 50],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_bomb_is_not_unpacked(bench: Bench, body: bytes, method: str) -> None:
+    bench.vendor.scripts = [answering(200, body, content_encoding="gzip")]
+    tracemalloc.start()
+    assert await kind_of(bench, bench.vendor.scripts[0], method) == "too_large"
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * MOST_UNPACKED
+    assert len(bench.vendor.requests) == 1
+
+
+async def test_the_ratio_counts_below_the_absolute_limit_too(bench: Bench) -> None:
+    assert (
+        await kind_of(bench, answering(200, gzip.compress(bytes(4 * 2**20), 9), content_encoding="gzip")) == "too_large"
+    )
+    rows = b'{"id":1,"name":"a"},' * 40_000
+    bench.vendor.scripts = [answering(200, gzip.compress(rows, 9), content_encoding="gzip")]
+    assert (await bench.client().request("GET", "/x")).body == rows
+
+
+async def test_a_body_as_large_as_can_be(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(200, bytes(MOST_BYTES)), in_pieces(bytes(MOST_BYTES), size=2**16)]
+    for _ in range(2):
+        assert len((await bench.client().request("GET", "/x")).body) == MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    "script", [answering(200, bytes(MOST_BYTES + 1)), in_pieces(bytes(MOST_BYTES + 1), size=2**16)]
+)
+async def test_a_larger_one(bench: Bench, script: Script) -> None:
+    assert await kind_of(bench, script) == "too_large"
+    bench.vendor.scripts = [answering()]
+    assert (await bench.client().request("GET", "/x")).body == b"{}"
+
+
+async def test_a_body_without_an_end(bench: Bench) -> None:
+    async def endless(exchange: Exchange) -> None:
+        exchange.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+        while True:
+            exchange.write(bytes(2**16))
+            await exchange.writer.drain()
+
+    assert await kind_of(bench, endless) == "too_large"
+
+
+async def test_a_body_that_drips(bench: Bench) -> None:
+    async def drip(exchange: Exchange) -> None:
+        exchange.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        while True:
+            exchange.write(b"x")
+            await exchange.writer.drain()
+            await asyncio.sleep(0.01)
+
+    bench.vendor.scripts = [drip]
+    with pytest.raises(VendorProblem, match="in time"):
+        await bench.client(deadline=bench.time.now + 0.3).request("GET", "/x")
+    assert len(bench.vendor.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "coding"),
+    [(gzip.compress(NOISE)[:-5], "gzip"), (TEXT, "gzip"), (TEXT, "deflate"), (TEXT, "br"), (TEXT, "zstd"),
+     (gzip.compress(gzip.compress(TEXT)), "gzip, gzip"), (zlib.compress(TEXT) + b"more", "deflate"),
+     (gzip.compress(TEXT) + b"more", "gzip"), (gzip.compress(b"") * 101, "gzip"), (gzip.compress(TEXT)[:5], "gzip")],
+)  # fmt: skip
+async def test_a_body_that_is_not_what_it_says(bench: Bench, body: bytes, coding: str) -> None:
+    assert await kind_of(bench, answering(200, body, content_encoding=coding)) == "unavailable"
+
+
+async def test_an_error_with_an_unreadable_body_is_that_error(bench: Bench) -> None:
+    assert await kind_of(bench, answering(404, TEXT, content_encoding="gzip")) == "not_found"
+    assert await kind_of(bench, answering(404, bytes(MOST_BYTES + 1))) == "not_found"
+
+
+async def test_head_has_no_body_whatever_its_headers_say(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(200, b"", content_length=str(MOST_BYTES * 2), content_encoding="gzip")]
+    answer = await bench.client().request("HEAD", "/x")
+    assert (answer.body, answer.headers["content-length"]) == (b"", str(MOST_BYTES * 2))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [b"X-Long: " + b"x" * 10_000, b"".join(b"X-%d: 1\r\n" % number for number in range(3000)), b"Content-Length: -1",
+     b"Content-Length: 1, 2", b"Content-Length: 1\r\nTransfer-Encoding: chunked", b"X\x00Y: 1"],
+)  # fmt: skip
+async def test_headers_beyond_reason(bench: Bench, head: bytes) -> None:
+    async def odd(exchange: Exchange) -> None:
+        exchange.write(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
+
+    assert await kind_of(bench, odd) == "unavailable"

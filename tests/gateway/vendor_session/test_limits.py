@@ -1,0 +1,166 @@
+"""One credential's requests at once, and the vendor's rate limits between calls."""
+
+import asyncio
+import random
+
+import pytest
+
+from gateway.vendor_session.limits import EVERYTHING, MOST_SCOPES, CredentialLimits, scope_of
+from modules.kit import VendorProblem
+from tests.gateway.vendor_session.conftest import Bench, Time
+from tests.gateway.vendor_session.doubles import Exchange, answering
+from tests.support.eventually import within
+
+
+class Crowd:
+    """A vendor that holds every request until it is let go, and counts how many are there at once."""
+
+    def __init__(self) -> None:
+        self.inside = self.most = 0
+        self.go = asyncio.Event()
+
+    async def __call__(self, exchange: Exchange) -> None:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        await self.go.wait()
+        self.inside -= 1
+        exchange.send()
+
+
+async def test_requests_at_once_with_one_credential(bench: Bench) -> None:
+    crowd = Crowd()
+    bench.vendor.scripts = [crowd]
+    calls = [asyncio.create_task(bench.client(concurrency=3).request("POST", "/x")) for _ in range(10)]
+    other = asyncio.create_task(bench.client(concurrency=3, key="other").request("POST", "/x"))
+
+    async def all_there() -> bool:
+        return crowd.inside == 4
+
+    await within(5, all_there)
+    crowd.go.set()
+    assert len(await asyncio.gather(*calls, other)) == 11
+    assert crowd.most <= 4
+
+
+async def test_whoever_waits_too_long_for_a_turn_is_told(bench: Bench) -> None:
+    crowd = Crowd()
+    bench.vendor.scripts = [crowd]
+    first = asyncio.create_task(bench.client(concurrency=1).request("POST", "/x"))
+
+    async def there() -> bool:
+        return crowd.inside == 1
+
+    await within(5, there)
+    with pytest.raises(VendorProblem, match="1 requests with this credential") as caught:
+        await bench.client(concurrency=1, deadline=bench.time.now + 0.1).request("POST", "/x")
+    assert caught.value.kind == "rate_limited"
+    crowd.go.set()
+    await first
+    await bench.client(concurrency=1).request("POST", "/x")
+    assert len(bench.vendor.requests) == 2
+
+
+async def test_a_spent_limit_is_remembered(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(429, retry_after="60"), answering()]
+    with pytest.raises(VendorProblem):
+        await bench.client().request("GET", "/repos/a/b")
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client().request("POST", "/user")
+    assert (caught.value.kind, caught.value.retry_after, len(bench.vendor.requests)) == ("rate_limited", 60.0, 1)
+    assert (await bench.client(key="other").request("GET", "/user")).status == 200
+    bench.time.now += 61
+    assert (await bench.client().request("GET", "/user")).status == 200
+
+
+async def test_a_spent_quota_holds_for_what_shares_it(bench: Bench) -> None:
+    spent = answering(403, x_ratelimit_remaining="0", x_ratelimit_reset=str(1_700_000_060))
+    bench.vendor.scripts = [spent, answering()]
+    client = bench.client()
+    with pytest.raises(VendorProblem) as caught:
+        await client.request("GET", "/search/code", query={"q": "x"})
+    assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", 60.0)
+    assert (await client.request("GET", "/search/issues")).status == 200
+    with pytest.raises(VendorProblem):
+        await client.request("GET", "/search/code", query={"q": "y"})
+    assert len(bench.vendor.requests) == 2
+
+
+async def test_who_waited_for_a_turn_hears_of_the_limit_too(bench: Bench) -> None:
+    crowd = Crowd()
+
+    async def spent(exchange: Exchange) -> None:
+        crowd.inside += 1
+        await crowd.go.wait()
+        exchange.send(429, retry_after="60")
+
+    bench.vendor.scripts = [spent]
+    calls = [asyncio.create_task(bench.client(concurrency=1).request("POST", "/x")) for _ in range(5)]
+
+    async def there() -> bool:
+        return crowd.inside == 1
+
+    await within(5, there)
+    crowd.go.set()
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [result.kind for result in results if isinstance(result, VendorProblem)] == ["rate_limited"] * 5
+    assert len(bench.vendor.requests) <= 2  # the second may be under way before the first answer is read
+
+
+async def test_turns_are_never_lost_or_doubled() -> None:
+    limits = CredentialLimits(clock=lambda: 0.0)
+    chance = random.Random(3)
+    running = most = 0
+
+    async def one() -> None:
+        nonlocal running, most
+        if not limits.try_enter("k", 4) and not await limits.wait("k", 0.02):
+            return
+        running += 1
+        most = max(most, running)
+        try:
+            await asyncio.sleep(chance.random() / 200)
+        finally:
+            running -= 1
+            limits.leave("k")
+
+    tasks = [asyncio.create_task(one()) for _ in range(300)]
+    for task in chance.sample(tasks, 100):
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert most <= 4
+    assert (running, len(limits)) == (0, 0)
+
+
+def test_memory_is_bounded() -> None:
+    time = Time()
+    limits = CredentialLimits(clock=time, most_keys=100)
+    assert limits.try_enter("running", 1)
+    for number in range(1000):
+        limits.block(str(number), EVERYTHING, 60.0 + number)
+    for number in range(100):
+        limits.block("running", str(number), 60.0 + number)
+    assert len(limits) <= 101
+    assert limits.blocked("999", "/x") > 0
+    assert len(limits._gates["running"].blocks) == MOST_SCOPES
+    limits.leave("running")
+
+
+async def test_a_queue_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.vendor_session.limits.MOST_WAITING", 2)
+    limits = CredentialLimits(clock=lambda: 0.0)
+    assert limits.try_enter("k", 1)
+    waiting = [asyncio.create_task(limits.wait("k", 5)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert await waiting[2] is False
+    for _ in range(3):
+        limits.leave("k")
+    assert await asyncio.gather(*waiting[:2]) == [True, True]
+    assert len(limits) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "scope"), [("/a/b/c", "a/b"), ("/a", "a"), ("/search/code", "search/code"), ("", ""), ("/", "")]
+)
+def test_scopes(path: str, scope: str) -> None:
+    assert scope_of(path) == scope

@@ -1,0 +1,174 @@
+"""What is sent again, and what never is."""
+
+import pytest
+
+from gateway.vendor_session.addresses import AllowedAddresses
+from gateway.vendor_session.answers import Failure
+from gateway.vendor_session.problems import UNKNOWN
+from gateway.vendor_session.retries import pause_before, rate_limit, retry_after
+from gateway.vendor_session.session import VendorSessions
+from modules.kit import VendorAnswer, VendorApi, VendorProblem, VendorSettings
+from tests.gateway.vendor_session.conftest import Bench, Leases, Time, no_account
+from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up
+
+WRITES = ["POST", "PUT", "PATCH", "DELETE"]
+NOW = 1_700_000_000.0
+
+
+async def half_an_answer(exchange: Exchange) -> None:
+    exchange.write(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345")
+    exchange.writer.write_eof()
+
+
+async def no_http(exchange: Exchange) -> None:
+    exchange.write(b"SSH-2.0-OpenSSH\r\n\r\n")
+
+
+@pytest.mark.parametrize("first", [answering(s) for s in (502, 503, 504, 529)] + [hanging_up, half_an_answer])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_reading_is_tried_again(bench: Bench, first: Script, method: str) -> None:
+    if first is half_an_answer and method == "HEAD":
+        pytest.skip("an answer to HEAD has no body")
+    bench.vendor.scripts = [first, first, answering(200)]
+    assert (await bench.client().request(method, "/x")).status == 200
+    assert len(bench.vendor.requests) == 3
+    assert bench.time.pauses == [0.2, 0.4]
+
+
+async def test_reading_is_given_up_after_two_more(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(502)]
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client().request("GET", "/x")
+    assert (caught.value.kind, len(bench.vendor.requests)) == ("unavailable", 3)
+    assert UNKNOWN not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 422, 500, 501])
+async def test_what_would_be_refused_again_is_not_sent_again(bench: Bench, status: int) -> None:
+    bench.vendor.scripts = [answering(status)]
+    with pytest.raises(VendorProblem):
+        await bench.client().request("GET", "/x")
+    assert len(bench.vendor.requests) == 1
+
+
+@pytest.mark.parametrize("script", [answering(502), answering(503, retry_after="1"), answering(429, retry_after="1"),
+                                    hanging_up, half_an_answer, no_http])  # fmt: skip
+@pytest.mark.parametrize("method", WRITES)
+async def test_a_write_that_may_have_arrived_is_never_sent_again(bench: Bench, method: str, script: Script) -> None:
+    bench.vendor.scripts = [script]
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client().request(method, "/x", json={"n": 1})
+    assert len(bench.vendor.requests) == 1
+    assert (UNKNOWN in str(caught.value)) == (caught.value.kind != "rate_limited")
+
+
+@pytest.mark.parametrize("method", WRITES)
+async def test_a_write_on_a_kept_connection_that_the_vendor_closed(bench: Bench, method: str) -> None:
+    """aiohttp would repeat PUT and DELETE here by itself."""
+    bench.vendor.scripts = [answering(), hanging_up, answering()]
+    client = bench.client()
+    await client.request("GET", "/x")
+    with pytest.raises(VendorProblem) as caught:
+        await client.request(method, "/x", json={"n": 1})
+    assert UNKNOWN in str(caught.value)
+    assert [request.connection for request in bench.vendor.requests] == [1, 1]
+
+
+async def test_a_write_that_does_no_harm_twice_is_sent_again(bench: Bench) -> None:
+    bench.vendor.scripts = [hanging_up, answering(503), answering()]
+    assert (await bench.client().request("PUT", "/x", repeatable=True)).status == 200
+    assert len(bench.vendor.requests) == 3
+
+
+async def test_reading_that_must_not_be_repeated_is_not(bench: Bench) -> None:
+    bench.vendor.scripts = [hanging_up]
+    with pytest.raises(VendorProblem):
+        await bench.client().request("GET", "/x", repeatable=False)
+    assert len(bench.vendor.requests) == 1
+
+
+@pytest.mark.parametrize("method", ["GET", *WRITES])
+async def test_a_connection_that_was_never_made_is_tried_again(method: str) -> None:
+    async with RawVendor() as vendor:
+        port = vendor.port
+    time = Time()
+    sessions = VendorSessions(
+        AllowedAddresses.of([f"127.0.0.1:{port}"]), clock=time, pause=time.pause, chance=lambda: 0.5
+    )
+    await sessions.open()
+    client = sessions.client(VendorApi(f"http://127.0.0.1:{port}", no_account), VendorSettings(), Leases(), "k")
+    with pytest.raises(VendorProblem) as caught:
+        await client.request(method, "/x")
+    assert (caught.value.kind, len(time.pauses)) == ("unavailable", 2)
+    assert UNKNOWN not in str(caught.value)
+    await sessions.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "waits"),
+    [(answering(429, retry_after="3"), 3.0), (answering(503, retry_after="3"), 3.0),
+     (answering(403, retry_after="3"), 3.0), (answering(429, retry_after="Tue, 14 Nov 2023 22:13:23 GMT"), 3.0),
+     (answering(429, retry_after="Tue, 14 Nov 2023 20:00:03 GMT", date="Tue, 14 Nov 2023 20:00:00 GMT"), 3.0),
+     (answering(403, x_ratelimit_remaining="0", x_ratelimit_reset=str(int(NOW) + 3)), 3.0)],
+)  # fmt: skip
+async def test_reading_waits_as_long_as_the_vendor_says(bench: Bench, script: Script, waits: float) -> None:
+    bench.vendor.scripts = [script, answering()]
+    assert (await bench.client().request("GET", "/x")).status == 200
+    assert bench.time.pauses == [waits + 0.125]
+
+
+@pytest.mark.parametrize("told", ["11", "3600", "999999999"])
+async def test_a_longer_wait_is_told_and_not_waited_for(bench: Bench, told: str) -> None:
+    bench.vendor.scripts = [answering(429, retry_after=told)]
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client().request("GET", "/x")
+    assert caught.value.kind == "rate_limited"
+    wait = min(int(told), 3600)
+    assert caught.value.retry_after == wait
+    assert f"{wait} s" in str(caught.value)
+    assert (bench.time.pauses, len(bench.vendor.requests)) == ([], 1)
+
+
+async def test_no_wait_goes_beyond_the_deadline(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(503, retry_after="3")]
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client(deadline=bench.time.now + 2).request("GET", "/x")
+    assert (caught.value.retry_after, bench.time.pauses) == (3.0, [])
+
+
+@pytest.mark.parametrize(
+    ("headers", "told"),
+    [({"retry-after": "0"}, 0.0), ({"retry-after": "-1"}, None), ({"retry-after": "soon"}, None),
+     ({"retry-after": "1e9"}, None), ({"retry-after": "１"}, None), ({"retry-after": "9" * 10}, None),
+     ({"retry-after": "x" * 9999}, None), ({}, None),
+     ({"retry-after": "Tue, 14 Nov 2000 22:13:23 GMT"}, 0.0), ({"retry-after": "Tue, 99 Nov 2000 22:13:23 GMT"}, None)],
+)  # fmt: skip
+def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> None:
+    assert retry_after(VendorAnswer(429, headers, b""), lambda: NOW) == told
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "limit"),
+    [(403, {}, None), (403, {"x-ratelimit-remaining": "17"}, None), (429, {}, (10.0, "search/code")),
+     (403, {"x-ratelimit-remaining": "0"}, (10.0, "search/code")), (500, {"retry-after": "5"}, None),
+     (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1e99"}, (10.0, "search/code")),
+     (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 9999)}, (3600.0, "search/code")),
+     (429, {"retry-after": "7", "x-ratelimit-remaining": "0"}, (7.0, ""))],
+)  # fmt: skip
+def test_what_counts_as_a_rate_limit(status: int, headers: dict[str, str], limit: tuple[float, str] | None) -> None:
+    found = rate_limit(VendorAnswer(status, headers, b""), "/search/code", lambda: NOW)
+    assert (None if found is None else (found.seconds, found.scope)) == limit
+
+
+@pytest.mark.parametrize(("chance", "pause"), [(0.0, 0.1), (0.5, 0.2), (1.0, 0.3)])
+def test_pauses_are_spread(chance: float, pause: float) -> None:
+    failure = Failure("unavailable", "x", passing=True)
+    first, second, third = (pause_before(n, failure, repeatable=True, told=None, chance=chance) for n in range(3))
+    assert (first, second, third) == (pytest.approx(pause), pytest.approx(2 * pause), None)
+
+
+async def test_what_is_no_http_is_an_error_like_any_other(bench: Bench) -> None:
+    bench.vendor.scripts = [no_http]
+    with pytest.raises(VendorProblem, match="cannot be read") as caught:
+        await bench.client().request("GET", "/x")
+    assert "SSH" not in str(caught.value)
