@@ -11,6 +11,8 @@ from uuid import UUID
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from core.errors import MCPistError
+
 FORMAT = b"\x01"
 LABEL = "mcpist.vault.1"
 NONCE = 12
@@ -19,8 +21,11 @@ OVERHEAD = HEADER + 16
 KEY_BYTES = 32
 
 
-class Unreadable(Exception):
+class Unreadable(MCPistError):
     """The blob was not sealed for this place, or was changed since. There is no more to learn from it."""
+
+    def __init__(self) -> None:
+        super().__init__("a secret in the vault was changed in the database and cannot be opened; store it again")
 
 
 @dataclass(frozen=True, slots=True)

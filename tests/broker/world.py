@@ -129,12 +129,13 @@ class World:
 
 
 @contextlib.asynccontextmanager
-async def world_on(database: ScratchDatabase) -> AsyncIterator[World]:
-    """A deployment with one key-encryption key and nobody in it."""
+async def world_on(database: ScratchDatabase, vaulted: Database | None = None) -> AsyncIterator[World]:
+    """A deployment with one key-encryption key and nobody in it; `vaulted` is another way to the vault's tables."""
     clock, keys = Clock(), LocalKeys("k1", {"k1": b"k" * 32})
-    async with database.open("mcpist_broker") as trusted, database.open("mcpist_console") as console:
+    async with database.open("mcpist_broker") as broker, database.open("mcpist_console") as console:
+        trusted = vaulted or broker
         vault = await open_vault(trusted, keys, clock=clock)
-        tokens = ApiTokens(trusted, Peppers("p", {"p": b"p" * 32}), clock=clock)
+        tokens = ApiTokens(broker, Peppers("p", {"p": b"p" * 32}), clock=clock)
         credentials = Credentials(trusted, vault, clock=clock)
         leases = Leases(tokens, trusted, vault, TOOL_HINTS, clock=clock)
         yield World(database, trusted, console, keys, vault, tokens, credentials, leases, clock)
