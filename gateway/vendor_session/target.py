@@ -21,6 +21,7 @@ _BASE = re.compile(
 )
 _PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~!$&'()*+,=:@-][A-Za-z0-9._~!$&'()*+,=:@-]*)*/?", re.ASCII)
 _PATH = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*/?", re.ASCII)
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
 _VISIBLE = re.compile(r"[!-~]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -136,7 +137,7 @@ def _usual(scheme: str) -> int:
 def _query(query: Mapping[str, Any]) -> str:
     try:
         pairs = [
-            f"{quote(name, safe='')}={quote(_text(one), safe='')}"
+            f"{_quoted(name)}={_quoted(_text(one))}"
             for name, value in query.items()
             if value is not None
             for one in _each(value)
@@ -144,6 +145,10 @@ def _query(query: Mapping[str, Any]) -> str:
     except UnicodeEncodeError:
         raise VendorProblem("invalid", "an argument holds half a character; write it anew") from None
     return "?" + "&".join(pairs) if pairs else ""
+
+
+def _quoted(text: str) -> str:
+    return text if _UNRESERVED.fullmatch(text) else quote(text, safe="")  # quote() costs four times the look
 
 
 def _each(value: Any) -> tuple[Any, ...]:
