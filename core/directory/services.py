@@ -1,19 +1,26 @@
-"""Services: the modules that a tenant has switched on."""
+"""Services: the modules that a tenant has switched on, and their settings."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
+
+import orjson
 
 from core.audit.event import Kind
 from core.db import Database
 from core.directory.actor import Actor, recorded
 
+Settings = Mapping[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A module as a tenant has it."""
+    """A module as a tenant has it. `settings` are those that an administrator has set, none of them a secret."""
 
     module: str
     enabled: bool
+    settings: Settings
 
 
 async def set_service(console: Database, actor: Actor, tenant_id: UUID, module: str, *, enabled: bool) -> None:
@@ -24,12 +31,44 @@ async def set_service(console: Database, actor: Actor, tenant_id: UUID, module: 
         await recorded(work, actor, kind, module=module)
 
 
+async def set_settings(
+    console: Database, actor: Actor, tenant_id: UUID, module: str, change: Callable[[Settings], Settings]
+) -> Service:
+    """Give a tenant's service the settings that `change` makes of its present ones; the service as it is now.
+
+    `change` checks what it makes, and whatever it raises leaves everything as it was. A service that was never switched
+    on stays off. The caller has made sure that the module exists.
+    """
+    async with console.tenant(tenant_id) as work:
+        await work.execute(_ADD, module)
+        row = await work.fetchrow(_LOCK, module)
+        assert row is not None
+        before: Settings = orjson.loads(row["settings"])
+        after = change(before)
+        if after != before:
+            await work.execute(_CHANGE, module, orjson.dumps(after).decode())
+            changed = orjson.dumps(_difference(before, after)).decode()
+            await recorded(work, actor, Kind.SERVICE_CHANGED, module=module, settings=changed)
+        return Service(module, row["enabled"], after)
+
+
 async def list_services(console: Database, tenant_id: UUID) -> list[Service]:
     """The tenant's services by name, switched on or off."""
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch("SELECT module, enabled FROM core.services WHERE tenant_id = $1 ORDER BY module")
-        return [Service(*row.values()) for row in rows]
+        rows = await work.fetch(_LIST)
+        return [Service(row["module"], row["enabled"], orjson.loads(row["settings"])) for row in rows]
 
 
+def _difference(before: Settings, after: Settings) -> dict[str, Any]:
+    """What was set, and None for what was taken away."""
+    named = sorted(before.keys() | after.keys())
+    return {name: after.get(name) for name in named if before.get(name) != after.get(name)}
+
+
+_LIST = "SELECT module, enabled, settings FROM core.services WHERE tenant_id = $1 ORDER BY module"
 _SET = """INSERT INTO core.services (tenant_id, module, enabled) VALUES ($1, $2, $3)
     ON CONFLICT (tenant_id, module) DO UPDATE SET enabled = excluded.enabled"""
+_ADD = """INSERT INTO core.services (tenant_id, module, enabled) VALUES ($1, $2, false)
+    ON CONFLICT (tenant_id, module) DO NOTHING"""
+_LOCK = "SELECT enabled, settings FROM core.services WHERE tenant_id = $1 AND module = $2 FOR UPDATE"
+_CHANGE = "UPDATE core.services SET settings = $3::jsonb WHERE tenant_id = $1 AND module = $2"

@@ -135,6 +135,9 @@ async def the_story(house: House, made: Made) -> list[Any]:
     await roles.revoke(console, ACTOR, tenant, "first", "kg.read")
     await roles.delete_role(console, ACTOR, tenant, "second")
     await services.set_service(console, ACTOR, tenant, "kg", enabled=False)
+    for module in ("kg", "strange"):
+        await services.set_settings(console, ACTOR, tenant, module, lambda before: {**before, "base_url": module})
+    await services.set_settings(console, ACTOR, tenant, "kg", lambda before: {"timeout": 5})
     await tenants.set_recording(console, ACTOR, tenant, arguments=True)
     told.append(await all_that_can_be_read(house, made))
     spare, _ = await house.tokens.create(ACTOR, tenant, made.ada, "spare", expires_at=NOW + timedelta(days=1))
@@ -159,7 +162,7 @@ async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
         [(one.email, one.status, one.roles) for one in await users.list_users(console, tenant)],
         [(one.email, one.status, one.roles) for one in [await users.find_user(console, tenant, "ada@mail.test")]],
         [(one.name, one.priority, one.allow, one.deny, one.members) for one in await roles.list_roles(console, tenant)],
-        [(one.module, one.enabled) for one in await services.list_services(console, tenant)],
+        [(one.module, one.enabled, one.settings) for one in await services.list_services(console, tenant)],
         [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant)],
         [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant, made.ada)],
         verdict.reason.value
