@@ -22,10 +22,15 @@ class CatalogueError(Exception):
 class CatalogueTool:
     """A tool with what is made of its declaration once: never on the path of a call."""
 
-    module: str
+    owner: Module
     tool: Tool
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any]
+
+    @property
+    def module(self) -> str:
+        """The name of the module that declares it."""
+        return self.owner.name
 
     @property
     def output_exact(self) -> bool:
@@ -85,4 +90,4 @@ def _prepare(module: Module, tool: Tool) -> CatalogueTool:
     # Some model providers refuse a whole list of tools for one of these at the top.
     if {"anyOf", "oneOf", "allOf"} & input_schema.keys():
         raise CatalogueError(f"{owner}: no anyOf, oneOf or allOf at the top of a schema")
-    return CatalogueTool(module.name, tool, input_schema, json_schema(tool.result, output=True))
+    return CatalogueTool(module, tool, input_schema, json_schema(tool.result, output=True))

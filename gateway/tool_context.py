@@ -1,25 +1,33 @@
-"""What a running tool is given: the caller's own rows and a way to report progress. Never a credential."""
+"""What a running tool is given: the caller's own rows, its vendor, a way to report progress. Never a credential."""
 
 from contextlib import AbstractAsyncContextManager
 from uuid import UUID
 
 from core.db import Database
+from gateway.catalogue import CatalogueTool
 from gateway.mcp.context import RequestContext
-from modules.kit import Store
+from gateway.vendors import Vendors
+from modules.kit import Store, Vendor
 
 
 class ToolContext:
     """Implements :class:`modules.kit.Context` for one tool run."""
 
-    __slots__ = ("_database", "_request")
+    __slots__ = ("_database", "_request", "_tool", "_vendors")
 
-    def __init__(self, database: Database, request: RequestContext) -> None:
+    def __init__(self, database: Database, vendors: Vendors, request: RequestContext, tool: CatalogueTool) -> None:
         self._database = database
+        self._vendors = vendors
         self._request = request
+        self._tool = tool
 
     @property
     def user_id(self) -> UUID:
         return self._request.caller.user_id
+
+    @property
+    def vendor(self) -> Vendor:
+        return self._vendors.client(self._request, self._tool)
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         caller = self._request.caller

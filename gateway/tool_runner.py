@@ -25,6 +25,7 @@ from gateway.operations.scrubbing import scrub
 from gateway.operations.tracing import Traces
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
+from gateway.vendors import Vendors
 from modules.kit import ToolError
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
@@ -80,6 +81,7 @@ class ToolRunner:
         self,
         sieve: Sieve,
         database: Database,
+        vendors: Vendors,
         audit: AuditWriter,
         digest_key: Secret,
         observer: RunObserver,
@@ -87,6 +89,7 @@ class ToolRunner:
     ) -> None:
         self._sieve = sieve
         self._database = database
+        self._vendors = vendors
         self._audit = audit
         self._digest_key = digest_key
         self._observer = observer
@@ -162,7 +165,7 @@ class ToolRunner:
         return outcome
 
     async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:
-        context = ToolContext(self._database, request)
+        context = ToolContext(self._database, self._vendors, request, tool)
         try:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)

@@ -98,7 +98,7 @@ def _as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None,
         async with operator(settings, report) as operating:
             tenant = await the_tenant(operating, slug)
             user = await the_user(operating, tenant, email)
-            async with local_caller(operating, tenant.id, user.id, settings.call_timeout) as caller:
+            async with local_caller(operating, settings, tenant.id, user.id) as caller:
                 return await work(caller)
 
     return locally(run)

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.caller import Caller
+from core.secret import Secret
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty."""
+    """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
+
+    `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
+    the gateway's. None where an operator calls locally.
+    """
 
     caller: Caller
     request_id: str
@@ -19,6 +24,7 @@ class RequestContext:
     report_progress: ReportProgress | None = None
     trace: str = ""
     client_name: str = ""
+    subject: Secret | None = None
 
 
 Params = dict[str, Any]

@@ -9,6 +9,7 @@ import orjson
 
 from core.caller import Caller
 from core.errors import MCPistError
+from core.secret import Secret
 from gateway.mcp.context import Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message
 from gateway.mcp.era import check_request, meta_of, revision_of
@@ -199,7 +200,14 @@ def _context(arrival: Arrival, message: Message, deadline: float, stream: EventS
     arrival.trace = traceparent(meta.get("traceparent"), arrival.headers.text(b"traceparent"))
     arrival.client_name = _client_name(meta.get(CLIENT_KEY))
     report = stream.report if stream is not None else None
-    return RequestContext(arrival.caller, arrival.request_id, deadline, report, arrival.trace, arrival.client_name)
+    return RequestContext(
+        arrival.caller, arrival.request_id, deadline, report, arrival.trace, arrival.client_name, _subject(arrival)
+    )
+
+
+def _subject(arrival: Arrival) -> Secret:
+    """The credential behind the scheme of the Authorization header, which authentication has found to be right."""
+    return Secret((arrival.headers.text(b"authorization") or "").partition(" ")[2].strip())
 
 
 def _client_name(info: Any) -> str:

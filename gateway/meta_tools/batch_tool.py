@@ -19,6 +19,7 @@ from gateway.meta_tools.batch.step import Problem, Step
 from gateway.meta_tools.results import error_result
 from gateway.sieve.sieve import Sieve, View
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
+from gateway.vendors import Vendors
 
 # Seconds before the call's own deadline, so that what has run is still reported.
 BEFORE_DEADLINE = 0.5
@@ -28,9 +29,10 @@ EARLY = 0.01
 class BatchTool:
     """Several tools in one call; whatever is wrong is found before the first side effect."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner) -> None:
+    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: Vendors) -> None:
         self._sieve = sieve
         self._runner = runner
+        self._vendors = vendors
 
     async def run(self, request: RequestContext, params: Params) -> Result:
         """Parse, plan, and unless this is a dry run, run.
@@ -63,13 +65,17 @@ class BatchTool:
         planned = plan(steps, view.find, _check, unknown_tool_text=NO_SUCH_TOOL)
         if not isinstance(planned, Plan):
             return planned
-        for step in steps:
-            await self._demand_scope(view, request, step)
-        return planned
+        found = [(step, tool) for step in steps if (tool := view.find(step.module, step.tool_name))]
+        for step, tool in found:
+            await self._demand_scope(request, step, tool)
+        return await self._unusable(request, found) or planned
 
-    async def _demand_scope(self, view: View, request: RequestContext, step: Step) -> None:
-        tool = view.find(step.module, step.tool_name)
-        assert tool is not None, "planning has found every step's tool"
+    async def _unusable(self, request: RequestContext, steps: list[tuple[Step, CatalogueTool]]) -> list[Problem]:
+        """The steps whose vendor cannot be reached for this caller, before any other has an effect."""
+        reasons = [(step, await self._vendors.unusable(request, tool)) for step, tool in steps]
+        return [Problem(step.place, reason) for step, reason in reasons if reason]
+
+    async def _demand_scope(self, request: RequestContext, step: Step, tool: CatalogueTool) -> None:
         try:
             demand_scope(request.caller, tool)
         except InsufficientScope:

@@ -8,12 +8,15 @@ from gateway.mcp.context import Params, RequestContext, Result
 from gateway.meta_tools.results import error_result, value_result
 from gateway.sieve.sieve import ModuleView, View
 from gateway.tool_runner import NO_SUCH_TOOL
+from modules.kit import Module
 
 MOST_MODULES = 20
 MOST_TOOLS = 100
 MOST_NAME = 64
 
 Deny = Callable[[str, str], Awaitable[None]]
+Connected = Callable[[Module], Awaitable[dict[str, str]]]
+Connect = Callable[[RequestContext, Module], Awaitable[dict[str, str]]]
 Recorder = Callable[[RequestContext, str, str, bytes], Awaitable[None]]
 
 
@@ -30,25 +33,30 @@ class _Asked:
     have: Mapping[str, Any]
 
 
-async def get_module_schema(view: View, request: RequestContext, params: Params, deny: Recorder) -> Result:
+async def get_module_schema(
+    view: View, request: RequestContext, params: Params, deny: Recorder, connection: Connect
+) -> Result:
     """Answer with the permitted tools of the modules asked for. What does not exist for the caller is recorded."""
 
     async def denied(module: str, tool: str) -> None:
         await deny(request, module, tool, b"{}")
+
+    async def connected(module: Module) -> dict[str, str]:
+        return await connection(request, module)
 
     try:
         asked = _asked(params)
     except WrongRequest as wrong:
         return error_result(f"Error: {wrong}")
     if not asked.modules:
-        return value_result({"modules": [_listed(module) for module in view.modules.values()]})
-    shown = [await _shown(view, name, asked, denied) for name in asked.modules]
+        return value_result({"modules": [await _listed(module, connected) for module in view.modules.values()]})
+    shown = [await _shown(view, name, asked, denied, connected) for name in asked.modules]
     if all(module.keys() == {"error"} for module in shown):
         return error_result(NO_SUCH_TOOL)
     return value_result({"modules": shown})
 
 
-async def _shown(view: View, name: str, asked: _Asked, denied: Deny) -> dict[str, Any]:
+async def _shown(view: View, name: str, asked: _Asked, denied: Deny, connected: Connected) -> dict[str, Any]:
     """One module as the caller sees it, or the one text for what does not exist."""
     missing = [tool for tool in asked.tools or ("",) if not _exists(view, name, tool)]
     for tool in missing:
@@ -56,7 +64,7 @@ async def _shown(view: View, name: str, asked: _Asked, denied: Deny) -> dict[str
     module = view.modules.get(name)
     if module is None or len(missing) == len(asked.tools or ("",)):
         return {"error": NO_SUCH_TOOL}
-    head: dict[str, Any] = {"module": name, "digest": module.digest, "connection": "ready"}
+    head: dict[str, Any] = {"module": name, "digest": module.digest, **await connected(module.module)}
     if asked.have.get(name) == module.digest:
         return {**head, "unchanged": True}
     answer = {**head, "tools": _tools(view, module, asked.tools)}
@@ -74,8 +82,9 @@ def _tools(view: View, module: ModuleView, only: tuple[str, ...]) -> list[Mappin
     return [module.schemas[name] for name in dict.fromkeys(tool.tool.name for tool in found if tool)]
 
 
-def _listed(module: ModuleView) -> dict[str, Any]:
-    return {"module": module.module.name, "description": module.module.description, "digest": module.digest}
+async def _listed(module: ModuleView, connected: Connected) -> dict[str, Any]:
+    head = {"module": module.module.name, "description": module.module.description, "digest": module.digest}
+    return {**head, **await connected(module.module)}
 
 
 def _asked(params: Params) -> _Asked:

@@ -11,6 +11,7 @@ from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.meta_tools.results import error_result, model_result
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
+from gateway.vendors import Vendors
 
 INVALID_PARAMS = -32602
 MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
@@ -19,13 +20,14 @@ MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 class MetaTools:
     """The three tools and the two handlers in front of them."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner) -> None:
+    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: Vendors) -> None:
         self._sieve = sieve
         self._runner = runner
+        self._vendors = vendors
         self._tools: Mapping[str, MetaTool] = {
             "get_module_schema": self._get_module_schema,
             "call": self._call,
-            "batch": BatchTool(sieve, runner).run,
+            "batch": BatchTool(sieve, runner, vendors).run,
         }
 
     def handlers(self) -> dict[str, Handler]:
@@ -60,7 +62,8 @@ class MetaTools:
         return await tool(request, given)
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
-        return await get_module_schema(self._sieve.view(request.caller), request, params, self._runner.deny)
+        view = self._sieve.view(request.caller)
+        return await get_module_schema(view, request, params, self._runner.deny, self._vendors.connection)
 
     async def _call(self, request: RequestContext, params: Params) -> Result:
         module, name, given = params.get("module"), params.get("tool_name"), params.get("params")

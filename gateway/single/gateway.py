@@ -22,6 +22,7 @@ from gateway.auth.authenticator import Authenticator
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
+from gateway.leases import Leases
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.ports import Release
 from gateway.mcp.settings import McpSettings
@@ -36,6 +37,9 @@ from gateway.sieve.sieve import Sieve
 from gateway.single.direct_broker import direct_broker
 from gateway.single.operator import GATEWAY, connected
 from gateway.tool_runner import ToolRunner
+from gateway.vendor_session.addresses import AllowedAddresses
+from gateway.vendor_session.session import VendorSessions
+from gateway.vendors import Vendors
 
 CONNECTIONS = 16
 START_SECONDS = 2.0
@@ -60,6 +64,7 @@ async def gateway(
     async with (
         connected(deployment, GATEWAY, most=CONNECTIONS) as database,
         direct_broker(deployment, tokens, catalogue) as broker,
+        vendor_sessions(settings) as sessions,
         _tasks() as start,
     ):
         traces = start_traces(settings.tracing, version("mcpist"))
@@ -67,13 +72,26 @@ async def gateway(
         audit = AuditWriter(database)
         start(generations.run())
         start(audit.run())
-        parts = _Parts(settings, deployment, broker, catalogue, call_log, traces, database, generations, audit)
+        parts = _Parts(
+            settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, sessions
+        )
         built = _assembled(parts)
         await generations.begun(within=START_SECONDS)
         yield built
         built.refusals.flush()
         await audit.close()
         await traces.close()
+
+
+@contextlib.asynccontextmanager
+async def vendor_sessions(settings: Settings) -> AsyncGenerator[VendorSessions]:
+    """The one HTTP session of this process towards vendors."""
+    sessions = VendorSessions(AllowedAddresses.of(settings.allowed_private_hosts))
+    await sessions.open()
+    try:
+        yield sessions
+    finally:
+        await sessions.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +105,7 @@ class _Parts:
     database: Database
     generations: Generations
     audit: AuditWriter
+    sessions: VendorSessions
 
 
 def _assembled(parts: _Parts) -> Gateway:
@@ -95,9 +114,12 @@ def _assembled(parts: _Parts) -> Gateway:
     refusals = _refusals(parts, metrics)
     authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals)
     sieve = Sieve(parts.catalogue)
-    runner = ToolRunner(sieve, parts.database, parts.audit, parts.deployment.digest_key, observers, parts.traces)
+    vendors = Vendors(parts.broker, parts.generations, Leases(parts.broker, parts.generations), parts.sessions)
+    runner = ToolRunner(
+        sieve, parts.database, vendors, parts.audit, parts.deployment.digest_key, observers, parts.traces
+    )
     endpoint = McpEndpoint(
-        entered(MetaTools(sieve, runner).handlers(), parts.traces),
+        entered(MetaTools(sieve, runner, vendors).handlers(), parts.traces),
         authenticate,
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),

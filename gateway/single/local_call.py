@@ -4,22 +4,33 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 from broker.identity.api_tokens import SCOPES
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
+from core.db import Database
 from core.errors import NotFound
+from core.generations import Generations
+from core.secret import Secret
+from core.settings import Settings
 from gateway.auth.policies import load_caller
+from gateway.leases import Leases
 from gateway.mcp.context import Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.operations.tracing import NoTraces
 from gateway.sieve.sieve import Sieve
-from gateway.single.operator import GATEWAY, Operator, connected
+from gateway.single.bootstrap import OPERATOR
+from gateway.single.direct_broker import direct_broker
+from gateway.single.gateway import vendor_sessions
+from gateway.single.operator import GATEWAY, Operator, connected, now
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
+from gateway.vendors import Vendors
 
 CLIENT = "mcpist call"
+LIFETIME = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,8 @@ class LocalCaller:
     caller: Caller
     sieve: Sieve
     runner: ToolRunner
+    vendors: Vendors
+    subject: Secret
     timeout: float
 
     async def call(self, module: str, tool: str, params: dict[str, Any]) -> ToolOutcome:
@@ -42,36 +55,64 @@ class LocalCaller:
 
     async def schema(self, params: Params) -> Result:
         """What ``get_module_schema`` answers this user."""
-        return await get_module_schema(self.sieve.view(self.caller), self._request(), params, self.runner.deny)
+        return await get_module_schema(
+            self.sieve.view(self.caller), self._request(), params, self.runner.deny, self.vendors.connection
+        )
 
     def _request(self) -> RequestContext:
         deadline = asyncio.get_running_loop().time() + self.timeout
-        return RequestContext(self.caller, str(uuid4()), deadline, client_name=CLIENT)
+        return RequestContext(self.caller, str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
 
 
 @contextlib.asynccontextmanager
 async def local_caller(
-    operating: Operator, tenant_id: UUID, user_id: UUID, timeout: float
+    operating: Operator, settings: Settings, tenant_id: UUID, user_id: UUID
 ) -> AsyncGenerator[LocalCaller]:
     """A caller as the gateway makes one of a verified token; at the end the audit log has everything.
+
+    The broker hands out leases for the user's own token only, so one is made for the time of the call.
 
     Raises:
         NotFound: the user or the tenant is suspended or gone.
     """
-    async with connected(operating.deployment, GATEWAY, most=6) as database:
+    deployment, catalogue = operating.deployment, operating.catalogue
+    async with (
+        connected(deployment, GATEWAY, most=6) as database,
+        _own_token(operating, tenant_id, user_id) as subject,
+        direct_broker(deployment, operating.tokens, catalogue) as broker,
+        vendor_sessions(settings) as sessions,
+        _writing(database) as audit,
+    ):
         credential = Credential("operator", "operator", tenant_id, user_id, frozenset(SCOPES))
         loaded = await load_caller(database, credential)
         if loaded is None:
             raise NotFound("this user, or the whole tenant, is suspended")
-        audit = AuditWriter(database)
-        writing = asyncio.create_task(audit.run(), name="audit writer")
-        sieve = Sieve(operating.catalogue)
-        runner = ToolRunner(sieve, database, audit, operating.deployment.digest_key, _Unobserved(), NoTraces())
-        try:
-            yield LocalCaller(loaded[0], sieve, runner, timeout)
-        finally:
-            await audit.close()
-            await writing
+        generations = Generations(deployment.role(GATEWAY), database)  # not listened to: nothing is kept for long
+        vendors = Vendors(broker, generations, Leases(broker, generations), sessions)
+        sieve = Sieve(catalogue)
+        runner = ToolRunner(sieve, database, vendors, audit, deployment.digest_key, _Unobserved(), NoTraces())
+        yield LocalCaller(loaded[0], sieve, runner, vendors, subject, settings.call_timeout)
+
+
+@contextlib.asynccontextmanager
+async def _own_token(operating: Operator, tenant_id: UUID, user_id: UUID) -> AsyncGenerator[Secret]:
+    until = now() + LIFETIME
+    token_id, token = await operating.tokens.create(OPERATOR, tenant_id, user_id, CLIENT, expires_at=until)
+    try:
+        yield token
+    finally:
+        await operating.tokens.revoke(OPERATOR, tenant_id, token_id)
+
+
+@contextlib.asynccontextmanager
+async def _writing(database: Database) -> AsyncGenerator[AuditWriter]:
+    audit = AuditWriter(database)
+    task = asyncio.create_task(audit.run(), name="audit writer")
+    try:
+        yield audit
+    finally:
+        await audit.close()
+        await task
 
 
 class _Unobserved:

@@ -44,10 +44,11 @@ def size(result: dict[str, Any]) -> int:
 
 def named(catalogue: Catalogue, lines: dict[str, str]) -> Catalogue:
     """The catalogue's first modules under other names."""
-    pairs = list(zip(catalogue.modules, lines.items(), strict=False))
+    pairs = [(old.name, replace(old, name=name, description=line))
+             for old, (name, line) in zip(catalogue.modules, lines.items(), strict=False)]  # fmt: skip
     return Catalogue(
-        tuple(replace(module, name=name, description=line) for module, (name, line) in pairs),
-        {name: tuple(replace(one, module=name) for one in catalogue.tools[module.name]) for module, (name, _) in pairs},
+        tuple(module for _, module in pairs),
+        {new.name: tuple(replace(one, owner=new) for one in catalogue.tools[old]) for old, new in pairs},
     )
 
 

@@ -19,6 +19,7 @@ from gateway.mcp.context import RequestContext
 from gateway.meta_tools.definitions import definitions
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.sieve.sieve import Sieve, View
+from modules.kit import Module
 from tests.gateway.sieve.matrices import TENANTS, Matrix, matrices, permitted, speakable, spoken
 from tests.support.tokens import tokens
 from tests.support.toy_modules import crowd, without
@@ -41,12 +42,16 @@ async def nobody_is_told(_context: RequestContext, _module: str, _tool: str, _ar
     return None
 
 
+async def ready(_context: RequestContext, _module: Module) -> dict[str, str]:
+    return {"connection": "ready"}
+
+
 def request(matrix: Matrix) -> RequestContext:
     return RequestContext(matrix.caller(), "r", 0.0)
 
 
 async def asked(view: View, context: RequestContext, **params: Any) -> bytes:
-    return orjson.dumps(await get_module_schema(view, context, params, nobody_is_told))
+    return orjson.dumps(await get_module_schema(view, context, params, nobody_is_told, ready))
 
 
 async def shown(view: View, context: RequestContext) -> bytes:

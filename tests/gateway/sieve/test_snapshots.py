@@ -28,11 +28,16 @@ async def rendered(module: str) -> dict[str, Any]:
     """The whole module as somebody who may use all of it reads it, with what each part costs."""
     matrix = Matrix(TENANTS[0], ([("allow", "*")],), frozenset(MODULES), False)
     request = RequestContext(matrix.caller(), "r", 0.0)
-    result = await get_module_schema(Sieve(CATALOGUE).view(request.caller), request, {"module": module}, _no_denial)
+    view = Sieve(CATALOGUE).view(request.caller)
+    result = await get_module_schema(view, request, {"module": module}, _no_denial, _ready)
     text = result["content"][0]["text"]
     (schema,) = orjson.loads(text)["modules"]
     costs = {tool["name"]: tokens(orjson.dumps(tool).decode()) for tool in schema["tools"]}
     return {"tokens": {"answer": tokens(text), **costs}, "schema": schema}
+
+
+async def _ready(*_arguments: object) -> dict[str, str]:
+    return {"connection": "ready"}
 
 
 async def _no_denial(*_arguments: object) -> None:

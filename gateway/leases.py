@@ -1,0 +1,139 @@
+"""Leases in the gateway's memory: asked of the broker once, kept for seconds, gone with the tenant's generation."""
+
+import asyncio
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from broker.interface import Broker, Lease, LeaseRequest, NoCredential, Refused
+from core.errors import Unavailable
+from core.generations import Generations
+from core.secret import Secret
+from gateway.catalogue import CatalogueTool
+from gateway.mcp.context import RequestContext
+from modules.kit import Module, ToolError, VendorSettings
+
+MOST_CACHED = 10_000
+LONGEST = 60.0
+RETRIES = 3
+FIRST_PAUSE = 0.05
+
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease as the gateway holds it, with the service's settings in the form that the module declares."""
+
+    access_token: Secret
+    version: int
+    credential: str
+    settings: VendorSettings
+    generation: int | None
+    until: float
+
+
+class Leases:
+    """Leases of one process, by (caller's credential, module, tool). Nothing of them is ever written anywhere."""
+
+    def __init__(
+        self, broker: Broker, generations: Generations, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._broker = broker
+        self._generations = generations
+        self._clock = clock
+        self._held: OrderedDict[_Key, Held] = OrderedDict()
+
+    async def hold(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None = None) -> Held:
+        """The credential that counts for this caller and tool; `rejected_version` is one that the vendor refused.
+
+        Raises:
+            ToolError: there is none, or it is broken; the text says what to do.
+            core.errors.Unavailable: the broker is away.
+        """
+        key = (request.caller.credential.id, tool.module, tool.tool.name)
+        held = self._held.get(key)
+        if held is not None and self._counts(request, held) and held.version != rejected_version:
+            return held
+        self._held.pop(key, None)
+        # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
+        generation = self._generations.current(request.caller.tenant_id)
+        held = _held(tool, await self._ask(request, tool, rejected_version), generation, self._clock())
+        self._held[key] = held
+        if len(self._held) > MOST_CACHED:
+            self._held.popitem(last=False)
+        return held
+
+    def _counts(self, request: RequestContext, held: Held) -> bool:
+        return self._clock() < held.until and held.generation == self._generations.current(request.caller.tenant_id)
+
+    async def _ask(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
+        if request.subject is None:
+            raise ToolError("this way of calling has no credential of yours; call it from an MCP client")
+        asked = LeaseRequest(request.subject, tool.module, tool.tool.name, rejected_version)
+        answer = await self._patiently(asked, request.deadline)
+        if isinstance(answer, Refused):
+            raise ToolError("what you may use has just changed; ask get_module_schema again")
+        if isinstance(answer, NoCredential):
+            raise ToolError(missing(tool.owner, answer.reason == "broken", answer.kind))
+        return answer
+
+    async def _patiently(self, asked: LeaseRequest, deadline: float) -> Lease | NoCredential | Refused:
+        """Ask again, three times at most and within the call's deadline, while the broker cannot be reached."""
+        pause = FIRST_PAUSE
+        for _ in range(RETRIES):
+            try:
+                return await self._broker.lease(asked)
+            except Unavailable:
+                wait = pause * random.uniform(0.5, 1.5)  # noqa: S311 jitter, no secret
+                if asyncio.get_running_loop().time() + wait >= deadline:
+                    raise
+                await asyncio.sleep(wait)
+                pause *= 2
+        return await self._broker.lease(asked)
+
+
+class ToolLease:
+    """Implements :class:`gateway.vendor_session.client.LeaseSource` for one run of one tool."""
+
+    __slots__ = ("_leases", "_request", "_tool")
+
+    def __init__(self, leases: Leases, request: RequestContext, tool: CatalogueTool) -> None:
+        self._leases = leases
+        self._request = request
+        self._tool = tool
+
+    async def lease(self, rejected_version: int | None = None) -> Held:
+        """See :meth:`Leases.hold`."""
+        return await self._leases.hold(self._request, self._tool, rejected_version)
+
+
+def missing(module: Module, broken: bool, kind: str | None) -> str:
+    """What a caller reads when the credential for a vendor is missing or broken: which one, and who can mend it."""
+    if not broken:
+        return (
+            f"{module.title} is not connected for you: you have no credential of your own, and none of your roles "
+            "shares one. An administrator can add one (mcpist credential set)."
+        )
+    whose = "the credential that one of your roles shares" if kind == "shared" else "your credential"
+    return (
+        f"{module.title} refuses {whose}: it has expired or was revoked there. "
+        "An administrator can replace it (mcpist credential set)."
+    )
+
+
+def _held(tool: CatalogueTool, lease: Lease, generation: int | None, now: float) -> Held:
+    api = tool.owner.vendor
+    assert api is not None, "only modules with a vendor ask for leases"
+    try:
+        settings = api.settings.model_validate(dict(lease.settings))
+    except ValidationError:
+        raise ToolError(
+            f"the settings of {tool.owner.title} do not fit; an administrator has to mend them (mcpist service set)"
+        ) from None
+    until = now + min(LONGEST, lease.expires_in)
+    return Held(lease.access_token, lease.version, str(lease.credential_id), settings, generation, until)

@@ -1,0 +1,112 @@
+"""Vendors as tools and meta-tools see them: a client for a run, and how the caller's accounts stand."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker.interface import Broker, Refused
+from core.connection import Connection, ConnectionState
+from core.generations import Generations
+from gateway.catalogue import CatalogueTool
+from gateway.leases import Leases, ToolLease, missing
+from gateway.mcp.context import RequestContext
+from gateway.vendor_session.session import VendorSessions
+from modules.kit import Module, ToolError, Vendor, VendorAnswer
+
+MOST_CACHED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    connections: Mapping[str, Connection]
+    generation: int | None
+
+
+class Vendors:
+    """The vendor side of one gateway."""
+
+    def __init__(self, broker: Broker, generations: Generations, leases: Leases, sessions: VendorSessions) -> None:
+        self._broker = broker
+        self._generations = generations
+        self._leases = leases
+        self._sessions = sessions
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+
+    def client(self, request: RequestContext, tool: CatalogueTool) -> Vendor:
+        """The vendor of the tool's module, with the credential that counts for the caller.
+
+        Raises:
+            ToolError: the module has no vendor.
+        """
+        if tool.owner.vendor is None:
+            raise ToolError("this module has no vendor")
+        return _LeasedVendor(self._sessions, self._leases, request, tool)
+
+    async def unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
+        """Why the tool cannot reach its vendor for this caller, or None when it can.
+
+        Raises:
+            core.errors.Unavailable: the broker is away.
+        """
+        if tool.owner.vendor is None:
+            return None
+        try:
+            await self._leases.hold(request, tool)
+        except ToolError as error:
+            return str(error)
+        return None
+
+    async def connection(self, request: RequestContext, module: Module) -> dict[str, str]:
+        """How the module stands for the caller: `connection`, and for one that cannot be used, what to do."""
+        if module.vendor is None or request.subject is None:
+            return {"connection": ConnectionState.READY.value}
+        known = (await self._connections(request)).get(module.name)
+        state = known.state if known else ConnectionState.NEEDS_CONNECT
+        if state in (ConnectionState.READY, ConnectionState.CONNECTED):
+            return {"connection": state.value}
+        kind = known.kind if known else None
+        return {"connection": state.value, "note": missing(module, state is ConnectionState.BROKEN, kind)}
+
+    async def _connections(self, request: RequestContext) -> Mapping[str, Connection]:
+        """The broker's answer, kept under the tenant's generation."""
+        credential, generation = request.caller.credential, self._generations.current(request.caller.tenant_id)
+        known = self._known.get(credential.id)
+        if known is not None and generation is not None and known.generation == generation:
+            return known.connections
+        assert request.subject is not None
+        answer = await self._broker.status(request.subject)
+        connections: Mapping[str, Connection] = {} if isinstance(answer, Refused) else answer
+        self._known[credential.id] = _Known(connections, generation)
+        if len(self._known) > MOST_CACHED:
+            self._known.popitem(last=False)
+        return connections
+
+
+class _LeasedVendor:
+    """Implements :class:`modules.kit.Vendor`: the lease comes first, because the service's settings come with it."""
+
+    __slots__ = ("_leases", "_request", "_sessions", "_tool")
+
+    def __init__(self, sessions: VendorSessions, leases: Leases, request: RequestContext, tool: CatalogueTool) -> None:
+        self._sessions = sessions
+        self._leases = leases
+        self._request = request
+        self._tool = tool
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        repeatable: bool | None = None,
+    ) -> VendorAnswer:
+        held = await self._leases.hold(self._request, self._tool)
+        api = self._tool.owner.vendor
+        assert api is not None
+        source = ToolLease(self._leases, self._request, self._tool)
+        client = self._sessions.client(api, held.settings, source, held.credential, self._request.deadline)
+        return await client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable)
