@@ -33,6 +33,14 @@ class Policy:
 
     roles: tuple[Role, ...] = ()
     services: frozenset[str] = field(default_factory=frozenset[str])
+    _hash: int = field(init=False, repr=False, compare=False, default=0)
+
+    def __post_init__(self) -> None:
+        # Asked for at every call; over many roles it would cost more than the decision itself.
+        object.__setattr__(self, "_hash", hash((self.roles, self.services)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 def permits(policy: Policy, module: str, tool: str, *, read_only: bool, only_reading: bool = False) -> bool:

@@ -1,5 +1,6 @@
 """What the audit log says: one event, and the kinds of events."""
 
+import itertools
 import os
 from enum import StrEnum
 from uuid import UUID
@@ -75,8 +76,13 @@ class Outcome(StrEnum):
     PENDING = "pending"
 
 
+_PROCESS = os.urandom(10)
+_numbers = itertools.count(int.from_bytes(os.urandom(4), "big"))
+
+
 def _new_id() -> bytes:
-    return os.urandom(16)
+    """Unique, and cheaper than sixteen random bytes for each: random for the process, then counted."""
+    return _PROCESS + (next(_numbers) & 0xFFFF_FFFF_FFFF).to_bytes(6, "big")
 
 
 class Event(msgspec.Struct, array_like=True, frozen=True, kw_only=True):

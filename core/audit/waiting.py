@@ -22,12 +22,13 @@ def refuse(waiter: "asyncio.Future[None]") -> None:
 class Waiting:
     """A queue whose head is either waiting or under way (``take`` until ``settle`` or ``put_back``)."""
 
-    __slots__ = ("_flying", "_queue", "size")
+    __slots__ = ("_flying", "_queue", "awaited", "size")
 
     def __init__(self) -> None:
         self._queue: deque[_Record] = deque()
         self._flying: list[_Record] = []
         self.size = 0
+        self.awaited = 0
 
     def __len__(self) -> int:
         return len(self._queue) + len(self._flying)
@@ -36,6 +37,7 @@ class Waiting:
         """Append; `deadline` is the loop's time at which `waiter` is refused."""
         self.size += len(record) + OVERHEAD
         self._queue.append((tenant_id, record, waiter, deadline))
+        self.awaited += waiter is not None
 
     def take(self) -> tuple[list[UUID], list[bytes]]:
         """The next records to write, at most ``MOST_RECORDS`` and about ``MOST_BYTES``."""
@@ -48,6 +50,8 @@ class Waiting:
                 continue
             size += len(entry[1])
             flying.append(entry)
+        if not queue:
+            self.awaited = 0
         return [entry[0] for entry in flying], [entry[1] for entry in flying]
 
     def settle(self) -> None:
@@ -61,6 +65,7 @@ class Waiting:
     def put_back(self) -> None:
         """What was taken is not known to be durable: it stays at the head of the queue."""
         self._queue.extendleft(reversed(self._flying))
+        self.awaited = len(self._queue)
         self._flying = []
 
     def expire(self, now: float) -> float | None:

@@ -26,6 +26,7 @@ DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"""
 MOST_WAITING = 32 * 1024 * 1024
 LONGEST_BACKOFF = 1.0
+HOLD = 0.005
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class AuditWriter:
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
         self._failures = 0
+        self._holding: asyncio.TimerHandle | None = None
         self._closing = False
         self._running = False
         self._ended = asyncio.Event()
@@ -120,8 +122,8 @@ class AuditWriter:
             self._lose(1)
             return
         self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), None, 0.0)
-        if self._wake is not None:
-            self._rouse()
+        if self._wake is not None and self._holding is None:
+            self._holding = asyncio.get_running_loop().call_later(HOLD, self._rouse)
 
     async def run(self) -> None:
         """Flush what is appended, until :meth:`close` or cancelled."""
@@ -158,6 +160,8 @@ class AuditWriter:
                 raise
 
     async def _flush(self, statement: Any) -> None:
+        if self._waiting and not self._waiting.awaited and not self._closing:
+            await self._hold()
         tenants, records = self._waiting.take()
         if not records:
             await self._rest()
@@ -174,6 +178,13 @@ class AuditWriter:
         if self._on_flush is not None:
             self._on_flush()
 
+    async def _hold(self) -> None:
+        """Only outcomes wait: the next call's intent may take them along."""
+        loop = asyncio.get_running_loop()
+        self._wake = loop.create_future()
+        self._holding = loop.call_later(HOLD, self._rouse)
+        await self._wake
+
     async def _rest(self) -> None:
         """Connected, and nothing to write. What was refused meanwhile is out of the queue by now."""
         self._back()
@@ -183,6 +194,9 @@ class AuditWriter:
 
     def _rouse(self) -> None:
         wake, self._wake = self._wake, None
+        if self._holding is not None:
+            self._holding.cancel()
+            self._holding = None
         if wake is not None and not wake.done():
             wake.set_result(None)
 

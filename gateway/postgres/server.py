@@ -18,6 +18,7 @@ from gateway.postgres.home import PORT, Layout, prepare_socket_dir
 from gateway.postgres.process import POLL, end, end_previous, first_complaint, read_pid_file, remove_socket, spawn
 
 _WATCH = 0.1  # seconds
+_LOOK_AT_LOG = 10.0
 _LOG_LIMIT = 16 << 20  # bytes; as much again is kept as server.log.1
 
 # On the command line, so that they hold for old data folders too and nothing inside the folder can undo them.
@@ -97,10 +98,28 @@ class Server:
 
     async def wait_for_death(self) -> float:
         """Returns: the seconds it lived."""
+        log = self._layout.log
         while self._alive():
-            _limit(self._layout.log)
-            await asyncio.sleep(_WATCH)
+            _limit(log)
+            await self._death_or(_LOOK_AT_LOG)
         return self._clock() - self._started
+
+    async def _death_or(self, seconds: float) -> None:
+        """Wait for the server's end; where the system cannot tell of it (Linux can), look again soon."""
+        assert self._process is not None
+        try:
+            descriptor = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):
+            await asyncio.sleep(_WATCH)
+            return
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(descriptor, ended.set)
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), seconds)
+        finally:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
 
     async def stop(self) -> None:
         if self._process is not None:

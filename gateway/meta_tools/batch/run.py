@@ -13,6 +13,7 @@ from gateway.meta_tools.batch.wording import compact_json, cut
 
 _log = logging.getLogger(__name__)
 
+PARALLEL = 20
 MAX_RESULT_BYTES = 1 << 20  # of all results together, as compact JSON
 
 _MAX_ERROR = 2000  # characters
@@ -56,7 +57,7 @@ async def run(
     plan: Plan,
     call: Call,
     *,
-    parallel: int = 8,
+    parallel: int = PARALLEL,
     max_result_bytes: int = MAX_RESULT_BYTES,
     deadline: float | None = None,
     report_progress: ReportProgress | None = None,
