@@ -17,10 +17,9 @@ class Canary:
     said: list[tuple[str, bytes]] = field(default_factory=list)
 
     def register(self, token: Secret) -> str:
-        """Watch for `token`; the text to send. Its secret part alone would be enough to leak."""
+        """Watch for `token`; the text to send. Of an API token, its secret part alone would be enough to leak."""
         parts = parse_token(token.reveal())
-        assert parts is not None
-        self.secrets.append(parts.secret.reveal().encode())
+        self.secrets.append((parts.secret if parts else token).reveal().encode())
         return token.reveal()
 
     def hear(self, where: str, what: bytes) -> None:
@@ -30,7 +29,7 @@ class Canary:
     def check(self) -> None:
         """Fail if any secret was said anywhere."""
         leaks = {where for where, what in self.said if any(secret in what for secret in self.secrets)}
-        assert not leaks, f"an API token can be read in: {', '.join(sorted(leaks))}"
+        assert not leaks, f"a secret can be read in: {', '.join(sorted(leaks))}"
 
     @contextmanager
     def listening(self) -> Iterator[None]:

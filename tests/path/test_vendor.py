@@ -1,0 +1,168 @@
+"""A call that reaches a vendor with a credential that only the broker can open; and what happens without one."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.vault.credentials import Credentials
+from broker.vault.keys import LocalKeys
+from broker.vault.vault import open_vault
+from core.audit.event import Kind
+from core.secret import Secret
+from gateway.catalogue import build, installed
+from gateway.deployment import KEYS
+from gateway.single.direct_broker import VAULT_KEYS
+from gateway.single.operator import BROKER, connected, now
+from tests.support.canary import Canary
+from tests.support.eventually import within
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import ACTOR, Node, Person, Product, product_on
+from tests.support.toy_vendor import Shop, shop, shop_module
+
+
+@dataclass
+class Mall:
+    """A product with a shop as its vendor."""
+
+    product: Product
+    shop: Shop
+    node: Node
+    credentials: Credentials
+    canary: Canary
+
+    async def add(self, person: Person, token: str, *, role: str = "") -> None:
+        """Store a token, of the person or of a role."""
+        self.canary.register(Secret(token))
+        self.shop.tokens.setdefault(token, f"account of {token[:5]}")
+        owner = await self.credentials.owner(person.tenant.id, email="" if role else person.email, role=role)
+        await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "an account")
+
+    async def call(self, person: Person, tool: str, **params: Any) -> Any:
+        return (await self.node.call(person.token, "shop", tool, params)).result
+
+    async def state(self, person: Person) -> dict[str, Any]:
+        return (await self.node.tool(person.token, "get_module_schema", {"module": "shop"})).value["modules"][0]
+
+
+@pytest.fixture
+async def mall(database: ScratchDatabase, tmp_path: Path, canary: Canary) -> AsyncIterator[Mall]:
+    async with contextlib.AsyncExitStack() as stack:
+        vendor = await stack.enter_async_context(shop())
+        catalogue = build([*installed().modules, shop_module(vendor.url)])
+        product = await stack.enter_async_context(
+            product_on(database, tmp_path / "home", catalogue=catalogue, canary=canary)
+        )
+        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
+        broker = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
+        vault = await open_vault(broker, LocalKeys.from_file(product.deployment.home / KEYS / VAULT_KEYS), clock=now)
+        yield Mall(product, vendor, node, Credentials(broker, vault, clock=now), canary)
+
+
+async def people(mall: Mall) -> tuple[Person, Person]:
+    acme, globex = await mall.product.tenant("acme"), await mall.product.tenant("globex")
+    ada = await mall.product.person(acme, "ada@acme.test", allow=["*"])
+    eve = await mall.product.person(globex, "ada@globex.test", allow=["*"])
+    return ada, eve
+
+
+async def test_everybody_uses_their_own_credential(mall: Mall) -> None:
+    ada, eve = await people(mall)
+    await mall.add(ada, "adas-token-0123456789")
+    await mall.add(eve, "eves-token-0123456789")
+    assert (await mall.call(ada, "look", what="tea"))["structuredContent"] == {"said": "account of adas-: tea"}
+    assert (await mall.call(eve, "buy", what="tea"))["structuredContent"]["said"].startswith("account of eves-")
+    assert mall.shop.asked == [("adas-token-0123456789", "GET /look"), ("eves-token-0123456789", "POST /buy")]
+    assert (await mall.state(ada))["connection"] == "connected"
+
+
+async def test_without_a_credential_the_module_is_shown_and_calls_say_what_is_missing(mall: Mall) -> None:
+    ada, eve = await people(mall)
+    await mall.add(eve, "eves-token-0123456789")
+    shown = await mall.state(ada)
+    assert (shown["connection"], len(shown["tools"])) == ("needs_connect", 2)
+    assert "administrator" in shown["note"]
+    answer = await mall.call(ada, "look", what="tea")
+    assert answer["isError"]
+    assert "not connected for you" in answer["content"][0]["text"]
+    assert mall.shop.asked == []
+
+
+async def test_a_batch_names_such_steps_before_anything_runs(mall: Mall) -> None:
+    ada, _ = await people(mall)
+    steps = [
+        {"id": "a", "module": "knowledge_graph", "tool_name": "create_entities",
+         "params": {"entities": [{"name": "x", "entityType": "t", "observations": []}]}},
+        {"id": "b", "module": "shop", "tool_name": "buy", "params": {"what": "tea"}},
+    ]  # fmt: skip
+    answer = await mall.node.tool(ada.token, "batch", {"commands": steps})
+    assert answer.failed
+    assert "step 2: Shop is not connected" in answer.text
+    assert (await mall.node.call(ada.token, "knowledge_graph", "read_graph")).value["entities"] == []
+
+
+async def test_a_role_shares_its_credential_and_the_own_one_wins(mall: Mall) -> None:
+    ada, _ = await people(mall)
+    await mall.add(ada, "role-token-0123456789", role=ada.email)
+    assert "role-" in (await mall.call(ada, "look", what="tea"))["structuredContent"]["said"]
+    await mall.add(ada, "adas-token-0123456789")
+
+    async def own() -> bool:
+        return "adas-" in (await mall.call(ada, "look", what="tea"))["structuredContent"]["said"]
+
+    await within(1.0, own)
+
+
+async def test_a_credential_that_the_vendor_refuses_becomes_broken_and_visible(mall: Mall) -> None:
+    ada, _ = await people(mall)
+    await mall.add(ada, "adas-token-0123456789")
+    assert not (await mall.call(ada, "look", what="tea"))["isError"]
+    mall.shop.tokens.clear()
+    answer = await mall.call(ada, "look", what="tea")
+    assert answer["isError"]
+    assert "vendor's own words" not in str(answer)
+
+    async def broken() -> bool:
+        return (await mall.state(ada))["connection"] == "broken"
+
+    await within(1.0, broken)
+    assert "refuses your credential" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
+    before = len(mall.shop.asked)
+    await mall.call(ada, "look", what="tea")
+    assert len(mall.shop.asked) == before
+    assert [event.kind for event in await mall.product.events(ada.tenant, "credential.broken")]
+    mall.shop.tokens["news-token-0123456789"] = "again"
+    await mall.add(ada, "news-token-0123456789")
+
+    async def works() -> bool:
+        return not (await mall.call(ada, "look", what="tea"))["isError"]
+
+    await within(1.0, works)
+
+
+async def test_a_tool_that_the_roles_deny_reaches_neither_broker_nor_vendor(mall: Mall) -> None:
+    ada, _ = await people(mall)
+    await mall.add(ada, "adas-token-0123456789")
+    reader = await mall.product.person(ada.tenant, "reader@acme.test", allow=["shop:read"])
+    await mall.add(reader, "read-token-0123456789")
+    assert not (await mall.call(reader, "look", what="tea"))["isError"]
+    asked = len(mall.shop.asked)
+    assert "no such tool" in (await mall.call(reader, "buy", what="tea"))["content"][0]["text"]
+    assert len(mall.shop.asked) == asked
+    assert len(await mall.product.events(ada.tenant, Kind.DENIED)) == 1
+
+
+async def test_removal_takes_effect_at_once(mall: Mall) -> None:
+    ada, _ = await people(mall)
+    await mall.add(ada, "adas-token-0123456789")
+    assert not (await mall.call(ada, "look", what="tea"))["isError"]
+    owner = await mall.credentials.owner(ada.tenant.id, email=ada.email)
+    await mall.credentials.remove(ACTOR, ada.tenant.id, "shop", owner)
+
+    async def gone() -> bool:
+        return "not connected" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
+
+    await within(1.0, gone)

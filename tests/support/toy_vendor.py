@@ -1,0 +1,81 @@
+"""A vendor on loopback that knows one token at a time, and a module for it."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from aiohttp import web
+from pydantic import BaseModel, Field
+
+from modules.kit import Context, Hints, Module, Vendor, VendorApi, tool
+
+READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=True)
+WRITES = Hints(read_only=False, destructive=False, idempotent=False, open_world=True)
+
+
+class Seen(BaseModel):
+    """What the vendor said."""
+
+    said: str
+
+
+async def _account(vendor: Vendor) -> str:
+    return (await vendor.request("GET", "/me")).json()["name"]
+
+
+@tool(hints=READS, scopes=["shop:read"])
+async def look(context: Context, what: Annotated[str, Field(description="What to look at", max_length=100)]) -> Seen:
+    """Look at something in the shop."""
+    answer = await context.vendor.request("GET", "/look", query={"what": what})
+    return Seen(said=answer.json()["said"])
+
+
+@tool(hints=WRITES, scopes=["shop:write"])
+async def buy(context: Context, what: Annotated[str, Field(description="What to buy", max_length=100)]) -> Seen:
+    """Buy something in the shop."""
+    answer = await context.vendor.request("POST", "/buy", json={"what": what})
+    return Seen(said=answer.json()["said"])
+
+
+def shop_module(base_url: str) -> Module:
+    """The module ``shop``, whose vendor is at `base_url`."""
+    api = VendorApi(base_url=base_url, account=_account)
+    scopes = frozenset({"shop:read", "shop:write"})
+    return Module("shop", "Shop", "Look and buy in a shop.", scopes, (look, buy), vendor=api)
+
+
+@dataclass
+class Shop:
+    """The vendor: who may come in, and what was asked of it with which token."""
+
+    tokens: dict[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    host: str = ""
+    url: str = ""
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.asked.append((token, f"{request.method} {request.path}"))
+        name = self.tokens.get(token)
+        if name is None:
+            return web.json_response({"secret": "a vendor's own words"}, status=401)
+        return web.json_response({"name": name, "said": f"{name}: {request.query.get('what', 'bought')}"})
+
+
+@contextlib.asynccontextmanager
+async def shop() -> AsyncIterator[Shop]:
+    """The vendor while the block lasts."""
+    vendor = Shop()
+    app = web.Application()
+    app.router.add_route("*", "/{tail:.*}", vendor._serve)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    vendor.host, vendor.url = f"127.0.0.1:{port}", f"http://127.0.0.1:{port}"
+    try:
+        yield vendor
+    finally:
+        await runner.cleanup()
