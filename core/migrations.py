@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 import asyncpg
 
 from core.address import DatabaseAddress
+from core.errors import MCPistError
 from core.migration_scripts import migration_scripts
 from core.secret import Secret
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 OWNER = "mcpist_owner"
+OLDEST = 16
 LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
 MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
 
@@ -46,8 +48,10 @@ END $$;
 """
 
 
-class MigrationError(Exception):
+class MigrationError(MCPistError):
     """The database cannot be brought to this version's schema; the text says why."""
+
+    status, code, exit_code = 503, "schema", 8
 
 
 async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bool:
@@ -56,10 +60,14 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
     `admin` may create roles and owns the database; `passwords` holds one for each of ``LOGIN_ROLES``.
 
     Raises:
-        MigrationError: the schema is newer than this version of MCPist.
+        MigrationError: the server is too old, or the schema newer than this version of MCPist.
     """
     connection = await _connect(admin)
     try:
+        if connection.get_server_version() < (OLDEST,):
+            raise MigrationError(
+                f"MCPist needs PostgreSQL {OLDEST} or newer; MCPIST_DATABASE_URL names an older server"
+            )
         await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
         current = await current_revision(connection)
         if current == head():

@@ -84,3 +84,10 @@ async def test_a_rented_server_without_a_superuser_is_enough() -> None:
             assert await migrate(renter, PASSWORDS) is True
             await downgrade(renter, "base")
             assert await migrate(renter, PASSWORDS) is True
+
+
+async def test_a_server_that_is_too_old_is_refused(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No older server can be had here, so the newest is called too old."""
+    monkeypatch.setattr("core.migrations.OLDEST", 99)
+    with pytest.raises(MigrationError, match="99 or newer"):
+        await migrate(database.admin, PASSWORDS)
