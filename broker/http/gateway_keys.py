@@ -1,0 +1,156 @@
+"""The keys by which a broker knows its gateways: a private one per gateway, and a file of all public ones.
+
+Both are PEM (PKCS #8 and SubjectPublicKeyInfo, RFC 8410), as ``openssl genpkey -algorithm ed25519`` makes them. A
+gateway has no name: its id is the fingerprint of its public key, and that key in the broker's file admits it.
+"""
+
+import hashlib
+import logging
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from core.errors import Invalid
+
+LOOK_SECONDS = 1.0
+MOST_FILE = 256 * 1024
+_PUBLIC = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
+
+log = logging.getLogger(__name__)
+
+
+def gateway_id(key: Ed25519PublicKey) -> str:
+    """What a gateway is called: 32 hexadecimal digits of its public key's SHA-256."""
+    return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:32]
+
+
+def make_pair(private: Path, public: Path) -> None:
+    """Make a gateway's key and the file of public keys with it, where they are missing. Of two processes, one does."""
+    if not private.exists():
+        made = Ed25519PrivateKey.generate()
+        _write_once(private, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    if not public.exists():
+        known = load_private(private).public_key()
+        _write_once(public, known.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+
+
+def load_private(path: Path) -> Ed25519PrivateKey:
+    """A gateway's own key.
+
+    Raises:
+        Invalid: there is none, it can be read by others, or it is no Ed25519 key.
+    """
+    if stat.S_IMODE(_status(path).st_mode) & 0o077:
+        raise Invalid(f"{path} can be read by others; run: chmod 600 {path}")
+    try:
+        key = load_pem_private_key(path.read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise Invalid(f"{path} is no Ed25519 key; make one: openssl genpkey -algorithm ed25519 -out {path}")
+    return key
+
+
+def load_public(path: Path) -> dict[str, Ed25519PublicKey]:
+    """The public keys of a file, by gateway.
+
+    Raises:
+        Invalid: it is missing, others can write to it, or it holds anything but Ed25519 public keys.
+    """
+    status = _status(path)
+    if stat.S_IMODE(status.st_mode) & 0o022:
+        raise Invalid(f"others can write to {path}; run: chmod go-w {path}")
+    if status.st_size > MOST_FILE:
+        raise Invalid(f"{path} is too large for a file of public keys")
+    try:
+        keys = [load_pem_public_key(block) for block in _PUBLIC.findall(path.read_bytes())]
+    except (ValueError, UnsupportedAlgorithm):
+        keys = []
+    usable = {gateway_id(key): key for key in keys if isinstance(key, Ed25519PublicKey)}
+    if not keys or len(usable) != len(keys):
+        raise Invalid(f"{path} has to hold Ed25519 public keys in PEM, one for each gateway, and nothing else")
+    return usable
+
+
+class Gateways:
+    """The gateways that a broker serves. The file is read again soon after it changes: keys come and go without a stop.
+
+    A file that has become unreadable changes nothing but the log: the last good one counts.
+    """
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Read the file.
+
+        Raises:
+            Invalid: as :func:`load_public`.
+        """
+        self._path = path
+        self._clock = clock
+        self._seen = _version(path)
+        self._keys = load_public(path)
+        self._looked_at = clock()
+
+    def find(self, gateway: str) -> Ed25519PublicKey | None:
+        """The public key of a gateway that may ask."""
+        if self._clock() - self._looked_at >= LOOK_SECONDS:
+            self._look()
+        return self._keys.get(gateway)
+
+    def _look(self) -> None:
+        self._looked_at = self._clock()
+        found = _version(self._path)
+        if found == self._seen:
+            return
+        self._seen = found
+        try:
+            self._keys = load_public(self._path)
+        except (Invalid, OSError):
+            log.error("the file of the gateways' public keys cannot be used; the last good one counts")
+        else:
+            log.info("the gateways' public keys have changed", extra={"count": len(self._keys)})
+
+
+def _version(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _status(path: Path) -> os.stat_result:
+    try:
+        return path.stat()
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(temporary, path)  # unlike a rename, never replaces the key of whoever was first
+    except FileExistsError:
+        pass
+    finally:
+        temporary.unlink()

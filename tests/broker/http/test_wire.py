@@ -1,0 +1,388 @@
+"""The broker's port as an attacker, a taken-over gateway and a bad network meet it."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import aiohttp
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from broker.direct import DirectBroker
+from broker.http.app import BURST, BrokerApp
+from broker.http.client import HttpBroker, http_broker
+from broker.http.service_token import ServiceKey
+from broker.http.wire import EXCHANGE, MOST_REQUEST, PATHS, STATUS, VERIFY, Answer, asked_lease, asked_subject
+from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused
+from core.caller import Credential
+from core.connection import Connection
+from core.errors import Unavailable
+from core.secret import Secret
+from tests.broker.contract import an_ada, leased
+from tests.broker.http.serving import Served, served_over_http
+from tests.broker.world import World
+
+VENDOR_TOKEN = "ghp_the-vendor-s-token"
+LEASE = Lease(Secret(VENDOR_TOKEN), 3, 60.0, "personal", uuid4(), {"base_url": "https://x.test", "n": [1, None]})
+
+
+@dataclass
+class Scripted:
+    """A broker that answers what a test says."""
+
+    answer: Any = LEASE
+    asked: list[Any] = field(default_factory=list)
+
+    async def _say(self, asked: Any) -> Any:
+        self.asked.append(asked)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def verify(self, token: Secret) -> Credential | Refused:
+        return await self._say(token)
+
+    async def status(self, subject: Secret) -> dict[str, Connection] | Refused:
+        return await self._say(subject)
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+        return await self._say(request)
+
+
+ASKS = LeaseRequest(Secret("mcpist_subject"), "github", "list_repositories", 2)
+
+
+@pytest.fixture
+def scripted() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture(params=["tcp", "unix"])
+async def served(scripted: Scripted, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Served]:
+    async with served_over_http(scripted, tmp_path, unix=request.param == "unix") as made:
+        yield made
+
+
+@pytest.fixture
+async def tcp(scripted: Scripted, tmp_path: Path) -> AsyncIterator[Served]:
+    async with served_over_http(scripted, tmp_path) as made:
+        yield made
+
+
+@dataclass(frozen=True)
+class Heard:
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+async def post(served: Served, path: str, body: bytes, token: str | None, **options: Any) -> Heard:
+    """A request made by hand; all that the answer says but for the date."""
+    headers = {} if token is None else {"Authorization": token}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.request(options.get("method", "POST"), served.url + path, data=body, headers=headers) as response,
+    ):
+        said = sorted((name.lower(), value) for name, value in response.headers.items() if name.lower() != "date")
+        return Heard(response.status, tuple(said), await response.read())
+
+
+def bearer(key: ServiceKey, path: str, body: bytes, method: str = "POST") -> str:
+    return "Bearer " + key.sign(method, path, body)
+
+
+async def test_both_ways_of_listening(served: Served, scripted: Scripted) -> None:
+    assert await served.client.lease(ASKS) == LEASE
+    assert scripted.asked == [ASKS]
+    scripted.answer = refused = Refused(RefusalReason.EXPIRED, uuid4(), uuid4(), "abc")
+    assert await served.client.verify(Secret("x")) == refused
+    assert await served.client.status(Secret("x")) == refused
+    scripted.answer = {}
+    assert await served.client.status(Secret("x")) == {}
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_the_same_bytes_twice(tcp: Served, scripted: Scripted, path: str) -> None:
+    body = asked_lease(ASKS) if path == EXCHANGE else asked_subject(ASKS.subject)
+    scripted.answer = {} if path == STATUS else LEASE
+    token = bearer(tcp.key, path, body)
+    assert (await post(tcp, path, body, token)).status == 200
+    assert (await post(tcp, path, body, token)).status == 401
+    assert len(scripted.asked) == 1
+
+
+async def test_twenty_at_once_count_once(tcp: Served, scripted: Scripted) -> None:
+    body = asked_lease(ASKS)
+    token = bearer(tcp.key, EXCHANGE, body)
+    heard = await asyncio.gather(*(post(tcp, EXCHANGE, body, token) for _ in range(20)))
+    assert sorted(one.status for one in heard) == [200] + [401] * 19
+    assert len(scripted.asked) == 1
+
+
+async def test_every_refusal_is_the_same(tcp: Served, scripted: Scripted) -> None:
+    body, other = asked_lease(ASKS), asked_lease(LeaseRequest(ASKS.subject, "github", "create_issue"))
+    stranger = ServiceKey(Ed25519PrivateKey.generate())
+    past = ServiceKey(tcp.key._key, clock=lambda: time.time() - 60)  # pyright: ignore[reportPrivateUsage]
+    used = bearer(tcp.key, EXCHANGE, body)
+    assert (await post(tcp, EXCHANGE, body, used)).status == 200
+    huge = b" " * MOST_REQUEST + body
+    heard = {
+        await post(tcp, EXCHANGE, body, None),
+        await post(tcp, EXCHANGE, body, ""),
+        await post(tcp, EXCHANGE, body, "Bearer"),
+        await post(tcp, EXCHANGE, body, "Bearer nonsense"),
+        await post(tcp, EXCHANGE, body, "Basic " + tcp.key.sign("POST", EXCHANGE, body)),
+        await post(tcp, EXCHANGE, body, bearer(stranger, EXCHANGE, body)),
+        await post(tcp, EXCHANGE, body, bearer(past, EXCHANGE, body)),
+        await post(tcp, EXCHANGE, other, bearer(tcp.key, EXCHANGE, body)),
+        await post(tcp, STATUS, body, bearer(tcp.key, EXCHANGE, body)),
+        await post(tcp, EXCHANGE, body, bearer(tcp.key, EXCHANGE, body), method="PUT"),
+        await post(tcp, EXCHANGE, body, used),
+        await post(tcp, EXCHANGE, huge, bearer(tcp.key, EXCHANGE, huge)),
+        await post(tcp, "/v1/list", b"", None),
+    }
+    (one,) = heard
+    assert (one.status, one.body) == (401, b'{"error":"unauthorized"}')
+    assert len(scripted.asked) == 1
+
+
+async def test_there_is_nothing_else(tcp: Served) -> None:
+    for method, path in (("GET", VERIFY), ("POST", "/v1/list"), ("POST", "/v1/credentials"), ("GET", "/openapi.json")):
+        heard = await post(tcp, path, b"", bearer(tcp.key, path, b"", method), method=method)
+        assert (heard.status, heard.body) == (404, b'{"error":"not_found"}')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b"[]", b'{"subject_token":1}', b'{"subject_token":null}', b'{"subject_token":"x","user_id":"y"}',
+     b'{"subject_token":"\xff"}', b"[" * 60_000, b'{"subject_token":"x","module":"m","tool":"t","tenant_id":"y"}'],
+)  # fmt: skip
+async def test_what_is_no_question(tcp: Served, scripted: Scripted, body: bytes) -> None:
+    """A user or tenant that a gateway names is no part of a question."""
+    for path in PATHS:
+        heard = await post(tcp, path, body, bearer(tcp.key, path, body))
+        assert (heard.status, heard.body) == (400, b'{"error":"malformed"}'), path
+    assert scripted.asked == []
+
+
+async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> None:
+    """G10: all that a taken-over gateway has is its key, ids that it has seen, and what was revoked."""
+    ada = await an_ada(world)
+    lease = await leased(DirectBroker(world.tokens, world.leases), ada)
+    async with served_over_http(DirectBroker(world.tokens, world.leases), tmp_path) as served:
+        guesses = ["", ada.token_id, str(ada.id), ada.email, str(ada.tenant_id), str(lease.credential_id),
+                   "mcpist_" + ada.token_id + "A" * 49, ada.token.reveal()[:-1], served.key.gateway]  # fmt: skip
+        for guess in guesses:
+            heard = [
+                await post(served, path, body, bearer(served.key, path, body))
+                for path, body in (
+                    (VERIFY, asked_subject(Secret(guess))),
+                    (STATUS, asked_subject(Secret(guess))),
+                    (EXCHANGE, asked_lease(LeaseRequest(Secret(guess), "github", "list_repositories"))),
+                )
+            ]
+            assert {(one.status, one.body) for one in heard} == {(200, b'{"refused":{"reason":"unknown",'
+                    b'"tenant_id":null,"user_id":null,"credential_id":null}}')}, guess  # fmt: skip
+
+
+def test_no_answer_has_room_for_more_than_an_access_token() -> None:
+    """Row 46: no refresh token, no key, no client secret; nothing under a name that is not listed here."""
+    fields = msgspec.json.schema(Answer)["$defs"]["WireLease"]["properties"]
+    assert set(fields) == {"access_token", "version", "expires_in", "kind", "credential_id", "settings"}
+    names = {field.name for field in msgspec.structs.fields(Answer)}
+    assert names == {"credential", "connections", "lease", "no_credential", "refused"}
+
+
+async def test_too_much_from_one_gateway(tcp: Served, scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broker.http.app.RATE", 0.1)
+    monkeypatch.setattr("broker.http.app.BURST", 3)
+    assert BURST > 3
+    app = BrokerApp(scripted, tcp_tokens(tcp), clock=lambda: 0.0)
+    statuses = [await ask_app(app, tcp.key) for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+
+
+def tcp_tokens(tcp: Served) -> Any:
+    from broker.http.gateway_keys import gateway_id
+    from broker.http.service_token import ServiceTokens
+
+    public = tcp.key._key.public_key()  # pyright: ignore[reportPrivateUsage]
+
+    class One:
+        def find(self, gateway: str) -> Any:
+            return public if gateway == gateway_id(public) else None
+
+    return ServiceTokens(One())  # type: ignore[arg-type]
+
+
+async def ask_app(app: BrokerApp, key: ServiceKey) -> int:
+    body = asked_lease(ASKS)
+    headers = [(b"authorization", bearer(key, EXCHANGE, body).encode())]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app({"type": "http", "method": "POST", "path": EXCHANGE, "headers": headers}, receive, send)
+    return sent[0]["status"]
+
+
+async def test_faults_say_nothing(tcp: Served, scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    body = asked_lease(ASKS)
+    scripted.answer = RuntimeError(f"of {ASKS.subject.reveal()}")
+    heard = await post(tcp, EXCHANGE, body, bearer(tcp.key, EXCHANGE, body))
+    assert (heard.status, heard.body) == (500, b'{"error":"internal"}')
+    scripted.answer = Unavailable("the vault's key k1 is missing", 7)
+    heard = await post(tcp, EXCHANGE, body, bearer(tcp.key, EXCHANGE, body))
+    assert (heard.status, heard.body) == (503, b'{"error":"unavailable"}')
+    with pytest.raises(Unavailable, match="its broker is away") as away:
+        await tcp.client.lease(ASKS)
+    assert away.value.retry_after == 7
+    scripted.answer = LEASE
+    await tcp.client.lease(ASKS)
+    await post(tcp, EXCHANGE, body, "Bearer wrong")
+    assert caplog.records
+    said = " ".join(f"{record.getMessage()} {record.__dict__}" for record in caplog.records)
+    assert ASKS.subject.reveal() not in said
+    assert VENDOR_TOKEN not in said
+    assert "eyJ" not in said, "a service token"
+
+
+async def test_an_unknown_key_is_unavailable_and_told(tcp: Served, caplog: pytest.LogCaptureFixture) -> None:
+    async with http_broker(tcp.url, ServiceKey(Ed25519PrivateKey.generate())) as stranger:
+        for _ in range(3):
+            with pytest.raises(Unavailable):
+                await stranger.lease(ASKS)
+        assert not stranger.reachable
+    told = [record for record in caplog.records if record.name == "broker.http.client"]
+    assert len(told) == 1
+    assert "public key" in told[0].__dict__["cause"]
+
+
+Reply = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
+
+
+@contextlib.asynccontextmanager
+async def impostor(reply: Reply) -> AsyncIterator[HttpBroker]:
+    """A client of somebody who is no broker."""
+
+    serving: set[Any] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        serving.add(asyncio.current_task())
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
+            await reply(reader, writer)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, http_broker(f"http://127.0.0.1:{port}", ServiceKey(Ed25519PrivateKey.generate())) as client:
+        yield client
+    await asyncio.gather(*serving)
+
+
+def says(head: str, body: bytes = b"") -> Reply:
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(head.encode().replace(b"\n", b"\r\n") + b"\r\n\r\n" + body)
+        await writer.drain()
+
+    return reply
+
+
+HOSTILE = {
+    "hangs up": says(""),
+    "no http": says("nonsense"),
+    "redirect": says("HTTP/1.1 307 x\nLocation: http://127.0.0.1:1/\nContent-Length: 0"),
+    "no json": says("HTTP/1.1 200 OK\nContent-Length: 3", b"abc"),
+    "another answer": says("HTTP/1.1 200 OK\nContent-Length: 18", b'{"connections":{}}'),
+    "nothing": says("HTTP/1.1 200 OK\nContent-Length: 2", b"{}"),
+    "two": says("HTTP/1.1 200 OK\nContent-Length: 59", b'{"connections":{},"no_credential":{"module":"m","reason":1}}'),
+    "cut off": says("HTTP/1.1 200 OK\nContent-Length: 100", b"{"),
+    "endless": says("HTTP/1.1 200 OK\nConnection: close", b" " * 3_000_000),
+    "bomb": says("HTTP/1.1 200 OK\nContent-Encoding: gzip\nContent-Length: 3", b"abc"),
+    "503": says("HTTP/1.1 503 x\nRetry-After: 99999999\nContent-Length: 0"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+async def test_whatever_else_listens_there(what: str) -> None:
+    async with impostor(HOSTILE[what]) as client:
+        with pytest.raises(Unavailable) as away:
+            await client.lease(ASKS)
+        assert away.value.retry_after <= 60
+        assert away.value.__cause__ is None
+        assert not client.reachable
+
+
+async def test_nobody_listens(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    for url in (f"http://127.0.0.1:{port}", f"unix:{tmp_path / 'none.sock'}"):
+        async with http_broker(url, ServiceKey(Ed25519PrivateKey.generate())) as client:
+            with pytest.raises(Unavailable, match="broker is away"):
+                await client.verify(ASKS.subject)
+
+
+async def test_one_who_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    monkeypatch.setattr("broker.http.client.SECONDS", 0.2)
+    async with impostor(silent) as client:
+        with pytest.raises(Unavailable):
+            await client.verify(ASKS.subject)
+
+
+async def test_a_kept_connection_that_died_is_made_anew(scripted: Scripted) -> None:
+    """A broker that was started anew: the first connection answers once and then hangs up on the next request."""
+    answer = b'{"refused":{"reason":"unknown"}}'
+    connections = 0
+
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"}")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer)
+        await writer.drain()
+        await reader.readuntil(b"}")
+
+    async with impostor(once) as client:
+        for _ in range(4):
+            assert await client.verify(ASKS.subject) == Refused(RefusalReason.UNKNOWN)
+        assert connections == 4
+        assert client.reachable
+
+
+async def test_a_slow_body_is_cut(tcp: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broker.http.app.BODY_SECONDS", 0.1)
+    body = asked_lease(ASKS)
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield body[:5]
+        await asyncio.Event().wait()
+
+    async with aiohttp.ClientSession() as session:
+        headers = {"Authorization": bearer(tcp.key, EXCHANGE, body)}
+        async with session.post(tcp.url + EXCHANGE, data=slow(), headers=headers) as response:
+            assert response.status == 401
+
+
+def test_the_client_cannot_ask_for_others() -> None:
+    """What a gateway can say is a subject, a module, a tool, a version: nobody's id."""
+    assert set(msgspec.json.decode(asked_lease(ASKS))) == {"subject_token", "module", "tool", "rejected_version"}
+    assert set(msgspec.json.decode(asked_subject(ASKS.subject))) == {"subject_token"}
