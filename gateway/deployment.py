@@ -1,9 +1,7 @@
 """What belongs to one deployment beside its database: the keys in the data folder, and how each role logs in."""
 
 import json
-import os
 import secrets
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 from core.address import DatabaseAddress
 from core.errors import Invalid
 from core.migrations import LOGIN_ROLES
+from core.private_file import read_private, write_once
 from core.secret import Secret
 
 KEYS = "keys"
@@ -46,35 +45,18 @@ def open_deployment(home: Path, admin: DatabaseAddress) -> Deployment:
         Invalid: a key file can be read by others, or is damaged.
     """
     folder = home / KEYS
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     passwords = _kept(folder / PASSWORDS, {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES})
     digest = _kept(folder / DIGEST_KEY, {"key": secrets.token_urlsafe(32)})
     return Deployment(home, admin, {role: Secret(passwords[role]) for role in LOGIN_ROLES}, Secret(digest["key"]))
 
 
 def _kept(path: Path, fresh: dict[str, str]) -> dict[str, str]:
-    """The file's content, or `fresh` if there is no file yet; of two processes that start at once, one wins."""
+    """The file's content, or `fresh` if there is no file yet."""
     if not path.exists():
-        _write_once(path, json.dumps(fresh))
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise Invalid(f"{path} can be read by others; run: chmod 600 {path}")
+        write_once(path, json.dumps(fresh))
+    text = read_private(path)
     try:
-        kept: Any = json.loads(path.read_text())
+        kept: Any = json.loads(text)
         return {name: str(kept[name]) for name in fresh}
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is damaged; restore it from your copy of the keys") from error
-
-
-def _write_once(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(temporary, path)  # unlike a rename, never replaces the file of whoever was first
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink()

@@ -1,0 +1,46 @@
+"""Files that hold keys: written whole and once, read by their owner alone."""
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from core.errors import Invalid
+
+
+def write_once(path: Path, text: str) -> None:
+    """Make the file (mode 0600), durably, unless it is there: of two processes at once, one makes it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(temporary, path)  # unlike a rename, never replaces the keys of whoever was first
+    except FileExistsError:
+        pass
+    finally:
+        temporary.unlink()
+    _sync_folder(path.parent)
+
+
+def read_private(path: Path) -> str:
+    """The file's text.
+
+    Raises:
+        Invalid: others can read it too.
+    """
+    if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        raise Invalid(f"{path} can be read by others; run: chmod 600 {path}")
+    return path.read_text()
+
+
+def _sync_folder(folder: Path) -> None:
+    """A key whose name is lost in a power cut takes with it all that was sealed meanwhile."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
