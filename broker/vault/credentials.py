@@ -81,9 +81,19 @@ class Credentials:
             return _found("shared", role_id, f"there is no role {role[:100]!r}; `mcpist role list` shows them")
 
     async def put(
-        self, actor: Actor, tenant_id: UUID, module: str, owner: Owner, secret: Secret, account: str = ""
+        self,
+        actor: Actor,
+        tenant_id: UUID,
+        module: str,
+        owner: Owner,
+        secret: Secret,
+        account: str = "",
+        *,
+        over: int | None = None,
     ) -> UUID:
         """Store a credential, in the place of one that the owner has for the module; its id.
+
+        `over` is the only version that it may take the place of; without it, that is any or none.
 
         Raises:
             Invalid: the secret or the account's name has the wrong form.
@@ -94,6 +104,8 @@ class Credentials:
         try:
             async with self._database.tenant(tenant_id) as work:
                 found = await work.fetchrow(_FIND, module, owner.user_id, owner.role_id)
+                if over is not None and (found is None or found["version"] != over):
+                    raise _changed_meanwhile()
                 if found is None:
                     return await self._insert(work, actor, module, owner, plain, account)
                 return await self._replace(work, actor, module, owner, found, plain, account)
@@ -102,10 +114,13 @@ class Credentials:
         except asyncpg.UniqueViolationError:
             raise _changed_meanwhile() from None
 
-    async def list(self, tenant_id: UUID, module: str | None = None) -> list[StoredCredential]:
-        """The tenant's credentials by module and owner, or those for one module; at most 1,000."""
+    async def list(
+        self, tenant_id: UUID, module: str | None = None, owner: Owner | None = None
+    ) -> list[StoredCredential]:
+        """The tenant's credentials by module and owner, or those for one module, or of one owner; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
-            return [StoredCredential(*row.values()) for row in await work.fetch(_LIST, module)]
+            rows = await work.fetch(_LIST, module, owner.id if owner else None)
+            return [StoredCredential(*row.values()) for row in rows]
 
     async def secret(self, tenant_id: UUID, module: str, owner: Owner) -> Secret:
         """The secret itself, for a test against the vendor; no part of the Broker interface.
@@ -231,4 +246,5 @@ _LIST = """SELECT c.id, c.module, CASE WHEN c.user_id IS NULL THEN 'shared' ELSE
     LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
     WHERE c.tenant_id = $1 AND ($2::text IS NULL OR c.module = $2)
+    AND ($3::uuid IS NULL OR c.user_id = $3 OR c.role_id = $3)
     ORDER BY c.module, kind, owner LIMIT 1000"""

@@ -136,7 +136,7 @@ async def the_story(house: House, made: Made) -> list[Any]:
     await roles.delete_role(console, ACTOR, tenant, "second")
     await services.set_service(console, ACTOR, tenant, "kg", enabled=False)
     for module in ("kg", "strange"):
-        await services.set_settings(console, ACTOR, tenant, module, lambda before: {**before, "base_url": module})
+        await services.set_settings(console, ACTOR, tenant, module, lambda before: {**before, "concurrency": 4})
     await services.set_settings(console, ACTOR, tenant, "kg", lambda before: {"timeout": 5})
     await tenants.set_recording(console, ACTOR, tenant, arguments=True)
     told.append(await all_that_can_be_read(house, made))
