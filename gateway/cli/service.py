@@ -1,37 +1,44 @@
-"""`mcpist service`: the modules that a tenant has switched on."""
+"""`mcpist service`: the modules that a tenant has switched on, and their settings."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
+import orjson
 import typer
 
+from core.errors import Invalid
+from gateway.cli.installed import ModuleName, the_module, the_vendor
 from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer
+from gateway.cli.output import emit, note, say, table
+from gateway.cli.session import administer, locally
 
 if TYPE_CHECKING:
+    from core.directory.services import Service
+    from core.settings import Settings
     from gateway.catalogue import Catalogue
+    from gateway.cli.progress import Report
     from gateway.single.operator import Operator
+    from modules.kit import VendorApi
 
-app = group("Modules that a tenant has switched on.")
-
-ModuleName = Annotated[str, typer.Argument(metavar="MODULE", help="The module's name.")]
+app = group("Modules that a tenant has switched on, and their settings.")
 
 
 @app.command("list", epilog="Example: mcpist service list")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
-    """Show all modules, and which of them a tenant has switched on."""
+    """Show all modules, which of them a tenant has switched on, and what is set for them."""
 
-    async def work(operating: "Operator") -> list[dict[str, object]]:
+    async def work(operating: "Operator") -> list[dict[str, Any]]:
         from core.directory.services import list_services
         from gateway.cli.tenancy import the_tenant
 
         services = await list_services(operating.console, (await the_tenant(operating, tenant)).id)
-        enabled = {service.module: service.enabled for service in services}
-        return _shown(operating.catalogue, enabled)
+        return _shown(operating.catalogue, {service.module: service for service in services})
 
     found = administer(work)
-    rows = [(one["module"], one["enabled"], one["tools"], one["description"]) for one in found]
-    columns = ("Module", "Enabled", "Tools", "What for")
+    rows = [
+        (one["module"], one["enabled"], one["tools"], _as_given(one["settings"]), one["description"]) for one in found
+    ]
+    columns = ("Module", "Enabled", "Tools", "Settings", "What for")
     emit(as_json, found, lambda: table(columns, rows, empty="No module is installed."))
 
 
@@ -47,6 +54,91 @@ def disable(module: ModuleName, tenant: TenantOption = None, as_json: JsonOption
     _switch(module, tenant, as_json, enabled=False)
 
 
+@app.command("set", epilog="Example: mcpist service set github base_url=https://github.acme.example/api/v3 timeout=60")
+def set_(
+    module: ModuleName,
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME=VALUE", help="A setting, such as timeout=60; several may be set."),
+    ] = None,
+    unset: Annotated[
+        list[str] | None, typer.Option("--unset", metavar="NAME", help="Back to the default; may be repeated.")
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set how a tenant's service reaches its vendor: base URL, time-out and what else the module has.
+
+    Within a second it counts for everybody there. Settings are shown and recorded: they hold no secrets.
+    """
+
+    async def work(settings: "Settings", report: "Report") -> "tuple[Service, str | None]":
+        from gateway.single.operator import operator
+
+        async with operator(settings, report) as operating:
+            api = the_vendor(the_module(operating.catalogue, module))
+            values = _pairs(given or (), unset or (), api)
+            doubt = await _doubt(settings, values.get("base_url"))
+            return await _changed(operating, tenant, module, api, values, unset or ()), doubt
+
+    service, doubt = locally(work)
+    if doubt:
+        note(f"Note: {doubt}.")
+    if not service.enabled:
+        note(f"Note: {module} is off for this tenant: mcpist service enable {module}")
+    document = {"module": module, "enabled": service.enabled, "settings": service.settings}
+    emit(as_json, document, lambda: say(f"{module}: {_as_given(service.settings) or 'nothing set'}."))
+
+
+def _pairs(given: Sequence[str], unset: Sequence[str], api: "VendorApi") -> dict[str, str]:
+    if not given and not unset:
+        forms = (f"{name} ({field.description})" for name, field in api.settings.model_fields.items())
+        raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. There are: {', '.join(forms)}")
+    values: dict[str, str] = {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise Invalid("a setting is written NAME=VALUE, such as timeout=60")
+        if name in values or name in unset:
+            raise Invalid(f"{name[:63]} is given twice")
+        values[name] = value
+    return values
+
+
+async def _doubt(settings: "Settings", base_url: str | None) -> str | None:
+    """Why this base URL will not be reached. The server may have another list than this command: so it is no error."""
+    if base_url is None:
+        return None
+    from gateway.vendor_session.addresses import AllowedAddresses, SystemLookup
+    from gateway.vendor_session.reach import why_out_of_reach
+
+    lookup = SystemLookup()
+    try:
+        return await why_out_of_reach(base_url, AllowedAddresses.of(settings.allowed_private_hosts), lookup)
+    finally:
+        lookup.close()
+
+
+async def _changed(
+    operating: "Operator",
+    tenant: str | None,
+    module: str,
+    api: "VendorApi",
+    values: dict[str, str],
+    unset: Sequence[str],
+) -> "Service":
+    from core.directory.services import set_settings
+    from gateway.cli.tenancy import the_tenant
+    from gateway.service_settings import changed
+    from gateway.single.bootstrap import OPERATOR
+
+    def change(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+        return changed(api.settings, stored, values, unset)
+
+    found = await the_tenant(operating, tenant)
+    return await set_settings(operating.console, OPERATOR, found.id, module, change)
+
+
 def _switch(module: str, tenant: str | None, as_json: bool, *, enabled: bool) -> None:
     async def work(operating: "Operator") -> None:
         from core.directory.services import set_service
@@ -54,37 +146,42 @@ def _switch(module: str, tenant: str | None, as_json: bool, *, enabled: bool) ->
         from gateway.single.bootstrap import OPERATOR
 
         found = await the_tenant(operating, tenant)
-        _check(operating.catalogue, module)
+        the_module(operating.catalogue, module)
         await set_service(operating.console, OPERATOR, found.id, module, enabled=enabled)
 
     administer(work)
     emit(as_json, {"module": module, "enabled": enabled}, lambda: say(f"{module} is {'on' if enabled else 'off'}."))
 
 
-def _check(catalogue: "Catalogue", module: str) -> None:
-    from core.errors import NotFound
-    from gateway.arguments import nearest
-
-    if module in catalogue.tools:
-        return
-    near = nearest(module, list(catalogue.tools))
-    hint = f"did you mean {near}?" if near else f"there are: {', '.join(catalogue.tools) or 'none'}"
-    raise NotFound(f"there is no module {module[:100]!r}; {hint}")
+def _as_given(settings: Mapping[str, Any]) -> str:
+    """Settings in the form in which they are given."""
+    return ", ".join(
+        f"{name}={value if isinstance(value, str) else orjson.dumps(value).decode()}"
+        for name, value in settings.items()
+    )
 
 
-def _shown(catalogue: "Catalogue", enabled: dict[str, bool]) -> list[dict[str, object]]:
-    known: list[dict[str, object]] = [
+def _shown(catalogue: "Catalogue", services: "Mapping[str, Service]") -> list[dict[str, Any]]:
+    known: list[dict[str, Any]] = [
         {
             "module": one.name,
-            "enabled": enabled.get(one.name, False),
+            "enabled": one.name in services and services[one.name].enabled,
             "installed": True,
             "tools": len(one.tools),
+            "settings": services[one.name].settings if one.name in services else {},
             "description": one.description,
         }
         for one in catalogue.modules
     ]
-    gone = sorted(enabled.keys() - catalogue.tools.keys())
+    gone = [services[name] for name in sorted(services.keys() - catalogue.tools.keys())]
     return known + [
-        {"module": name, "enabled": enabled[name], "installed": False, "tools": 0, "description": "not installed"}
-        for name in gone
+        {
+            "module": one.module,
+            "enabled": one.enabled,
+            "installed": False,
+            "tools": 0,
+            "settings": one.settings,
+            "description": "not installed",
+        }
+        for one in gone
     ]

@@ -1,0 +1,48 @@
+"""Whether a base URL can be asked: told when an administrator sets it, long before the first call fails."""
+
+import asyncio
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from core.errors import Invalid
+from gateway.vendor_session.addresses import AllowedAddresses, CheckedResolver, Lookup, RefusedAddress
+from gateway.vendor_session.target import Target
+from modules.kit import VendorProblem
+
+LOOKUP_SECONDS = 5.0
+FORM = "base_url: it has to look like https://host/path, without a user, a password, a query or a fragment"
+
+
+async def why_out_of_reach(base_url: str, allow: AllowedAddresses, lookup: Lookup) -> str | None:
+    """Why MCPist with this list of the operator's may not ask `base_url`; None if it may, or if the name server of
+    this machine cannot tell now.
+
+    Raises:
+        Invalid: it is no base URL.
+    """
+    host, port, secure = _parts(base_url)
+    listed = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    remedy = f"MCPist asks it only if the operator starts MCPist with MCPIST_ALLOWED_PRIVATE_HOSTS={listed}"
+    if not allow.allows(host, port, secure=secure):
+        return f"{listed} lies in a private network, or is not https on port 443; {remedy}"
+    try:
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            await CheckedResolver(allow, lookup).resolve(host, port)
+    except RefusedAddress:
+        return f"{listed} has an address in a private network, or does not exist; {remedy}"
+    except (OSError, TimeoutError):
+        return None
+    return None
+
+
+def _parts(base_url: str) -> tuple[str, int, bool]:
+    """Host, port and whether it is https, in the form of the operator's list."""
+    try:
+        parts = urlsplit(base_url)
+        secure = parts.scheme == "https"
+        host, port = (parts.hostname or "").removesuffix("."), parts.port or (443 if secure else 80)
+        host = str(ip_address(host)) if ":" in host else host
+        Target.of(base_url, AllowedAddresses(frozenset({(host, port)})))
+    except (ValueError, VendorProblem):
+        raise Invalid(FORM) from None
+    return host, port, secure
