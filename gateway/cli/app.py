@@ -8,7 +8,21 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from gateway.cli import audit, backup, call, doctor, role, serve, service, stdio, tenant, token, user
+from gateway.cli import (
+    audit,
+    backup,
+    call,
+    credential,
+    doctor,
+    keys,
+    role,
+    serve,
+    service,
+    stdio,
+    tenant,
+    token,
+    user,
+)
 from gateway.cli.failures import INTERRUPTED, Stop, failure_of, show, show_places
 from gateway.cli.output import print_json, say
 from gateway.cli.session import wants_debug
@@ -51,6 +65,8 @@ app.add_typer(tenant.app, name="tenant")
 app.add_typer(user.app, name="user")
 app.add_typer(role.app, name="role")
 app.add_typer(service.app, name="service")
+app.add_typer(credential.app, name="credential")
+app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")
 app.add_typer(audit.app, name="audit")
 call.register(app)

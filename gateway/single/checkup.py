@@ -4,7 +4,6 @@ import shutil
 import socket
 import stat
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -22,21 +21,14 @@ from gateway.catalogue import installed
 from gateway.deployment import DIGEST_KEY, KEYS, PASSWORDS, Deployment
 from gateway.postgres.errors import PostgresError
 from gateway.single.endpoint import announced, answers
+from gateway.single.finding import Finding
 from gateway.single.home import joined
 from gateway.single.operator import CONSOLE, connected, now
+from gateway.single.vault_checkup import credential_findings, vault_findings
 
 LEAST_SPACE = 512 * 1024 * 1024
 MOST_WAITING = 10_000
 MOST_SKEW = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at; `state` is ``ok``, ``note`` or ``bad``."""
-
-    check: str
-    state: str
-    told: str
 
 
 async def checkup(settings: Settings) -> list[Finding]:
@@ -119,6 +111,10 @@ async def _database(deployment: Deployment) -> AsyncGenerator[Finding]:
     async with connected(deployment, CONSOLE, most=2) as console:
         yield await _audit(console, waiting)
         for finding in await _services(console):
+            yield finding
+        for finding in await vault_findings(deployment, console):
+            yield finding
+        for finding in await credential_findings(deployment, console, installed()):
             yield finding
         yield await _access(console)
 

@@ -1,0 +1,243 @@
+"""`mcpist credential`: the accounts at vendors that tools work with. Secrets go in, and never come out."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from core.errors import Invalid, NotFound
+from gateway.cli.failures import Stop
+from gateway.cli.installed import ModuleName, the_module, the_vendor
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, note, say, table
+from gateway.cli.secret_input import is_asked_for, read_secret, refuse_on_command_line
+from gateway.cli.session import administer, locally
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from broker.vault.credentials import Owner, StoredCredential
+    from core.settings import Settings
+    from gateway.cli.progress import Report
+    from gateway.single.accounts import Accounts, Stored, Tested
+    from gateway.single.operator import Operator
+
+app = group("Accounts at vendors that tools work with; secrets go in and never come out.")
+
+_T = TypeVar("_T")
+
+UserOption = Annotated[str | None, typer.Option("--user", metavar="EMAIL", help="This person's own credential.")]
+RoleOption = Annotated[
+    str | None, typer.Option("--role", metavar="NAME", help="The credential that this role's members share.")
+]
+STATES = {"ok": "connected", "broken": "broken"}
+
+
+@app.command(
+    "set",
+    context_settings={"allow_extra_args": True},
+    epilog="Example: mcpist credential set github --user ada@acme.example --stdin < token.txt",
+)
+def set_(
+    context: typer.Context,
+    module: ModuleName,
+    user: UserOption = None,
+    role: RoleOption = None,
+    from_file: Annotated[
+        Path | None, typer.Option("--from-file", metavar="FILE", help="Read the secret from a file.")
+    ] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read the secret from standard input.")] = False,
+    no_test: Annotated[bool, typer.Option("--no-test", help="Store it without asking the vendor.")] = False,
+    replace_account: Annotated[
+        bool, typer.Option("--replace-account", help="It may belong to another account than the one before.")
+    ] = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Store a token or key for a person, or for all members of a role.
+
+    It is read at a prompt, from --stdin or from a file, never from the command line. The vendor is asked first whose it
+    is. One that is there already is replaced.
+    """
+    refuse_on_command_line(context.args)
+    whose = _one_owner(user, role)
+    if is_asked_for(from_file, stdin):  # before anybody looks for a secret that cannot be stored
+        administer(lambda operating: _ready(operating, tenant, module, user, role))
+    secret = read_secret(f"Secret of {whose} for {module}", from_file, stdin)
+
+    async def work(accounts: "Accounts", owner: "Owner | None") -> "Stored":
+        assert owner is not None
+        return await accounts.put(owner, secret, test=not no_test, replace_account=replace_account)
+
+    stored = _on_accounts(work, tenant, module, user, role)
+    _tell_stored(stored, whose, module, tested=not no_test, as_json=as_json)
+
+
+@app.command("list", epilog="Example: mcpist credential list github --json")
+def list_(
+    module: Annotated[str | None, typer.Argument(metavar="MODULE", help="Only this module's.")] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show whose credentials there are, for which accounts, and which of them are broken; never the secrets."""
+
+    async def work(operating: "Operator") -> "list[StoredCredential]":
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.vault_access import closed_credentials
+
+        found = await the_tenant(operating, tenant)
+        async with closed_credentials(operating.deployment) as credentials:
+            listed = await credentials.list(found.id, module)
+        if module is not None and not listed:
+            the_vendor(the_module(operating.catalogue, module))
+        return listed
+
+    found = administer(work)
+    columns = ("Module", "Owner", "Kind", "Account", "State", "Cause", "Since", "Last used")
+    rows = [
+        (one.module, one.owner, one.kind, one.account, STATES[one.state], one.cause, one.updated_at, one.last_used_at)
+        for one in found
+    ]
+    empty = "No credential yet: `mcpist credential set` stores one."
+    emit(as_json, [_document(one) for one in found], lambda: table(columns, rows, empty=empty))
+
+
+@app.command("remove", epilog="Example: mcpist credential remove github --user ada@acme.example")
+def remove(
+    module: ModuleName,
+    user: UserOption = None,
+    role: RoleOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a credential here: within a second nothing uses it. At the vendor it stays valid until revoked there."""
+    whose = _one_owner(user, role)
+
+    async def work(operating: "Operator") -> None:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.vault_access import closed_credentials
+
+        found = await the_tenant(operating, tenant)
+        async with closed_credentials(operating.deployment) as credentials:
+            owner = await credentials.owner(found.id, email=user or "", role=role or "")
+            try:
+                await credentials.remove(OPERATOR, found.id, module, owner)
+            except NotFound:
+                the_module(operating.catalogue, module)
+                raise
+
+    administer(work)
+    emit(as_json, {"module": module, "owner": whose, "removed": True}, lambda: say(f"Removed {module} of {whose}."))
+
+
+@app.command("test", epilog="Example: mcpist credential test github")
+def ask(
+    module: ModuleName,
+    user: UserOption = None,
+    role: RoleOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the vendor, by a harmless request, whether stored credentials work; without an owner all of the module.
+
+    One that the vendor refuses is marked broken; a broken one that it accepts is used again. Exit code 1 if one does
+    not work.
+    """
+    if user or role:
+        _one_owner(user, role)
+
+    async def work(accounts: "Accounts", owner: "Owner | None") -> "list[Tested]":
+        listed = await accounts.credentials.list(accounts.tenant_id, module, owner)
+        if not listed:
+            raise NotFound(f"there is no such credential for {module}; `mcpist credential set {module}` stores one")
+        return [await accounts.test(one) for one in listed]
+
+    tested = _on_accounts(work, tenant, module, user, role)
+    works = all(one.works for one in tested)
+    columns = ("Owner", "Kind", "Account", "State", "Found")
+    rows = [(one.owner, one.kind, one.account, STATES[one.state], one.told) for one in tested]
+    results = [replace(one, state=STATES[one.state]) for one in tested]
+    document = {"module": module, "works": works, "results": results}
+    emit(as_json, document, lambda: table(columns, rows, empty=""))
+    if not works:
+        raise Stop(1)
+
+
+def _one_owner(user: str | None, role: str | None) -> str:
+    if bool(user) == bool(role):
+        raise Invalid("say whose the credential is: --user EMAIL for a person's own, or --role NAME for a shared one")
+    return user or f"role {role}"
+
+
+async def _ready(operating: "Operator", tenant: str | None, module: str, user: str | None, role: str | None) -> None:
+    from gateway.cli.tenancy import the_tenant
+    from gateway.single.vault_access import opened_credentials
+
+    the_vendor(the_module(operating.catalogue, module))
+    found = await the_tenant(operating, tenant)
+    async with opened_credentials(operating.deployment) as credentials:
+        await credentials.owner(found.id, email=user or "", role=role or "")
+
+
+def _on_accounts(
+    work: "Callable[[Accounts, Owner | None], Awaitable[_T]]",
+    tenant: str | None,
+    module: str,
+    user: str | None,
+    role: str | None,
+) -> _T:
+    """Run `work` with the module's accounts in the tenant, and with the owner if one is named."""
+
+    async def run(settings: "Settings", report: "Report") -> _T:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.accounts import opened_accounts
+        from gateway.single.operator import operator
+
+        async with operator(settings, report) as operating:
+            found = the_module(operating.catalogue, module)
+            the_vendor(found)
+            company = await the_tenant(operating, tenant)
+            async with opened_accounts(operating, settings, company.id, found) as accounts:
+                owner = None
+                if user or role:
+                    owner = await accounts.credentials.owner(company.id, email=user or "", role=role or "")
+                report(f"Asking {found.title}")
+                return await work(accounts, owner)
+
+    return locally(run)
+
+
+def _tell_stored(stored: "Stored", whose: str, module: str, *, tested: bool, as_json: bool) -> None:
+    before = stored.before
+    if not tested:
+        note("Note: the vendor was not asked, so nobody knows yet whether this secret works: mcpist credential test")
+    if not stored.service_on:
+        note(f"Note: {module} is off for this tenant, and nobody can use it: mcpist service enable {module}")
+    document = {
+        "module": module,
+        "owner": whose,
+        "account": stored.account,
+        "tested": tested,
+        "replaced": before is not None,
+        "previous_account": before.account if before else None,
+    }
+    account = f", account {stored.account}" if stored.account else ""
+    earlier = before.account if before and before.account != stored.account else ""
+    instead = (f" It replaces one of {earlier}." if earlier else " It replaces the one before.") if before else ""
+    emit(as_json, document, lambda: say(f"Stored {module} for {whose}{account}.{instead}"))
+
+
+def _document(one: "StoredCredential") -> dict[str, Any]:
+    return {
+        "module": one.module,
+        "owner": one.owner,
+        "kind": one.kind,
+        "account": one.account,
+        "state": STATES[one.state],
+        "cause": one.cause,
+        "since": one.updated_at,
+        "last_used_at": one.last_used_at,
+        "created_at": one.created_at,
+    }

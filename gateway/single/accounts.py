@@ -1,0 +1,176 @@
+"""What an operator does with the stored credentials of one module in one tenant: store and test them."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from broker.leases import REJECTED, UNREADABLE
+from broker.vault.credentials import Credentials, Owner, StoredCredential
+from broker.vault.envelope import Unreadable
+from core.directory.actor import Actor
+from core.directory.services import list_services
+from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, Unavailable
+from core.secret import Secret
+from core.settings import Settings
+from gateway.service_settings import parsed
+from gateway.single.bootstrap import OPERATOR
+from gateway.single.gateway import vendor_sessions
+from gateway.single.operator import Operator
+from gateway.single.vault_access import opened_credentials
+from gateway.single.vendor_account import account_of
+from gateway.vendor_session.headers import authorization
+from gateway.vendor_session.session import VendorSessions
+from modules.kit import Module, ToolError, VendorApi, VendorProblem, VendorSettings
+
+NOT_ACCEPTED = "{title} does not accept this secret: it is not whole, was revoked, has expired, or is another server's"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A credential that was just stored. `before` is what it took the place of; `account` is "" if not tested.
+
+    `service_on` is whether the tenant has the module switched on.
+    """
+
+    account: str
+    before: StoredCredential | None
+    service_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a vendor said of a stored credential. `told` is for a person; `state` is as it is stored from now on."""
+
+    kind: str
+    owner: str
+    works: bool
+    account: str
+    state: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The credentials of one tenant's module. `settings` are those of the tenant's service, which may be off."""
+
+    tenant_id: UUID
+    module: Module
+    api: VendorApi
+    settings: VendorSettings
+    service_on: bool
+    credentials: Credentials
+    sessions: VendorSessions
+    actor: Actor
+
+    async def put(self, owner: Owner, secret: Secret, *, test: bool, replace_account: bool) -> Stored:
+        """Store a secret, after the vendor has told whose account it belongs to if `test`.
+
+        Raises:
+            Conflict: it belongs to another account than the one before, and `replace_account` is not said.
+            core.errors.MCPistError: the vendor does not accept it or cannot be asked; nothing was stored.
+        """
+        _check_form(self.api, secret)
+        before = await self._find(owner)
+        account = await self._account(secret) if test else ""
+        if before and before.account and account not in ("", before.account) and not replace_account:
+            raise Conflict(
+                f"this secret belongs to the account {account}, the stored one to {before.account}; "
+                "add --replace-account if that is meant. Nothing was stored"
+            )
+        over = before.version if before else None
+        await self.credentials.put(self.actor, self.tenant_id, self.module.name, owner, secret, account, over=over)
+        return Stored(account, before, self.service_on)
+
+    async def test(self, stored: StoredCredential) -> Tested:
+        """Ask the vendor about a stored credential, and keep its state true.
+
+        One that the vendor refuses (401) becomes broken, as it would at the next call; one that was broken and is
+        accepted is stored anew, so that it is used again. Whatever else fails changes nothing.
+        """
+        try:
+            secret = await self.credentials.secret(self.tenant_id, self.module.name, await self._owner(stored))
+        except Unreadable:
+            return await self._broken(stored, UNREADABLE, "it was changed in the database and cannot be read any more")
+        try:
+            account = await account_of(self.sessions, self.api, self.settings, secret, str(stored.id))
+        except ToolError as problem:
+            if isinstance(problem, VendorProblem) and problem.kind == "unauthorized":
+                told = "the vendor does not accept it any more: it was revoked or has expired there"
+                return await self._broken(stored, REJECTED, told)
+            return self._tested(stored, stored.state, False, f"not known, and nothing changed: {problem}")
+        return await self._works(stored, secret, account)
+
+    async def _works(self, stored: StoredCredential, secret: Secret, account: str) -> Tested:
+        told = "it works"
+        if account != stored.account and stored.account:
+            told += f", but its account is now {account or 'without a name'}, and was {stored.account}"
+        if stored.state == "broken":
+            owner, over = await self._owner(stored), stored.version
+            await self.credentials.put(
+                self.actor, self.tenant_id, self.module.name, owner, secret, account or stored.account, over=over
+            )
+            told += "; it was marked broken, and is used again from now on"
+        return self._tested(stored, "ok", True, told, account)
+
+    async def _broken(self, stored: StoredCredential, cause: str, told: str) -> Tested:
+        await self.credentials.mark_broken(self.tenant_id, stored.id, stored.version, cause)
+        return self._tested(stored, "broken", False, f"broken: {told}; store a new one")
+
+    def _tested(self, stored: StoredCredential, state: str, works: bool, told: str, account: str = "") -> Tested:
+        return Tested(stored.kind, stored.owner, works, account or stored.account, state, told)
+
+    async def _account(self, secret: Secret) -> str:
+        try:
+            return await account_of(self.sessions, self.api, self.settings, secret, str(uuid4()))
+        except ToolError as problem:
+            raise _refused(self.module.title, problem) from None
+
+    async def _find(self, owner: Owner) -> StoredCredential | None:
+        found = await self.credentials.list(self.tenant_id, self.module.name, owner)
+        return found[0] if found else None
+
+    async def _owner(self, stored: StoredCredential) -> Owner:
+        if stored.kind == "personal":
+            return await self.credentials.owner(self.tenant_id, email=stored.owner)
+        return await self.credentials.owner(self.tenant_id, role=stored.owner)
+
+
+@contextlib.asynccontextmanager
+async def opened_accounts(
+    operating: Operator, settings: Settings, tenant_id: UUID, module: Module
+) -> AsyncGenerator[Accounts]:
+    """The accounts of a module that has a vendor, with the vault and the way to the vendor open.
+
+    Raises:
+        core.errors.Invalid: the service's settings or the vault's keys are not right; the text names which.
+    """
+    api = module.vendor
+    assert api is not None, "the caller has looked"
+    services = await list_services(operating.console, tenant_id)
+    service = next((one for one in services if one.module == module.name), None)
+    stored = parsed(api.settings, service.settings if service else {})
+    async with opened_credentials(operating.deployment) as credentials, vendor_sessions(settings) as sessions:
+        on = service is not None and service.enabled
+        yield Accounts(tenant_id, module, api, stored, on, credentials, sessions, OPERATOR)
+
+
+def _check_form(api: VendorApi, secret: Secret) -> None:
+    try:
+        authorization(api.scheme, secret)
+    except VendorProblem:
+        raise Invalid("this is no secret that a vendor gives: it has one line of letters without spaces") from None
+
+
+def _refused(title: str, problem: ToolError) -> MCPistError:
+    """Why a secret that was to be stored was not."""
+    kind = problem.kind if isinstance(problem, VendorProblem) else "invalid"
+    told = NOT_ACCEPTED.format(title=title) if kind == "unauthorized" else f"{title}: {problem}"
+    told = f"{told}. Nothing was stored"
+    if kind == "rate_limited":
+        return LimitReached(told)
+    if kind in ("unavailable", "too_large"):
+        return Unavailable(f"{told}; --no-test stores it without asking the vendor")
+    if kind == "forbidden":
+        return Forbidden(f"{told}; --no-test stores it without asking the vendor")
+    return Invalid(told)

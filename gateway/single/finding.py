@@ -1,0 +1,12 @@
+"""What a check-up tells."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at; `state` is ``ok``, ``note`` or ``bad``."""
+
+    check: str
+    state: str
+    told: str

@@ -1,0 +1,78 @@
+"""The check-up's look at the vault: its keys, and how each stored credential stands."""
+
+import shlex
+
+from broker.leases import UNREADABLE
+from broker.vault.credentials import StoredCredential
+from core.db import Database
+from core.directory.services import list_services
+from core.directory.tenants import Tenant, list_tenants
+from core.errors import Invalid
+from gateway.catalogue import Catalogue
+from gateway.deployment import Deployment
+from gateway.single.finding import Finding
+from gateway.single.vault_access import closed_credentials
+from gateway.single.vault_keys import VaultKeys, vault_keys
+
+MOST_SHOWN = 50
+CAUSES = {
+    "rejected": "the vendor refuses it: revoked or expired there",
+    UNREADABLE: "it was changed in the database and cannot be read",
+}
+
+
+async def vault_findings(deployment: Deployment, console: Database) -> list[Finding]:
+    """Whether every key that stored credentials need is at hand."""
+    try:
+        found = await vault_keys(deployment, console)
+    except Invalid as error:
+        return [Finding("vault keys", "bad", str(error))]
+    wrong = [key for key in found.keys if not key.healthy]
+    if wrong:
+        return [Finding("vault keys", "bad", f"{key.kek_id}, which {_need(key.tenants)}: {key.told}") for key in wrong]
+    return [_keys(found)]
+
+
+def _keys(found: VaultKeys) -> Finding:
+    active = next((key for key in found.keys if key.active), None)
+    if active is None:
+        return Finding("vault keys", "note", "none yet; the first start makes one")
+    needed = sum(key.needed for key in found.keys)
+    told = f"{len(found.keys)} in {found.file}, {active.kek_id} active, {needed} needed and at hand; backups hold none"
+    return Finding("vault keys", "ok", told)
+
+
+def _need(tenants: int) -> str:
+    return "one tenant needs" if tenants == 1 else f"{tenants} tenants need"
+
+
+async def credential_findings(deployment: Deployment, console: Database, catalogue: Catalogue) -> list[Finding]:
+    """How each credential stands, the broken ones first; those beyond the first fifty are counted."""
+    found: list[Finding] = []
+    async with closed_credentials(deployment) as credentials:
+        for tenant in await list_tenants(console):
+            listed = await credentials.list(tenant.id)
+            if listed:
+                enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled}
+                found += [_credential(tenant, one, enabled, catalogue) for one in listed]
+    found.sort(key=lambda finding: finding.state == "ok")
+    if len(found) > MOST_SHOWN:
+        rest = len(found) - MOST_SHOWN
+        told = f"and {rest} more; `mcpist credential list --tenant SLUG` shows them all"
+        found[MOST_SHOWN:] = [Finding("credential", "note", told)]
+    return found
+
+
+def _credential(tenant: Tenant, one: StoredCredential, enabled: set[str], catalogue: Catalogue) -> Finding:
+    who = f"{tenant.slug}: {one.module} of {'role ' if one.kind == 'shared' else ''}{one.owner}"
+    if one.state == "broken":
+        option = "--role" if one.kind == "shared" else "--user"
+        mend = f"mcpist credential set {one.module} {option} {shlex.quote(one.owner)} --tenant {tenant.slug}"
+        cause = CAUSES.get(one.cause, one.cause)
+        return Finding("credential", "note", f"{who} is broken, {cause}; make a new one there, then: {mend}")
+    if one.module not in catalogue.tools:
+        return Finding("credential", "note", f"{who} is not used: the module is not installed")
+    if one.module not in enabled:
+        told = f"{who} is not used: mcpist service enable {one.module} --tenant {tenant.slug}"
+        return Finding("credential", "note", told)
+    return Finding("credential", "ok", f"{who} is connected{f' as {one.account}' if one.account else ''}")
