@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 import orjson
 from yarl import URL
 
 from core.errors import MCPistError
-from core.secret import Secret
 from gateway.vendor_session.answers import Failure, TooLarge, Unreadable, read_answer
 from gateway.vendor_session.headers import authorization, checked_headers
+from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
 from gateway.vendor_session.problems import (
     MOVED,
@@ -39,28 +39,6 @@ WHOLE_SECONDS = 5.0
 """From here on aiohttp rounds time-outs up to a second anyway, so one object serves many requests."""
 COPIED = 2**20
 """Bytes of a body up to which it is handed over in one piece; aiohttp wants larger ones as a file."""
-
-
-class LeaseLike(Protocol):
-    """What is used of a lease."""
-
-    @property
-    def access_token(self) -> Secret: ...
-
-    @property
-    def version(self) -> int: ...
-
-
-class LeaseSource(Protocol):
-    """Where one caller's credential for one tool comes from."""
-
-    async def lease(self, rejected_version: int | None = None) -> LeaseLike:
-        """The credential that counts now; `rejected_version` is one that the vendor has just refused.
-
-        Raises:
-            ToolError: there is none, or it is broken; the text says what to do.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import aiohttp
 
 from gateway.vendor_session.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
-from gateway.vendor_session.client import LeaseSource, Transport, VendorClient
+from gateway.vendor_session.client import Transport, VendorClient
 from gateway.vendor_session.headers import checked_headers
+from gateway.vendor_session.lease_source import LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
 from gateway.vendor_session.problems import Dropped
 from gateway.vendor_session.target import Target
