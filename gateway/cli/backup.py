@@ -98,8 +98,8 @@ _KEPT_APART = (
     "Without them no token and no connected account of the backup works."
 )
 _COPY_KEYS = (
-    "Tokens and connected accounts of the backup work only with its keys: copy token-peppers.json and\n"
-    "audit-digest.json of the old data folder into {keys} (mode 0600), then start MCPist."
+    "Tokens and connected accounts of the backup work only with its keys: copy token-peppers.json, vault-kek.json\n"
+    "and audit-digest.json of the old data folder into {keys} (mode 0600), then start MCPist."
 )
 
 

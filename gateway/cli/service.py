@@ -157,7 +157,7 @@ def _as_given(settings: Mapping[str, Any]) -> str:
     """Settings in the form in which they are given."""
     return ", ".join(
         f"{name}={value if isinstance(value, str) else orjson.dumps(value).decode()}"
-        for name, value in settings.items()
+        for name, value in sorted(settings.items())
     )
 
 

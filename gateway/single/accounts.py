@@ -85,8 +85,9 @@ class Accounts:
     async def test(self, stored: StoredCredential) -> Tested:
         """Ask the vendor about a stored credential, and keep its state true.
 
-        One that the vendor refuses (401) becomes broken, as it would at the next call; one that was broken and is
-        accepted is stored anew, so that it is used again. Whatever else fails changes nothing.
+        One that the vendor refuses (401) becomes broken, as it would at the next call; one that was broken, or never
+        asked for its account, and is accepted is stored anew, so that it is used again. Whatever else fails changes
+        nothing.
         """
         try:
             secret = await self.credentials.secret(self.tenant_id, self.module.name, await self._owner(stored))
@@ -105,11 +106,10 @@ class Accounts:
         told = "it works"
         if account != stored.account and stored.account:
             told += f", but its account is now {account or 'without a name'}, and was {stored.account}"
+        if stored.state == "broken" or (account and not stored.account):
+            owner, over, account = await self._owner(stored), stored.version, account or stored.account
+            await self.credentials.put(self.actor, self.tenant_id, self.module.name, owner, secret, account, over=over)
         if stored.state == "broken":
-            owner, over = await self._owner(stored), stored.version
-            await self.credentials.put(
-                self.actor, self.tenant_id, self.module.name, owner, secret, account or stored.account, over=over
-            )
             told += "; it was marked broken, and is used again from now on"
         return self._tested(stored, "ok", True, told, account)
 

@@ -144,6 +144,9 @@ def test_without_a_test(desk: Desk) -> None:
     assert desk.hub.asked == []
     [stored] = desk.listed()
     assert (stored["state"], stored["account"]) == ("connected", "")
+    desk.hub.accounts[f"{CANARY}-wrong"] = "late"
+    assert desk.run("credential", "test", "hub").code == 0
+    assert desk.listed()[0]["account"] == "late"
 
 
 def test_another_account_is_said_aloud(desk: Desk) -> None:
