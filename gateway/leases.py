@@ -48,8 +48,11 @@ class Leases:
         self._clock = clock
         self._held: OrderedDict[_Key, Held] = OrderedDict()
 
-    async def hold(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None = None) -> Held:
-        """The credential that counts for this caller and tool; `rejected_version` is one that the vendor refused.
+    async def hold(
+        self, request: RequestContext, tool: CatalogueTool, *, fresh: bool = False, rejected_version: int | None = None
+    ) -> Held:
+        """The credential that counts for this caller and tool. `fresh` passes over what is held here;
+        `rejected_version` is one that the vendor has refused twice: the broker takes it for broken.
 
         Raises:
             ToolError: there is none, or it is broken; the text says what to do.
@@ -57,7 +60,7 @@ class Leases:
         """
         key = (request.caller.credential.id, tool.module, tool.tool.name)
         held = self._held.get(key)
-        if held is not None and self._counts(request, held) and held.version != rejected_version:
+        if held is not None and not fresh and held.version != rejected_version and self._counts(request, held):
             return held
         self._held.pop(key, None)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
@@ -98,18 +101,28 @@ class Leases:
 
 
 class ToolLease:
-    """Implements :class:`gateway.vendor_session.client.LeaseSource` for one run of one tool."""
+    """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor.
 
-    __slots__ = ("_leases", "_request", "_tool")
+    The first refusal makes it look again, because the credential may have been replaced meanwhile; only the second is
+    told to the broker, for which it is broken then: one stray 401 must not cost anybody their account.
+    """
+
+    __slots__ = ("_leases", "_refused", "_request", "_tool")
 
     def __init__(self, leases: Leases, request: RequestContext, tool: CatalogueTool) -> None:
         self._leases = leases
         self._request = request
         self._tool = tool
+        self._refused = False
 
     async def lease(self, rejected_version: int | None = None) -> Held:
         """See :meth:`Leases.hold`."""
-        return await self._leases.hold(self._request, self._tool, rejected_version)
+        if rejected_version is None:
+            return await self._leases.hold(self._request, self._tool)
+        if not self._refused:
+            self._refused = True
+            return await self._leases.hold(self._request, self._tool, fresh=True)
+        return await self._leases.hold(self._request, self._tool, rejected_version=rejected_version)
 
 
 def missing(module: Module, broken: bool, kind: str | None) -> str:

@@ -143,6 +143,15 @@ async def test_a_credential_that_the_vendor_refuses_becomes_broken_and_visible(m
     await within(1.0, works)
 
 
+async def test_one_stray_refusal_breaks_nothing(mall: Mall) -> None:
+    ada, _ = await people(mall)
+    await mall.add(ada, "adas-token-0123456789")
+    mall.shop.stray = 1
+    assert not (await mall.call(ada, "look", what="tea"))["isError"]
+    assert len(mall.shop.asked) == 2
+    assert (await mall.state(ada))["connection"] == "connected"
+
+
 async def test_a_tool_that_the_roles_deny_reaches_neither_broker_nor_vendor(mall: Mall) -> None:
     ada, _ = await people(mall)
     await mall.add(ada, "adas-token-0123456789")

@@ -51,6 +51,9 @@ class Shop:
 
     tokens: dict[str, str] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
+    stray: int = 0
+    """How many of the next requests get a 401 for no reason."""
+
     host: str = ""
     url: str = ""
 
@@ -58,7 +61,8 @@ class Shop:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
         self.asked.append((token, f"{request.method} {request.path}"))
         name = self.tokens.get(token)
-        if name is None:
+        self.stray -= 1
+        if name is None or self.stray >= 0:
             return web.json_response({"secret": "a vendor's own words"}, status=401)
         return web.json_response({"name": name, "said": f"{name}: {request.query.get('what', 'bought')}"})
 
