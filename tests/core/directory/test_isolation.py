@@ -109,6 +109,7 @@ BY_AN_ID_OF_ITS_OWN = (
     "u.status AS user_status",
     "UPDATE auth.api_tokens SET last_used_at",
     "SELECT count(*) FROM auth.api_tokens",
+    "SELECT EXISTS (SELECT FROM core.users",
     "DELETE FROM core.permissions WHERE",
 )
 
