@@ -133,6 +133,18 @@ def database_url(text: str) -> Secret:
     return Secret(text)
 
 
+def broker_url(text: str) -> str:
+    """An origin, or ``unix:`` with the absolute path of a socket."""
+    if not text.startswith("unix:"):
+        return base_url(text)
+    path = text.removeprefix("unix:")
+    if not path.startswith("/") or "\0" in path:
+        raise FormError("a socket's path begins with a slash")
+    if len(path.encode()) > 100:
+        raise FormError("a socket's path has at most 100 bytes")
+    return text
+
+
 def secret(text: str) -> Secret:
     """Any text, wrapped."""
     return Secret(text)

@@ -79,10 +79,34 @@ class Settings:
         "MCPIST_DATABASE_URL",
         values.database_url,
         "a URL such as postgresql://user:password@host/database",
-        "An own Postgres (16 or newer), as a role that may create roles.",
+        "An own Postgres (16 or newer), as a role that may create roles; beside a broker, as `mcpist_gateway`.",
         None,
         shown="the embedded Postgres",
         secret=True,
+    )
+    broker_url: str = setting(
+        "MCPIST_BROKER_URL",
+        values.broker_url,
+        "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
+        "For `mcpist gateway`: the broker, if it is a process of its own. For `mcpist broker`: a socket to listen on.",
+        "",
+        shown="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
+    )
+    gateway_key: Path | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_GATEWAY_KEY",
+        values.folder,
+        "a file",
+        "With `MCPIST_BROKER_URL`: this gateway's private key (Ed25519, PEM).",
+        None,
+        shown="`keys/gateway.pem` in the data folder",
+    )
+    broker_gateways: Path | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_BROKER_GATEWAYS",
+        values.folder,
+        "a file",
+        "For `mcpist broker`: the public keys (PEM) of the gateways that it serves.",
+        None,
+        shown="`keys/gateways.pem` in the data folder",
     )
     postgres_user: str = setting(
         "MCPIST_POSTGRES_USER",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from core.address import DatabaseAddress
 from core.errors import Invalid
@@ -21,15 +22,27 @@ PEPPERS = "token-peppers.json"
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One data folder and its database. `admin` may create roles and runs migrations; the product never uses it."""
+    """One data folder and its database. `admin` may create roles and runs migrations; the product never uses it.
+
+    Where `only` is set, `admin` logs in as that role of the product's, and there is no other to be had.
+    """
 
     home: Path
     admin: DatabaseAddress
     passwords: Mapping[str, Secret]
     digest_key: Secret
+    only: str | None = None
 
     def role(self, name: str) -> DatabaseAddress:
-        """The database as one of the product's own roles."""
+        """The database as one of the product's own roles.
+
+        Raises:
+            Invalid: this process may log in as another one only.
+        """
+        if self.only is not None:
+            if name != self.only:
+                raise Invalid(f"MCPIST_DATABASE_URL logs in as {self.only}; this needs {name}")
+            return self.admin
         return self.admin.as_role(name, self.passwords[name])
 
     @property
@@ -48,6 +61,23 @@ def open_deployment(home: Path, admin: DatabaseAddress) -> Deployment:
     passwords = _kept(folder / PASSWORDS, {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES})
     digest = _kept(folder / DIGEST_KEY, {"key": secrets.token_urlsafe(32)})
     return Deployment(home, admin, {role: Secret(passwords[role]) for role in LOGIN_ROLES}, Secret(digest["key"]))
+
+
+def open_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool) -> Deployment:
+    """A deployment of which this process knows one role's login and the key of the argument digests.
+
+    Raises:
+        Invalid: `address` names another role; the key can be read by others, is damaged, or is missing and not made.
+    """
+    if urlsplit(address.url.reveal()).username != role:
+        raise Invalid(f"MCPIST_DATABASE_URL has to log in as {role} here: postgresql://{role}:password@host/database")
+    path = home / KEYS / DIGEST_KEY
+    if make_keys:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif not path.exists():
+        raise Invalid(f"{path} is missing; copy it from the broker's data folder, so that all gateways have one key")
+    digest = _kept(path, {"key": secrets.token_urlsafe(32)})
+    return Deployment(home, address, {}, Secret(digest["key"]), only=role)
 
 
 def _kept(path: Path, fresh: dict[str, str]) -> dict[str, str]:

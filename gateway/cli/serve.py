@@ -1,8 +1,8 @@
-"""`mcpist up`, `mcpist gateway` and `mcpist migrate`: the commands that run and prepare the server."""
+"""`mcpist up`, `mcpist gateway`, `mcpist broker` and `mcpist migrate`: the commands that run and prepare the server."""
 
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Runner = Callable[["Settings", Report, "Callable[[Ready], None]"], Awaitable[None]]
 
+_Ready = TypeVar("_Ready")
+
 FIRST_CALL = (
     """call knowledge_graph create_entities --params """
     """'{"entities": [{"name": "Ada", "entityType": "person", "observations": ["likes tea"]}]}'"""
@@ -28,6 +30,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("up", epilog="Example: MCPIST_PORT=8081 mcpist up")(up)
     app.command("gateway", epilog="Example: MCPIST_PORT=8082 mcpist gateway")(gateway)
+    app.command("broker", epilog="Example: MCPIST_PORT=8090 mcpist broker")(broker)
     app.command("migrate", epilog="Example: mcpist migrate --json")(migrate)
 
 
@@ -45,11 +48,27 @@ def up(as_json: JsonOption = False) -> None:
 def gateway(as_json: JsonOption = False) -> None:
     """Start one more gateway beside a running MCPist.
 
-    It needs a port of its own (MCPIST_PORT), and the same data folder or database.
+    It needs a port of its own (MCPIST_PORT), and the same data folder or database. With MCPIST_BROKER_URL it asks that
+    broker, and neither needs nor reads a secret of the broker's: see docs/split.md.
     """
     from gateway.single.product import run_gateway
 
     _serve(run_gateway, as_json, lambda ready: say(f"This gateway listens on {ready.mcp_url}"))
+
+
+def broker(as_json: JsonOption = False) -> None:
+    """Start the broker alone, for gateways in processes of their own.
+
+    It listens on MCPIST_HOST and MCPIST_PORT, or on a socket (MCPIST_BROKER_URL=unix:/path). See docs/split.md.
+    """
+    from gateway.single.split import run_broker
+
+    _run(
+        run_broker,
+        as_json,
+        lambda ready: {"ready": True, "broker_url": ready.broker_url},
+        lambda ready: say(f"The broker listens on {ready.broker_url}"),
+    )
 
 
 def migrate(as_json: JsonOption = False) -> None:
@@ -73,16 +92,25 @@ def migrate(as_json: JsonOption = False) -> None:
 
 
 def _serve(runner: Runner, as_json: bool, human: "Callable[[Ready], None]") -> None:
+    _run(runner, as_json, _document, human)
+
+
+def _run(
+    runner: "Callable[[Settings, Report, Callable[[_Ready], None]], Awaitable[None]]",
+    as_json: bool,
+    document: Callable[[_Ready], dict[str, object]],
+    human: Callable[[_Ready], None],
+) -> None:
     from gateway.operations.logs import configure_logs
 
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)
     with shown(always=True) as (report, end):
 
-        def on_ready(ready: "Ready") -> None:
+        def on_ready(ready: _Ready) -> None:
             end()
             if as_json:
-                print_json(_document(ready))
+                print_json(document(ready))
             else:
                 human(ready)
             sys.stdout.flush()

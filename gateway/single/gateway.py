@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.identity.api_tokens import ApiTokens
 from broker.interface import Broker
 from core.audit.writer import AuditWriter
 from core.caller import Caller
@@ -34,7 +33,6 @@ from gateway.operations.metrics import Metrics
 from gateway.operations.observers import Observers
 from gateway.operations.tracing import Traces, start_traces
 from gateway.sieve.sieve import Sieve
-from gateway.single.direct_broker import direct_broker
 from gateway.single.operator import GATEWAY, connected
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_session.addresses import AllowedAddresses
@@ -58,12 +56,19 @@ class Gateway:
 
 @contextlib.asynccontextmanager
 async def gateway(
-    settings: Settings, deployment: Deployment, tokens: ApiTokens, catalogue: Catalogue, call_log: CallLog
+    settings: Settings,
+    deployment: Deployment,
+    reached: contextlib.AbstractAsyncContextManager[Broker],
+    catalogue: Catalogue,
+    call_log: CallLog,
 ) -> AsyncGenerator[Gateway]:
-    """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written."""
+    """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written.
+
+    `reached` is the way to the broker, for as long as the gateway runs.
+    """
     async with (
         connected(deployment, GATEWAY, most=CONNECTIONS) as database,
-        direct_broker(deployment, tokens, catalogue) as broker,
+        reached as broker,
         vendor_sessions(settings) as sessions,
         _tasks() as start,
     ):

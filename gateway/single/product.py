@@ -10,21 +10,27 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from broker.interface import Broker
 from core.audit.sealer import Sealer
 from core.errors import Unavailable
 from core.migrations import migrate
 from core.secret import Secret
 from core.settings import Settings
+from gateway.catalogue import Catalogue, installed
 from gateway.deployment import Deployment
 from gateway.operations.call_log import CallLog, write_to
 from gateway.operations.logs import format_for
 from gateway.operations.metrics_server import serve_metrics
 from gateway.single.bootstrap import FirstAccess, first_access
+from gateway.single.direct_broker import direct_broker
 from gateway.single.endpoint import announce
 from gateway.single.gateway import Gateway, gateway
 from gateway.single.home import Report, joined, owned
 from gateway.single.operator import Operator, now, opened
 from gateway.single.serving import listening, served, stop_signals
+from gateway.single.split import gateway_deployment, remote_broker
+
+NO_ACCESS = FirstAccess("", None)
 
 log = logging.getLogger(__name__)
 
@@ -53,36 +59,60 @@ async def run_product(settings: Settings, report: Report, on_ready: Callable[[Re
                 report("The database has the newest schema")
             async with opened(deployment) as operating, _sealing(operating):
                 access = await first_access(operating.console, operating.tokens, operating.catalogue)
-                async with _serving(settings, deployment, operating, access, listener) as ready:
+                broker, catalogue = _own_broker(operating), operating.catalogue
+                async with _serving(settings, deployment, broker, catalogue, listener, access) as ready:
                     with announce(settings.home, ready.mcp_url):
                         on_ready(ready)
                         await stop.wait()
 
 
 async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
-    """Run one more gateway beside a product that runs already, on another port, until SIGINT or SIGTERM."""
+    """Run one more gateway beside a product that runs already, on another port, until SIGINT or SIGTERM.
+
+    Where the settings name a broker, the gateway has none of its own, and needs neither the broker's keys nor its role.
+    """
+    if settings.broker_url:
+        await _run_beside_a_broker(settings, report, on_ready)
+        return
     with stop_signals() as stop, listening(settings) as listener:
         async with (
             joined(settings, report) as deployment,
             opened(deployment) as operating,
-            _serving(settings, deployment, operating, FirstAccess("", None), listener) as ready,
+            _serving(settings, deployment, _own_broker(operating), operating.catalogue, listener) as ready,
         ):
             on_ready(ready)
             await stop.wait()
 
 
+async def _run_beside_a_broker(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
+    with stop_signals() as stop, listening(settings) as listener:
+        async with (
+            gateway_deployment(settings, report) as deployment,
+            _serving(settings, deployment, remote_broker(settings), installed(), listener) as ready,
+        ):
+            on_ready(ready)
+            await stop.wait()
+
+
+def _own_broker(operating: Operator) -> contextlib.AbstractAsyncContextManager[Broker]:
+    return direct_broker(operating.deployment, operating.tokens, operating.catalogue)
+
+
 @contextlib.asynccontextmanager
 async def _serving(
-    settings: Settings, deployment: Deployment, operating: Operator, access: FirstAccess, listener: socket.socket
+    settings: Settings,
+    deployment: Deployment,
+    broker: contextlib.AbstractAsyncContextManager[Broker],
+    catalogue: Catalogue,
+    listener: socket.socket,
+    access: FirstAccess = NO_ACCESS,
 ) -> AsyncGenerator[Ready]:
     """A gateway behind its port; what it was built of ends after it, in the reverse order."""
     async with contextlib.AsyncExitStack() as stack:
         form = format_for(settings.log_format, sys.stderr)
         call_log = CallLog(write_to(sys.stderr.fileno()), clock=time.time, form=form)
         stack.callback(call_log.close)
-        running = await stack.enter_async_context(
-            gateway(settings, deployment, operating.tokens, operating.catalogue, call_log)
-        )
+        running = await stack.enter_async_context(gateway(settings, deployment, broker, catalogue, call_log))
         if settings.metrics_port:
             await stack.enter_async_context(_metrics(settings, running))
         await stack.enter_async_context(served(running.app, listener))

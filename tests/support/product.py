@@ -38,6 +38,7 @@ from gateway.catalogue import Catalogue, installed
 from gateway.deployment import KEYS, Deployment
 from gateway.operations.call_log import CallLog
 from gateway.operations.exposition import registry_of
+from gateway.single.direct_broker import direct_broker
 from gateway.single.gateway import Gateway, gateway
 from gateway.single.operator import BROKER, CONSOLE, connected
 from tests.support.canary import Canary
@@ -102,7 +103,9 @@ class Product:
         chosen = Settings(home=deployment.home, **settings)
         async with connected(deployment, BROKER, most=5) as broker:
             tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=self.clock)
-            async with gateway(chosen, deployment, tokens, catalogue or self.catalogue, call_log) as running:
+            modules = catalogue or self.catalogue
+            reached = direct_broker(deployment, tokens, modules)
+            async with gateway(chosen, deployment, reached, modules, call_log) as running:
                 node = Node(running, self.canary)
                 yield node
                 self.canary.hear("metrics", node.metrics().encode())

@@ -1,0 +1,156 @@
+"""The broker as its own process, and what a gateway beside it has: one database role, a key, and no other secret."""
+
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from broker.http.app import BrokerApp
+from broker.http.client import UNIX, HttpBroker, http_broker
+from broker.http.gateway_keys import Gateways, load_private, make_pair
+from broker.http.service_token import ServiceKey, ServiceTokens
+from broker.http.wire import PATHS
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.pepper import load_or_create
+from core.address import DatabaseAddress
+from core.db import Database, connect
+from core.errors import Invalid, Unavailable
+from core.migrations import migrate
+from core.secret import Secret
+from core.settings import Settings
+from gateway.app import App
+from gateway.catalogue import installed
+from gateway.deployment import KEYS, Deployment, open_as
+from gateway.operations.health import Health, health_routes
+from gateway.single.direct_broker import direct_broker
+from gateway.single.home import Report, joined
+from gateway.single.operator import BROKER, GATEWAY, connected, now
+from gateway.single.serving import listening, listening_at, served, stop_signals
+
+CONNECTIONS = 10
+GATEWAY_KEY = "gateway.pem"
+GATEWAYS = "gateways.pem"
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerReady:
+    """Where the broker listens."""
+
+    broker_url: str
+
+
+async def run_broker(settings: Settings, report: Report, on_ready: Callable[[BrokerReady], None]) -> None:
+    """Run the broker alone until SIGINT or SIGTERM.
+
+    Raises:
+        core.errors.MCPistError, gateway.postgres.errors.PostgresError: it cannot start; the text says what to do.
+    """
+    with stop_signals() as stop, _listening(settings) as (listener, url):
+        async with _broker_deployment(settings, report) as deployment:
+            tokens = ServiceTokens(_gateways(settings))
+            async with _broker_app(deployment, tokens) as app, served(app, listener):
+                on_ready(BrokerReady(url))
+                await stop.wait()
+
+
+@contextlib.asynccontextmanager
+async def gateway_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    """What a gateway beside a broker has; nothing of it opens the vault or another role's tables.
+
+    Raises:
+        core.errors.Invalid: MCPIST_DATABASE_URL is not the gateway's own, or the digest key is missing.
+    """
+    if settings.database_url is None:
+        async with joined(settings, report) as deployment:
+            yield deployment
+        return
+    yield await _only(settings.home, settings.database_url, GATEWAY, make_keys=False)
+
+
+@contextlib.asynccontextmanager
+async def remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
+    """The broker that the settings name, asked with this gateway's key.
+
+    Raises:
+        core.errors.Invalid: there is no usable key.
+    """
+    if settings.gateway_key is None:
+        make_pair(settings.home / KEYS / GATEWAY_KEY, settings.home / KEYS / GATEWAYS)
+    key = ServiceKey(load_private(settings.gateway_key or settings.home / KEYS / GATEWAY_KEY))
+    log.info("asking the broker", extra={"url": settings.broker_url, "gateway": key.gateway})
+    if _is_open_to_eavesdroppers(settings.broker_url):
+        log.warning("MCPIST_BROKER_URL is plain http to another machine: tokens can be read on the way; use https")
+    async with http_broker(settings.broker_url, key) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def _broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    url = settings.database_url
+    if url is not None and urlsplit(url.reveal()).username == BROKER:
+        yield await _only(settings.home, url, BROKER, make_keys=True)
+        return
+    async with joined(settings, report) as deployment:
+        await migrate(deployment.admin, deployment.passwords)
+        yield deployment
+
+
+async def _only(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
+    """A deployment as one role; a login that is refused is told at once, a database that is away may come later."""
+    deployment = open_as(home, DatabaseAddress(url), role, make_keys=make_keys)
+    try:
+        connection = await connect(deployment.role(role))
+    except Unavailable:
+        return deployment
+    except asyncpg.InvalidAuthorizationSpecificationError:
+        raise Invalid(
+            f"the database refuses the login of {role}: is the password in MCPIST_DATABASE_URL right?"
+        ) from None
+    await connection.close()
+    return deployment
+
+
+def _gateways(settings: Settings) -> Gateways:
+    if settings.broker_gateways is not None:
+        return Gateways(settings.broker_gateways)
+    keys = settings.home / KEYS
+    make_pair(keys / GATEWAY_KEY, keys / GATEWAYS)
+    return Gateways(keys / GATEWAYS)
+
+
+@contextlib.asynccontextmanager
+async def _broker_app(deployment: Deployment, service_tokens: ServiceTokens) -> AsyncGenerator[App]:
+    async with connected(deployment, BROKER, most=CONNECTIONS) as database:
+        tokens = ApiTokens(database, load_or_create(deployment.peppers), clock=now)
+        async with direct_broker(deployment, tokens, installed()) as broker:
+            app = BrokerApp(broker, service_tokens)
+            health = Health({"database": lambda: _answers(database)}, clock=time.monotonic)
+            yield App({**dict.fromkeys(PATHS, app), **health_routes(health)})
+
+
+async def _answers(database: Database) -> bool:
+    return await database.call("SELECT true")
+
+
+@contextlib.contextmanager
+def _listening(settings: Settings) -> Generator[tuple[socket.socket, str]]:
+    if settings.broker_url.startswith(UNIX):
+        with listening_at(Path(settings.broker_url.removeprefix(UNIX))) as listener:
+            yield listener, settings.broker_url
+        return
+    with listening(settings) as listener:
+        yield listener, settings.public_url
+
+
+def _is_open_to_eavesdroppers(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in LOOPBACK
