@@ -74,7 +74,7 @@ async def test_structured_content_is_there_where_the_revision_has_it(node: Node,
 async def test_a_call_without_arguments_means_an_empty_object(node: Node, people: People, revision: str) -> None:
     """P-015."""
     answer = await node.post(people.admin.token, "tools/call", {"name": "get_module_schema"}, revision=revision)
-    assert [one["module"] for one in answer.value["modules"]] == ["knowledge_graph", "lab"]
+    assert [one["module"] for one in answer.value["modules"]] == ["github", "knowledge_graph", "lab"]
     arguments = {"module": "knowledge_graph", "tool_name": "read_graph"}
     empty = await node.tool(people.admin.token, "call", arguments, revision=revision)
     assert empty.value["entities"] == []

@@ -124,7 +124,8 @@ def test_a_slip_in_a_permission_is_noted(cli: Home, tenant: str, permission: str
 
 def test_services(cli: Home, tenant: str) -> None:
     assert cli.run("service", "disable", "knowledge_graph", "--tenant", tenant).out == "knowledge_graph is off.\n"
-    [graph] = cli.run("service", "list", "--tenant", tenant, "--json").json()
+    [github, graph] = cli.run("service", "list", "--tenant", tenant, "--json").json()
+    assert (github["module"], github["enabled"]) == ("github", True)
     assert (graph["module"], graph["enabled"], graph["installed"]) == ("knowledge_graph", False, True)
     assert cli.run("service", "enable", "knowledge_graph", "--tenant", tenant).code == 0
     failed = cli.run("service", "enable", "knowlege_graph", "--tenant", tenant, "--json")

@@ -1,0 +1,34 @@
+"""GitHub, through its REST API: api.github.com or a GitHub Enterprise Server."""
+
+from modules.github import (
+    actions,
+    activity,
+    client,
+    files,
+    issues,
+    pull_request_changes,
+    pull_requests,
+    repositories,
+    search,
+)
+from modules.kit import Module, VendorApi
+
+TOOLS = (
+    *repositories.TOOLS,
+    *files.TOOLS,
+    *issues.TOOLS,
+    *pull_requests.TOOLS,
+    *pull_request_changes.TOOLS,
+    *search.TOOLS,
+    *actions.TOOLS,
+    *activity.TOOLS,
+)
+
+MODULE = Module(
+    name="github",
+    title="GitHub",
+    description="GitHub repositories, issues, pull requests, code search, actions and releases.",
+    scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
+    tools=TOOLS,
+    vendor=VendorApi(base_url="https://api.github.com", account=client.account, headers=client.HEADERS),
+)

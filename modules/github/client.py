@@ -1,0 +1,109 @@
+"""Requests to GitHub's REST API, and its answers as shapes (https://docs.github.com/en/rest)."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from modules.github.cursors import next_cursor, paging
+from modules.github.problems import explained
+from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, path
+
+HEADERS = {
+    "Accept": "application/vnd.github+json",
+    "X-GitHub-Api-Version": "2022-11-28",
+    "User-Agent": "MCPist",
+}
+
+Model = TypeVar("Model", bound=BaseModel)
+Found = TypeVar("Found")
+
+
+async def account(vendor: Vendor) -> str:
+    """The login of the account behind the credential."""
+    return (await vendor.request("GET", "/user")).json()["login"]
+
+
+async def send(
+    context: Context,
+    method: str,
+    address: str,
+    *,
+    query: Mapping[str, Any] | None = None,
+    json: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+    missing: str = "",
+) -> VendorAnswer:
+    """One request. None values in `json` are left out, as in a query. `missing` is what a 404 means here.
+
+    Raises:
+        VendorProblem: GitHub refused it; the text says what to do.
+    """
+    body = None if json is None else {name: value for name, value in json.items() if value is not None}
+    try:
+        return await context.vendor.request(method, address, query=query, json=body, headers=headers)
+    except VendorProblem as problem:
+        raise explained(problem, missing) from None
+
+
+async def one(context: Context, shape: type[Model], address: str, *, method: str = "GET", **more: Any) -> Model:
+    """One request whose answer is one `shape`."""
+    return read(shape, (await send(context, method, address, **more)).json())
+
+
+async def page(
+    context: Context,
+    shape: type[Model],
+    address: str,
+    *,
+    cursor: str | None,
+    per_page: int,
+    query: Mapping[str, Any] | None = None,
+    within: str = "",
+    **more: Any,
+) -> tuple[list[Model], str, Any]:
+    """One page of a list: its items, the cursor of the next page or "", and the whole answer. `within` names the
+    list's field where the answer is an object."""
+    paged = paging(cursor, per_page)
+    answer = await send(context, "GET", address, query={**(query or {}), **paged}, **more)
+    whole: Any = answer.json()
+    items = cast("Any", whole).get(within) if within and isinstance(whole, Mapping) else whole
+    return read(list[shape], items), next_cursor(answer.headers.get("link"), paged["per_page"]), cast("Any", whole)
+
+
+def read(kind: type[Found], raw: Any) -> Found:
+    """GitHub's JSON as `kind`.
+
+    Raises:
+        VendorProblem: it is something else.
+    """
+    try:
+        return _adapter(kind).validate_python(raw)
+    except ValidationError:
+        raise VendorProblem("unavailable", "GitHub's answer is not as described; try again later") from None
+
+
+@cache
+def _adapter(kind: type[Found]) -> TypeAdapter[Found]:
+    return TypeAdapter(kind)
+
+
+def demand_change(given: Mapping[str, Any]) -> None:
+    """Go on only if something is to be changed.
+
+    Raises:
+        ToolError: all of it is None.
+    """
+    if all(value is None for value in given.values()):
+        raise ToolError(f"there is nothing to change: give at least one of {', '.join(given)}")
+
+
+def repository(owner: str, repo: str) -> str:
+    """The path of a repository."""
+    return path("/repos/{}/{}", owner, repo)
+
+
+def segments(text: str) -> str:
+    """A file path or a ref as part of a path: its slashes stay, as GitHub documents it."""
+    return "/".join(path("{}", segment) for segment in text.split("/"))

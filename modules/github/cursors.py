@@ -1,0 +1,69 @@
+"""Our own cursors: which page of GitHub's comes next, and how large it is. GitHub's URLs are never followed."""
+
+import base64
+import binascii
+import json
+import re
+from typing import Any, cast
+from urllib.parse import parse_qsl, urlsplit
+
+from modules.kit import ToolError
+
+_NEXT = re.compile(r'<([^<>]{1,2000})>\s*;[^,<]*\brel="?next"?')
+# Some lists are paged by number, some by a key of GitHub's own.
+_PAGING = ("page", "per_page", "after")
+_VALUE = re.compile(r"[A-Za-z0-9+/=_:-]{1,500}")
+
+Paging = dict[str, str | int]
+
+
+def paging(cursor: str | None, per_page: int) -> Paging:
+    """The query parameters for the page that `cursor` names; the first page for None. A cursor keeps the size that its
+    first page had: with another one, the next page would start elsewhere.
+
+    Raises:
+        ToolError: the cursor is not one that :func:`next_cursor` made.
+    """
+    if cursor is None:
+        return {"per_page": per_page}
+    given = opened(cursor)
+    if not isinstance(given, dict) or not given:
+        raise unknown_cursor()
+    pairs = cast("dict[Any, Any]", given)
+    if not all(name in _PAGING and isinstance(value, str) and _VALUE.fullmatch(value) for name, value in pairs.items()):
+        raise unknown_cursor()
+    numbers = [pairs[name] for name in ("page", "per_page") if name in pairs]
+    if not all(value.isascii() and value.isdigit() and 0 < int(value) < 10**6 for value in numbers):
+        raise unknown_cursor()
+    return {"per_page": per_page, **pairs}
+
+
+def next_cursor(link: str | None, per_page: object) -> str:
+    """The cursor for the page that a Link header (RFC 8288) calls next; "" where there is none."""
+    found = _NEXT.search(link or "")
+    if not found:
+        return ""
+    query = dict(parse_qsl(urlsplit(found[1]).query))
+    kept = {name: query[name] for name in _PAGING if _VALUE.fullmatch(query.get(name, ""))}
+    return sealed({"per_page": str(per_page), **kept}) if kept.keys() - {"per_page"} else ""
+
+
+def sealed(value: object) -> str:
+    """The opaque form of a cursor's content."""
+    return base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode()
+
+
+def opened(cursor: str) -> Any:
+    """What :func:`sealed` was given.
+
+    Raises:
+        ToolError: it was not given anything for this text.
+    """
+    try:
+        return json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
+    except (ValueError, binascii.Error, RecursionError):
+        raise unknown_cursor() from None
+
+
+def unknown_cursor() -> ToolError:
+    return ToolError("cursor is not one that this tool gave; leave it out to start at the beginning")

@@ -1,0 +1,40 @@
+"""Which text the bytes of a file are, if any: UTF-8, or one of the encodings that older Japanese sources have."""
+
+import re
+from dataclasses import dataclass
+
+UTF_8 = "utf-8"
+# Shift_JIS is no valid EUC-JP, while EUC-JP often is valid Shift_JIS: so in this order.
+_JAPANESE = ("euc_jp", "cp932")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ue000-\uf8ff]")
+_KANA_OR_KANJI = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uff66-\uff9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text and the encoding that its bytes were in."""
+
+    text: str
+    encoding: str
+
+
+def decoded(content: bytes) -> Decoded | None:
+    """The text in `content`; None where it is binary."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return _as(content, "utf-16")
+    if b"\0" in content:
+        return None
+    return _as(content, UTF_8) or next((found for name in _JAPANESE if (found := _japanese(content, name))), None)
+
+
+def _japanese(content: bytes, encoding: str) -> Decoded | None:
+    """Nearly any bytes are some Shift_JIS: only text without control and private characters is taken for it."""
+    found = _as(content, encoding)
+    return found if found and _KANA_OR_KANJI.search(found.text) and not _CONTROL.search(found.text) else None
+
+
+def _as(content: bytes, encoding: str) -> Decoded | None:
+    try:
+        return Decoded(content.decode(encoding), encoding)
+    except UnicodeDecodeError:
+        return None

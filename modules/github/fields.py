@@ -1,0 +1,108 @@
+"""Parameters that several tools share, and what a client may assume of the tools.
+
+Their schemas are kept small: a parameter that may be left out has no null (a model then leaves it out instead of
+sending null), and limits that nobody comes near are checked without being listed. What is beyond them is refused with
+the limit in the text.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic.json_schema import SkipJsonSchema
+
+from modules.kit import Hints
+
+REPO = "repo"
+WORKFLOW = "workflow"
+NOTIFICATIONS = "notifications"
+USER = "read:user"
+
+# MCP gives `idempotent` no meaning where nothing is changed, and the design's table leaves it out there.
+READS = Hints(read_only=True, destructive=False, idempotent=False, open_world=True)
+ADDS = Hints(read_only=False, destructive=False, idempotent=False, open_world=True)
+CHANGES = Hints(read_only=False, destructive=True, idempotent=True, open_world=True)
+ACTS = Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
+
+# What GitHub takes, with room for the names of bots (`dependabot[bot]`) and of managed users (`mona_acme`).
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}(\[bot\])?")
+_REPOSITORY = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MOST_PATH = 4096
+_MOST_REF = 255
+
+
+def _login(text: str) -> str:
+    if not _LOGIN.fullmatch(text):
+        raise ValueError("is no GitHub account: letters, digits and -, without the repository")
+    return text
+
+
+def _repository(text: str) -> str:
+    if not _REPOSITORY.fullmatch(text) or set(text) == {"."}:
+        raise ValueError("is no repository name: letters, digits, -, _ and ., without the owner")
+    return text
+
+
+def _file_path(text: str) -> str:
+    segments = text.strip("/").split("/")
+    if len(text) > _MOST_PATH or _CONTROL.search(text):
+        raise ValueError(f"is no path: at most {_MOST_PATH} characters, none of them a control character")
+    if segments != [""] and {"", ".", ".."} & set(segments):
+        raise ValueError("is no path: no empty part, no . and no ..")
+    return "/".join(segments)
+
+
+def _not_root(text: str) -> str:
+    if not text:
+        raise ValueError("is the root of the repository: name a file")
+    return text
+
+
+def _ref(text: str) -> str:
+    if not 0 < len(text) <= _MOST_REF or _CONTROL.search(text) or {"", ".", ".."} & set(text.split("/")):
+        raise ValueError(f"is no branch, tag or commit: 1 to {_MOST_REF} characters")
+    return text
+
+
+def _small(schema: dict[str, Any]) -> None:
+    for keyword in ("maxItems", "minItems", "maxLength", "minLength", "maximum", "minimum", "pattern"):
+        schema.pop(keyword, None)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+Value = TypeVar("Value")
+Maybe = Annotated[Value | SkipJsonSchema[None], Field(json_schema_extra=_without_default)]
+
+
+def limited(least: int = 0, most: int = 256) -> Any:
+    """So many characters or items, which the schema does not tell."""
+    return Field(min_length=least, max_length=most, json_schema_extra=_small)
+
+
+LoginName = Annotated[str, AfterValidator(_login)]
+Ref = Annotated[str, AfterValidator(_ref)]
+Path = Annotated[str, AfterValidator(_file_path)]
+FilePath = Annotated[Path, AfterValidator(_not_root)]
+Short = Annotated[str, limited()]
+Title = Annotated[str, limited(1)]
+Long = Annotated[str, limited(most=65_536)]  # GitHub's own limit for the body of an issue or a comment
+Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40,64}$", json_schema_extra=_small)]
+
+Owner = Annotated[LoginName, Field(description="Owner")]
+Repo = Annotated[str, AfterValidator(_repository), Field(description="Name")]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1, json_schema_extra=_small)]
+Number = Annotated[Positive, Field(description="Number")]
+PerPage = Annotated[int, Field(ge=1, le=100, description="At most 100", json_schema_extra=_small)]
+CursorText = Annotated[Maybe[Annotated[str, limited(most=1000)]], Field(description="Last nextCursor")]
+Body = Annotated[Maybe[Long], Field(description="Markdown")]
+Moment = Maybe[AwareDatetime]
+
+
+def moment(value: datetime | None) -> str | None:
+    """A moment as GitHub writes it."""
+    return value and value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,181 @@
+"""Files and folders of a repository."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
+
+from pydantic import Field
+
+from modules.github import client, texts
+from modules.github.cursors import opened, sealed, unknown_cursor
+from modules.github.encodings import UTF_8, decoded
+from modules.github.fields import (
+    ACTS,
+    READS,
+    REPO,
+    WORKFLOW,
+    CursorText,
+    FilePath,
+    Maybe,
+    Owner,
+    Path,
+    Ref,
+    Repo,
+    Sha,
+    limited,
+)
+from modules.github.shapes import Count, Flag, Line, Name, Page, Shape, Text, Word, at
+from modules.kit import Context, ToolError, VendorProblem, tool
+
+PAGE_CHARACTERS = 60_000  # about 20,000 tokens
+PAGE_ENTRIES = 500
+GITHUBS_MOST_ENTRIES = 1000  # GitHub leaves out the rest of a folder without a word
+
+Message = Annotated[str, limited(1, 10_000), Field(description="Commit message")]
+Branch = Annotated[Maybe[Ref], Field(description="If not the default")]
+
+
+class Entry(Shape):
+    name: Name
+    type: Line
+    size: Count = 0
+
+
+class _Found(Page):
+    type: Line
+    path: Name = ""
+    sha: Word = ""
+    size: int = 0
+    target: Word = ""
+
+
+class Contents(_Found):
+    """`text` is a file's content less `hidden` invisible characters; a file that is binary or too large has none."""
+
+    text: Text = ""
+    encoding: Word = ""
+    hidden: Count = 0
+    binary: Flag = False
+    too_large: Flag = False
+    truncated: Flag = False
+    entries: Annotated[list[Entry], Field(exclude_if=lambda entries: not entries)] = []  # noqa: RUF012
+
+
+class Committed(Shape):
+    commit: Annotated[Line, at("commit", "sha")]
+    sha: Annotated[Word, at("content", "sha")] = ""
+
+
+@tool(hints=READS, scopes=[REPO])
+async def get_file_contents(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    path: Annotated[Path, Field(description="File or folder")] = "",
+    ref: Annotated[Maybe[Ref], Field(description="Branch, tag or SHA")] = None,
+    cursor: CursorText = None,
+) -> Contents:
+    """A text file, or what is in a folder."""
+    start, sha = _start(cursor)
+    missing = "no such repository, branch or path, or the connected account may not see it: look at the folder above"
+    raw = (await client.send(context, "GET", _address(owner, repo, path), query={"ref": ref}, missing=missing)).json()
+    if isinstance(raw, list):
+        return _folder(path, cast("list[Any]", raw), start)
+    found = client.read(_Found, raw)
+    if found.type != "file":
+        return Contents(**found.__dict__)
+    return _file(found, cast("Mapping[str, Any]", raw), start, sha)
+
+
+@tool(hints=ACTS, scopes=[REPO, WORKFLOW])
+async def create_or_update_file(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    path: Annotated[FilePath, Field(description="File")],
+    message: Message,
+    content: Annotated[str, limited(most=1_000_000), Field(description="Whole new text")],
+    branch: Branch = None,
+    sha: Annotated[Maybe[Sha], Field(description="The file's, to replace it")] = None,
+) -> Committed:
+    """Commit one text file, new or replaced."""
+    encoded = base64.b64encode(content.encode()).decode()
+    body = {"message": message, "content": encoded, "branch": branch, "sha": sha}
+    return await client.one(context, Committed, _address(owner, repo, path), method="PUT", json=body)
+
+
+@tool(hints=ACTS, scopes=[REPO, WORKFLOW])
+async def delete_file(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    path: Annotated[FilePath, Field(description="File")],
+    message: Message,
+    sha: Annotated[Sha, Field(description="The file's")],
+    branch: Branch = None,
+) -> Committed:
+    """Commit the removal of a file."""
+    body = {"message": message, "sha": sha, "branch": branch}
+    return await client.one(context, Committed, _address(owner, repo, path), method="DELETE", json=body)
+
+
+def _address(owner: str, repo: str, path: str) -> str:
+    return f"{client.repository(owner, repo)}/contents/{client.segments(path) if path else ''}"
+
+
+def _file(found: _Found, raw: Mapping[str, Any], start: int, sha: str) -> Contents:
+    """The page of a file's text that begins at `start`."""
+    if sha and sha != found.sha:
+        raise ToolError("the file has changed since the page before: leave out cursor to read it from the beginning")
+    if raw.get("encoding") != "base64":  # GitHub sends no content above 1 MB
+        return Contents(**found.__dict__, too_large=True)
+    text = decoded(_content(raw))
+    if text is None:
+        return Contents(**found.__dict__, binary=True)
+    shown = texts.clean(text.text)
+    end = start + PAGE_CHARACTERS
+    more = len(shown) > end
+    page = {
+        "text": shown[start:end],
+        "encoding": "" if text.encoding == UTF_8 else text.encoding,
+        "hidden": len(text.text) - len(shown),
+        "truncated": more,
+        "nextCursor": sealed([end, found.sha]) if more else "",
+    }
+    return Contents.model_validate({**found.__dict__, **page})
+
+
+def _content(raw: Mapping[str, Any]) -> bytes:
+    try:
+        return base64.b64decode(raw["content"])
+    except (KeyError, TypeError, ValueError, binascii.Error):
+        raise VendorProblem("unavailable", "GitHub's answer is not as described; try again later") from None
+
+
+def _folder(path: str, raw: list[Any], start: int) -> Contents:
+    end = start + PAGE_ENTRIES
+    more = len(raw) > end
+    return Contents(
+        type="dir",
+        path=path,
+        entries=client.read(list[Entry], raw[start:end]),
+        truncated=more or len(raw) >= GITHUBS_MOST_ENTRIES,
+        nextCursor=sealed([end, ""]) if more else "",
+    )
+
+
+def _start(cursor: str | None) -> tuple[int, str]:
+    """Where a page begins, and the file's sha when the page before was read."""
+    if cursor is None:
+        return 0, ""
+    given = opened(cursor)
+    if not isinstance(given, list) or len(cast("list[Any]", given)) != 2:
+        raise unknown_cursor()
+    offset, sha = cast("list[Any]", given)
+    if type(offset) is not int or not 0 < offset < 10**8 or not isinstance(sha, str):
+        raise unknown_cursor()
+    return offset, sha
+
+
+TOOLS = (get_file_contents, create_or_update_file, delete_file)

@@ -1,0 +1,207 @@
+"""Issues and their comments."""
+
+import asyncio
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from modules.github import client
+from modules.github.fields import (
+    ADDS,
+    CHANGES,
+    READS,
+    REPO,
+    Body,
+    CursorText,
+    LoginName,
+    Maybe,
+    Moment,
+    Number,
+    Owner,
+    PerPage,
+    Positive,
+    Repo,
+    Short,
+    Title,
+    limited,
+    moment,
+)
+from modules.github.shapes import Count, Flag, Line, Names, Page, Shape, Text, Word, at, fitted
+from modules.kit import Context, tool
+
+State = Literal["open", "closed"]
+Labels = Annotated[Maybe[Annotated[list[Short], limited(most=100)]], Field(description="Labels")]
+Assignees = Annotated[Maybe[Annotated[list[LoginName], limited(most=10)]], Field(description="Logins")]
+Milestone = Annotated[Maybe[Positive], Field(description="Number")]
+
+
+class ListedIssue(Shape):
+    """`pull_request` marks a pull request: GitHub counts those as issues too."""
+
+    longest = {"body": 300}  # noqa: RUF012
+
+    number: int
+    title: Line
+    state: Line
+    user: Annotated[Word, at("user", "login")] = ""
+    labels: Names = ()
+    assignees: Names = ()
+    comments: Count = 0
+    pull_request: Flag = False
+    updated_at: Line
+    body: Text = ""
+    truncated: Flag = False
+
+
+class Issue(ListedIssue):
+    longest = {"body": 20_000}  # noqa: RUF012
+
+    state_reason: Word = ""
+    milestone: Annotated[Word, at("milestone", "title")] = ""
+    created_at: Line
+    html_url: Line
+
+
+class Comment(Shape):
+    longest = {"body": 20_000}  # noqa: RUF012
+
+    id: int
+    user: Annotated[Word, at("user", "login")] = ""
+    created_at: Line
+    body: Text = ""
+    truncated: Flag = False
+
+
+class Issues(Page):
+    issues: list[ListedIssue]
+
+
+class IssueDetail(Page):
+    issue: Issue
+    comments: Annotated[list[Comment], Field(exclude_if=lambda comments: not comments)] = []  # noqa: RUF012
+
+
+class SavedIssue(Shape):
+    number: int
+    state: Line
+    html_url: Line
+
+
+class SavedComment(Shape):
+    id: int
+    html_url: Line
+
+
+@tool(hints=READS, scopes=[REPO])
+async def list_issues(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    state: Annotated[Literal["open", "closed", "all"], Field(description="State")] = "open",
+    labels: Annotated[Maybe[Annotated[list[Short], limited(most=20)]], Field(description="All of these")] = None,
+    assignee: Annotated[Maybe[Short], Field(description="Login, none or *")] = None,
+    creator: Annotated[Maybe[LoginName], Field(description="Login")] = None,
+    since: Annotated[Moment, Field(description="Updated from")] = None,
+    sort: Annotated[Literal["created", "updated", "comments"], Field(description="Order")] = "created",
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> Issues:
+    """Issues of a repository, pull requests among them."""
+    query = {
+        "state": state,
+        "labels": ",".join(labels) if labels else None,
+        "assignee": assignee,
+        "creator": creator,
+        "since": moment(since),
+        "sort": sort,
+    }
+    address = client.repository(owner, repo) + "/issues"
+    found, rest, _ = await client.page(context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page)
+    return Issues(issues=found, nextCursor=rest)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def get_issue(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    issue_number: Number,
+    comments: Annotated[bool, Field(description="With a page of comments")] = False,
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> IssueDetail:
+    """One issue."""
+    address = _address(owner, repo, issue_number)
+    issue = client.one(context, Issue, address)
+    if not comments:
+        return IssueDetail(issue=await issue)
+    listed = client.page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
+    found, (said, rest, _) = await asyncio.gather(issue, listed)
+    return IssueDetail(issue=found, comments=fitted(said, "body"), nextCursor=rest)
+
+
+@tool(hints=ADDS, scopes=[REPO])
+async def create_issue(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    title: Annotated[Title, Field(description="Title")],
+    body: Body = None,
+    labels: Labels = None,
+    assignees: Assignees = None,
+    milestone: Milestone = None,
+) -> SavedIssue:
+    """Open an issue."""
+    given = {"title": title, "body": body, "labels": labels, "assignees": assignees, "milestone": milestone}
+    address = client.repository(owner, repo) + "/issues"
+    return await client.one(context, SavedIssue, address, method="POST", json=given)
+
+
+@tool(hints=CHANGES, scopes=[REPO])
+async def update_issue(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    issue_number: Number,
+    title: Annotated[Maybe[Title], Field(description="Title")] = None,
+    body: Body = None,
+    state: Annotated[Maybe[State], Field(description="State")] = None,
+    state_reason: Annotated[
+        Maybe[Literal["completed", "not_planned", "duplicate", "reopened"]], Field(description="Why")
+    ] = None,
+    labels: Labels = None,
+    assignees: Assignees = None,
+    milestone: Milestone = None,
+) -> SavedIssue:
+    """Change an issue: only what is given. Lists are replaced whole."""
+    given = {
+        "title": title,
+        "body": body,
+        "state": state,
+        "state_reason": state_reason,
+        "labels": labels,
+        "assignees": assignees,
+        "milestone": milestone,
+    }
+    client.demand_change(given)
+    return await client.one(context, SavedIssue, _address(owner, repo, issue_number), method="PATCH", json=given)
+
+
+@tool(hints=ADDS, scopes=[REPO])
+async def add_issue_comment(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    issue_number: Annotated[Number, Field(description="Issue or pull request")],
+    body: Annotated[str, limited(1, 65_536), Field(description="Markdown")],
+) -> SavedComment:
+    """Comment on an issue or a pull request."""
+    address = f"{_address(owner, repo, issue_number)}/comments"
+    return await client.one(context, SavedComment, address, method="POST", json={"body": body})
+
+
+def _address(owner: str, repo: str, number: int) -> str:
+    return f"{client.repository(owner, repo)}/issues/{number}"
+
+
+TOOLS = (list_issues, get_issue, create_issue, update_issue, add_issue_comment)

@@ -1,0 +1,111 @@
+"""Pull requests: reading them."""
+
+import asyncio
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from modules.github import client
+from modules.github.fields import READS, REPO, CursorText, Maybe, Number, Owner, PerPage, Ref, Repo, Short
+from modules.github.shapes import Count, Flag, Line, Names, Page, Patched, Shape, Text, Word, at, fitted
+from modules.kit import Context, tool
+
+
+class ListedPullRequest(Shape):
+    longest = {"body": 300}  # noqa: RUF012
+
+    number: int
+    title: Line
+    state: Line
+    user: Annotated[Word, at("user", "login")] = ""
+    head: Annotated[Line, at("head", "label")]
+    base: Annotated[Line, at("base", "ref")]
+    draft: Flag = False
+    labels: Names = ()
+    updated_at: Line
+    body: Text = ""
+    truncated: Flag = False
+
+
+class PullRequest(ListedPullRequest):
+    longest = {"body": 20_000}  # noqa: RUF012
+
+    head_sha: Annotated[Line, at("head", "sha")]
+    merged: Flag = False
+    mergeable: bool | None = None
+    mergeable_state: Word = ""
+    requested_reviewers: Names = ()
+    commits: Count = 0
+    additions: Count = 0
+    deletions: Count = 0
+    changed_files: Count = 0
+    created_at: Line
+    html_url: Line
+
+
+class Review(Shape):
+    longest = {"body": 20_000}  # noqa: RUF012
+
+    user: Annotated[Word, at("user", "login")] = ""
+    state: Line
+    submitted_at: Word = ""
+    body: Text = ""
+    truncated: Flag = False
+
+
+class PullRequests(Page):
+    pull_requests: list[ListedPullRequest]
+
+
+class PullRequestDetail(Page):
+    pull_request: PullRequest
+    files: Annotated[list[Patched], Field(exclude_if=lambda files: not files)] = []  # noqa: RUF012
+    reviews: Annotated[list[Review], Field(exclude_if=lambda reviews: not reviews)] = []  # noqa: RUF012
+
+
+@tool(hints=READS, scopes=[REPO])
+async def list_pull_requests(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    state: Annotated[Literal["open", "closed", "all"], Field(description="State")] = "open",
+    head: Annotated[Maybe[Short], Field(description="owner:branch")] = None,
+    base: Annotated[Maybe[Ref], Field(description="Branch")] = None,
+    sort: Annotated[Literal["created", "updated", "popularity"], Field(description="Order")] = "created",
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> PullRequests:
+    """Pull requests of a repository."""
+    query = {"state": state, "head": head, "base": base, "sort": sort, "direction": "desc"}
+    address = client.repository(owner, repo) + "/pulls"
+    found, rest, _ = await client.page(
+        context, ListedPullRequest, address, query=query, cursor=cursor, per_page=per_page
+    )
+    return PullRequests(pull_requests=found, nextCursor=rest)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def get_pull_request(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    pull_number: Number,
+    include: Annotated[Maybe[Literal["files", "reviews"]], Field(description="With a page of")] = None,
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> PullRequestDetail:
+    """One pull request, with its patches or reviews if asked."""
+    address = f"{client.repository(owner, repo)}/pulls/{pull_number}"
+    pull = client.one(context, PullRequest, address)
+    if include is None:
+        return PullRequestDetail(pull_request=await pull)
+    if include == "reviews":
+        reviews = client.page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
+        found, (said, rest, _) = await asyncio.gather(pull, reviews)
+        return PullRequestDetail(pull_request=found, reviews=fitted(said, "body"), nextCursor=rest)
+    files = client.page(context, Patched, f"{address}/files", cursor=cursor, per_page=per_page)
+    found, (changed, rest, _) = await asyncio.gather(pull, files)
+    return PullRequestDetail(pull_request=found, files=fitted(changed, "patch"), nextCursor=rest)
+
+
+TOOLS = (list_pull_requests, get_pull_request)

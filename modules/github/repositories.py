@@ -1,0 +1,207 @@
+"""Repositories, their commits, branches and releases."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import Field, model_validator
+
+from modules.github import client
+from modules.github.fields import (
+    ADDS,
+    READS,
+    REPO,
+    CursorText,
+    Maybe,
+    Moment,
+    Owner,
+    Path,
+    PerPage,
+    Ref,
+    Repo,
+    Short,
+    limited,
+    moment,
+)
+from modules.github.shapes import Flag, Line, Page, Patched, Shape, Word, at, fitted
+from modules.kit import Context, ToolError, tool
+
+Affiliation = Literal["owner", "collaborator", "organization_member"]
+_SHA_LENGTHS = (40, 64)
+
+
+class Repository(Shape):
+    full_name: Line
+    private: bool
+    description: Word = ""
+    default_branch: Word = ""
+    language: Word = ""
+    archived: Flag = False
+    fork: Flag = False
+    pushed_at: Word = ""
+
+
+class Repositories(Page):
+    repositories: list[Repository]
+
+
+class ListedCommit(Shape):
+    longest = {"message": 500}  # noqa: RUF012
+
+    sha: Line
+    message: str
+    author: Annotated[Word, at("commit", "author", "name")] = ""
+    login: Annotated[Word, at("author", "login")] = ""
+    date: Annotated[Word, at("commit", "author", "date")] = ""
+    truncated: Flag = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cut(cls, raw: Any) -> Any:
+        inner = cast("Any", raw).get("commit") if isinstance(raw, Mapping) else None
+        message = cast("Any", inner).get("message") if isinstance(inner, Mapping) else None
+        return super()._cut({**raw, "message": message}) if isinstance(raw, Mapping) else raw  # pyright: ignore
+
+
+class Commit(ListedCommit):
+    longest = {"message": 20_000}  # noqa: RUF012
+
+
+class Commits(Page):
+    commits: list[ListedCommit]
+
+
+class CommitDetail(Page):
+    commit: Commit
+    files: list[Patched]
+
+
+class Branch(Shape):
+    name: Line
+    sha: Annotated[Line, at("commit", "sha")]
+    protected: Flag = False
+
+
+class Branches(Page):
+    branches: list[Branch]
+
+
+class NewBranch(Shape):
+    ref: Line
+    sha: Annotated[Line, at("object", "sha")]
+
+
+class Release(Shape):
+    longest = {"body": 20_000}  # noqa: RUF012
+
+    tag_name: Line
+    name: Word = ""
+    body: str
+    published_at: Word = ""
+    prerelease: Flag = False
+    html_url: Line
+    truncated: Flag = False
+
+
+@tool(hints=READS, scopes=[REPO])
+async def list_repositories(
+    context: Context,
+    visibility: Annotated[Literal["all", "public", "private"], Field(description="Which")] = "all",
+    affiliation: Annotated[Maybe[Annotated[list[Affiliation], limited(most=3)]], Field(description="Your part")] = None,
+    sort: Annotated[Literal["created", "updated", "pushed", "full_name"], Field(description="Order")] = "pushed",
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> Repositories:
+    """Repositories of the connected account."""
+    query = {"visibility": visibility, "affiliation": ",".join(affiliation) if affiliation else None, "sort": sort}
+    found, rest, _ = await client.page(
+        context, Repository, "/user/repos", query=query, cursor=cursor, per_page=per_page
+    )
+    return Repositories(repositories=found, nextCursor=rest)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def list_commits(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    sha: Annotated[Maybe[Ref], Field(description="Branch, tag or SHA")] = None,
+    path: Annotated[Maybe[Path], Field(description="Only of this file")] = None,
+    author: Annotated[Maybe[Short], Field(description="Login or email")] = None,
+    since: Annotated[Moment, Field(description="From")] = None,
+    until: Annotated[Moment, Field(description="To")] = None,
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> Commits:
+    """Commits, newest first."""
+    query = {"sha": sha, "path": path, "author": author, "since": moment(since), "until": moment(until)}
+    address = client.repository(owner, repo) + "/commits"
+    found, rest, _ = await client.page(context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page)
+    return Commits(commits=found, nextCursor=rest)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def get_commit(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    ref: Annotated[Ref, Field(description="SHA, branch or tag")],
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> CommitDetail:
+    """One commit with its files and patches."""
+    address = f"{client.repository(owner, repo)}/commits/{client.segments(ref)}"
+    files, rest, whole = await client.page(context, Patched, address, within="files", cursor=cursor, per_page=per_page)
+    return CommitDetail(commit=client.read(Commit, whole), files=fitted(files, "patch"), nextCursor=rest)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def list_branches(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    protected: Annotated[Maybe[bool], Field(description="Only protected, or only others")] = None,
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> Branches:
+    """Branches with their newest commits."""
+    address = client.repository(owner, repo) + "/branches"
+    query = {"protected": protected}
+    found, rest, _ = await client.page(context, Branch, address, query=query, cursor=cursor, per_page=per_page)
+    return Branches(branches=found, nextCursor=rest)
+
+
+@tool(hints=ADDS, scopes=[REPO])
+async def create_branch(
+    context: Context,
+    owner: Owner,
+    repo: Repo,
+    branch: Annotated[Ref, Field(description="New name")],
+    from_ref: Annotated[Ref, Field(description="Branch, tag or SHA to start at")] = "HEAD",
+) -> NewBranch:
+    """Create a branch, of the default branch if nothing else is said."""
+    sha = await _sha(context, owner, repo, from_ref)
+    body = {"ref": f"refs/heads/{branch}", "sha": sha}
+    return await client.one(context, NewBranch, client.repository(owner, repo) + "/git/refs", method="POST", json=body)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def get_latest_release(context: Context, owner: Owner, repo: Repo) -> Release:
+    """The newest published release that is no draft or prerelease."""
+    missing = "the repository has no published release, does not exist, or the connected account may not see it"
+    return await client.one(context, Release, client.repository(owner, repo) + "/releases/latest", missing=missing)
+
+
+async def _sha(context: Context, owner: str, repo: str, ref: str) -> str:
+    """The commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
+    address = f"{client.repository(owner, repo)}/commits/{client.segments(ref)}"
+    missing = "no such repository, or it has no branch, tag or commit of that name"
+    answer = await client.send(
+        context, "GET", address, headers={"Accept": "application/vnd.github.sha"}, missing=missing
+    )
+    sha = answer.body.decode("ascii", "replace").strip()
+    if len(sha) not in _SHA_LENGTHS:
+        raise ToolError("GitHub did not say which commit that is; give a SHA or a branch")
+    return sha
+
+
+TOOLS = (list_repositories, list_commits, get_commit, list_branches, create_branch, get_latest_release)

@@ -1,0 +1,129 @@
+"""Searches over everything that the connected account may see. GitHub shows at most the first 1,000 results."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar, cast
+
+from pydantic import BeforeValidator, Field
+
+from modules.github import client, texts
+from modules.github.fields import READS, REPO, CursorText, Maybe, PerPage, limited
+from modules.github.issues import ListedIssue
+from modules.github.repositories import Repository
+from modules.github.shapes import Count, Flag, Line, Name, Page, Shape, at
+from modules.kit import Context, tool
+
+MOST_FRAGMENTS = 2
+MOST_FRAGMENT = 300
+TEXT_MATCHES = {"Accept": "application/vnd.github.text-match+json"}
+
+Words = Annotated[str, limited(1, 1000)]
+Order = Annotated[Literal["desc", "asc"], Field(description="Direction")]
+
+
+def _in_repository(url: Any) -> Any:
+    """owner/name of a repository's API address."""
+    return "/".join(url.rsplit("/", 2)[-2:]) if isinstance(url, str) else url
+
+
+def _fragments(matches: Any) -> Any:
+    if not isinstance(matches, list):
+        return ()
+    given = (cast("Mapping[str, Any]", one) for one in cast("list[Any]", matches) if isinstance(one, Mapping))
+    found = [one.get("fragment") for one in given]
+    return [texts.block(one, MOST_FRAGMENT).text for one in found[:MOST_FRAGMENTS] if isinstance(one, str)]
+
+
+class FoundIssue(ListedIssue):
+    repository: Annotated[Line, BeforeValidator(_in_repository), at("repository_url")]
+
+
+class FoundCode(Shape):
+    repository: Annotated[Line, at("repository", "full_name")]
+    path: Name
+    sha: Line
+    fragments: Annotated[tuple[str, ...], BeforeValidator(_fragments), at("text_matches")] = ()
+
+
+class FoundRepository(Repository):
+    stargazers_count: Count = 0
+
+
+class _Results(Page):
+    """`incomplete_results` says that GitHub ran out of time and left some out."""
+
+    total_count: int
+    incomplete_results: Flag = False
+
+
+Results = TypeVar("Results", bound=_Results)
+
+
+class FoundIssues(_Results):
+    items: list[FoundIssue]
+
+
+class FoundCodes(_Results):
+    items: list[FoundCode]
+
+
+class FoundRepositories(_Results):
+    items: list[FoundRepository]
+
+
+@tool(hints=READS, scopes=[REPO])
+async def search_issues(
+    context: Context,
+    q: Annotated[Words, Field(description="Such as is:pr author:@me repo:o/r")],
+    sort: Annotated[Maybe[Literal["comments", "reactions", "created", "updated"]], Field(description="Order")] = None,
+    order: Order = "desc",
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> FoundIssues:
+    """Issues and pull requests of all repositories; q has is:issue or is:pr."""
+    query = {"q": q, "sort": sort, "order": order}
+    return await _search(context, FoundIssues, FoundIssue, "/search/issues", query, per_page, cursor)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def search_code(
+    context: Context,
+    q: Annotated[Words, Field(description="Such as parse repo:o/r language:python")],
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> FoundCodes:
+    """Code on default branches, with the lines that match."""
+    return await _search(context, FoundCodes, FoundCode, "/search/code", {"q": q}, per_page, cursor, TEXT_MATCHES)
+
+
+@tool(hints=READS, scopes=[REPO])
+async def search_repositories(
+    context: Context,
+    q: Annotated[Words, Field(description="Such as mcp in:name org:acme")],
+    sort: Annotated[Maybe[Literal["stars", "forks", "updated"]], Field(description="Order")] = None,
+    order: Order = "desc",
+    per_page: PerPage = 30,
+    cursor: CursorText = None,
+) -> FoundRepositories:
+    """Repositories by name, description or topic."""
+    query = {"q": q, "sort": sort, "order": order}
+    return await _search(context, FoundRepositories, FoundRepository, "/search/repositories", query, per_page, cursor)
+
+
+async def _search(
+    context: Context,
+    results: type[Results],
+    shape: type[Shape],
+    address: str,
+    query: Mapping[str, str | None],
+    per_page: int,
+    cursor: str | None,
+    headers: Mapping[str, str] | None = None,
+) -> Results:
+    items, rest, whole = await client.page(
+        context, shape, address, query=query, within="items", cursor=cursor, per_page=per_page, headers=headers
+    )
+    found = {"total_count": whole.get("total_count"), "incomplete_results": whole.get("incomplete_results")}
+    return client.read(results, {**found, "items": items, "nextCursor": rest})
+
+
+TOOLS = (search_issues, search_code, search_repositories)

@@ -1,0 +1,108 @@
+"""What is kept of GitHub's answers: models that read GitHub's own JSON. What is empty is left out of a result."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, TypeVar, cast
+
+from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from modules.github import texts
+
+PAGE_CHARACTERS = 60_000  # of patches or comments: about 20,000 tokens, below what LLM clients cut off
+
+
+def _line(value: Any) -> Any:
+    return texts.line(value) if isinstance(value, str) else "" if value is None else value
+
+
+def _name_of_file(value: Any) -> Any:
+    return texts.name(value) if isinstance(value, str) else value
+
+
+def _empty(value: object) -> bool:
+    return not value
+
+
+def at(first: str, *rest: str | int) -> Any:
+    """Where GitHub's JSON has the field; what is null or missing on the way counts as missing."""
+    return Field(validation_alias=AliasPath(first, *rest))
+
+
+_LEFT_OUT = Field(exclude_if=_empty)
+# `= ""`, `= False` and `= ()` beside these make them optional.
+Line = Annotated[str, BeforeValidator(_line)]
+Word = Annotated[Line, _LEFT_OUT]
+Name = Annotated[str, BeforeValidator(_name_of_file)]
+Text = Annotated[str, _LEFT_OUT]
+Flag = Annotated[bool, BeforeValidator(bool), _LEFT_OUT]
+Count = Annotated[int, BeforeValidator(lambda value: value or 0), _LEFT_OUT]
+
+
+class Shape(BaseModel):
+    """A part of a result. Texts named in `longest` are cut there, which sets `truncated`."""
+
+    model_config = ConfigDict(frozen=True)
+    longest: ClassVar[Mapping[str, int]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cut(cls, raw: Any) -> Any:
+        if not cls.longest or not isinstance(raw, Mapping):
+            return raw
+        given = cast("Mapping[str, Any]", raw)
+        found = {name: texts.block(given.get(name) or "", most) for name, most in cls.longest.items()}
+        cut = {name: one.text for name, one in found.items()}
+        return {**given, **cut, "truncated": any(one.truncated for one in found.values())}
+
+
+class Page(Shape):
+    """One page; `nextCursor` leads to the next, and is missing on the last."""
+
+    nextCursor: Word = ""  # noqa: N815
+
+
+class Label(Shape):
+    name: Line
+
+
+class Patched(Shape):
+    """A file in a change. `truncated` says that its patch is longer."""
+
+    longest = {"patch": 20_000}
+
+    filename: Name
+    status: Line
+    additions: int
+    deletions: int
+    previous_filename: Annotated[Name, _LEFT_OUT] = ""
+    patch: Text = ""
+    truncated: Flag = False
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def fitted(items: Sequence[Model], field: str, room: int = PAGE_CHARACTERS) -> list[Model]:
+    """`items` with the texts in `field` cut to what all may take together: a smaller page shows more of each."""
+    fitting: list[Model] = []
+    for item in items:
+        text: str = getattr(item, field)
+        fitting.append(item.model_copy(update={field: text[:room], "truncated": True}) if len(text) > room else item)
+        room = max(room - len(text), 0)
+    return fitting
+
+
+def names(value: Any) -> Any:
+    """The names of labels or the logins of accounts."""
+    if not isinstance(value, list):
+        return ()
+    return [_name(one) for one in cast("list[Any]", value)]
+
+
+def _name(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    one = cast("Mapping[str, Any]", value)
+    return one.get("login") or one.get("name")
+
+
+Names = Annotated[tuple[Line, ...], BeforeValidator(names), _LEFT_OUT]

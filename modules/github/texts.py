@@ -1,0 +1,52 @@
+"""Text from GitHub is written by strangers: what a person would not see is taken out, and what is long is cut.
+
+Invisible characters can carry orders to a model that no reviewer ever saw (Unicode tags), and direction overrides show
+code in another order than it has (CVE-2021-42574).
+"""
+
+import re
+from dataclasses import dataclass
+
+MOST_LINE = 300
+
+# Controls but tab and line breaks; marks and overrides of direction; fillers, operators and joiners that show nothing;
+# tags. What scripts and emoji need stays: U+200C, U+200D, and one variation selector after a visible character.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
+)
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_EXTRA_SELECTOR = re.compile(f"(?<![^\\s{_SELECTORS}\u200c\u200d])[{_SELECTORS}]+|(?<=[{_SELECTORS}])[{_SELECTORS}]+")
+_EXTRA_JOINER = re.compile("(?<![^\\s\u200c\u200d])[\u200c\u200d]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A text, and whether there was more of it."""
+
+    text: str
+    truncated: bool
+
+
+def clean(text: str) -> str:
+    """`text` without what is invisible; line breaks as they are."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _EXTRA_JOINER.sub("", _EXTRA_SELECTOR.sub("", _HIDDEN.sub("", text)))
+
+
+def name(text: str) -> str:
+    """The name or path of a file: nothing but what is invisible is missing, or it could not be asked for."""
+    return "".join(clean(text).splitlines())
+
+
+def line(text: str) -> str:
+    """`text` as one short line: a title, a name."""
+    one = " ".join(clean(text[: 4 * MOST_LINE]).split())
+    return one if len(one) <= MOST_LINE else one[: MOST_LINE - 1] + "…"
+
+
+def block(text: str, most: int) -> Cut:
+    """`text` as lines, at most `most` characters of it."""
+    cleaned = clean(text.replace("\r\n", "\n")).replace("\r", "\n")
+    return Cut(cleaned[:most], len(cleaned) > most)

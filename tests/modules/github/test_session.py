@@ -1,0 +1,105 @@
+"""The module through the product's own vendor session: what a session makes of paths, headers and refusals fits."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from core.secret import Secret
+from gateway.vendor_session.addresses import AllowedAddresses
+from gateway.vendor_session.session import VendorSessions
+from modules.github import MODULE
+from modules.kit import VendorProblem, VendorSettings
+from tests.modules.github.conftest import Scene, scene_on
+from tests.support.github_double import github_double
+from tests.support.plain_vendor import VendorCaller
+
+APP = {"owner": "mona", "repo": "app"}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A credential that is always the same one."""
+
+    access_token: Secret
+    version: int = 1
+
+    async def lease(self, rejected_version: int | None = None) -> "Kept":
+        return self
+
+
+@pytest.fixture
+async def scene() -> AsyncIterator[Scene]:
+    async with github_double("/api/v3") as double:
+        sessions = VendorSessions(AllowedAddresses.of([double.url.split("/")[2]]), chance=lambda: 0.0)
+        await sessions.open()
+
+        def caller(module: object, base_url: str, secret: str) -> VendorCaller:
+            assert MODULE.vendor is not None
+            settings = MODULE.vendor.settings(base_url=base_url)
+            assert isinstance(settings, VendorSettings)
+            client = sessions.client(MODULE.vendor, settings, Kept(Secret(secret)), secret)
+            return VendorCaller(MODULE, client)
+
+        yield await scene_on(double, caller)
+        await sessions.close()
+
+
+@pytest.mark.parametrize("path", ["docs/手順 1.md", ".github/CODEOWNERS", "a+b&c=d#e?f", "50%", "x;y", "~/.profile"])
+async def test_files_of_any_name_are_written_and_read(scene: Scene, path: str) -> None:
+    made = await scene.mona.call("create_or_update_file", **APP, path=path, message="m", content="一\n")
+    found = await scene.mona.call("get_file_contents", **APP, path=path)
+    assert (found["text"], found["sha"]) == ("一\n", made["sha"])
+    assert await scene.mona.call("delete_file", **APP, path=path, message="m", sha=made["sha"])
+
+
+async def test_a_branch_a_pull_request_and_its_merge(scene: Scene) -> None:
+    await scene.mona.call("create_branch", **APP, branch="feature/検索")
+    given = {**APP, "path": "a", "message": "m", "content": "x", "branch": "feature/検索"}
+    await scene.mona.call("create_or_update_file", **given)
+    opened = await scene.mona.call("create_pull_request", **APP, title="t", head="feature/検索", base="main")
+    one = {**APP, "pull_number": opened["number"]}
+    assert (await scene.mona.call("get_pull_request", **one, include="files"))["files"][0]["filename"] == "a"
+    assert (await scene.mona.call("merge_pull_request", **one))["merged"]
+    with pytest.raises(VendorProblem, match="cannot be merged now"):
+        await scene.mona.call("merge_pull_request", **one)
+
+
+async def test_pages_and_queries(scene: Scene) -> None:
+    for n in range(3):
+        scene.github.world.issue(scene.app, f"Issue {n}", "eve", labels=["ui & ux"])
+    first = await scene.mona.call("list_issues", **APP, labels=["ui & ux"], per_page=2)
+    rest = await scene.mona.call("list_issues", **APP, labels=["ui & ux"], cursor=first["nextCursor"])
+    assert [one["number"] for page in (first, rest) for one in page["issues"]] == [3, 2, 1]
+    assert (await scene.mona.call("search_code", q="print repo:mona/app"))["items"][0]["path"] == "src/main.py"
+    assert (await scene.mona.call("list_branches", **APP, protected=False))["branches"]
+
+
+async def test_refusals_keep_their_kind_and_get_their_text(scene: Scene) -> None:
+    for kind, text, call in (
+        ("not_found", "GitHub has no such thing", scene.eve.call("list_issues", owner="mona", repo="secret")),
+        ("forbidden", "may not do this", scene.eve.call("create_branch", **APP, branch="x")),
+        ("invalid", "title missing_field", scene.mona.call("create_issue", **APP, title=" ")),
+        ("unauthorized", "does not accept the credential", scene.caller("stolen").call("get_me")),
+    ):
+        with pytest.raises(VendorProblem, match=text) as caught:
+            await call
+        assert caught.value.kind == kind
+    scene.github.world.moved.add("mona/old")
+    with pytest.raises(VendorProblem, match="renamed or moved"):
+        await scene.mona.call("create_issue", owner="mona", repo="old", title="t")
+
+
+async def test_rate_limits_of_both_kinds(scene: Scene) -> None:
+    scene.github.slow_down(retry_after=30)
+    with pytest.raises(VendorProblem, match="wait 30 s, then send fewer requests") as caught:
+        await scene.mona.call("list_branches", **APP)
+    assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", 30.0)
+    scene.github.world.tokens["hubot-token"].remaining = 0
+    with pytest.raises(VendorProblem, match="try again after 2026-01-01T02:00:00Z") as caught:
+        await scene.hubot.call("list_branches", **APP)
+    assert caught.value.kind == "rate_limited"
+    asked = len(scene.github.seen)
+    with pytest.raises(VendorProblem, match="rate limit for this credential is used up"):
+        await scene.hubot.call("list_branches", **APP)
+    assert len(scene.github.seen) == asked

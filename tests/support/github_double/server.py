@@ -1,0 +1,158 @@
+"""The double on a socket: who asks, whether the request is as described, how often, and only then what for."""
+
+import contextlib
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import orjson
+from aiohttp import web
+
+from tests.support.github_double import code, people, talk
+from tests.support.github_double.call import Call, Refused, Reply
+from tests.support.github_double.world import Token, World
+from tests.support.vendor_contract import Contract, Sent, contract
+
+Handler = Callable[[Call], Reply]
+ROUTES: dict[tuple[str, str], Handler] = {**code.ROUTES, **talk.ROUTES, **people.ROUTES}
+# GitHub takes slashes in these as they are; OpenAPI 3.0 has no way to say so.
+MANY_SEGMENTS = {"path", "ref"}
+RESET = 1767232800  # 2026-01-01T02:00:00Z
+NOW = "Thu, 01 Jan 2026 01:00:00 GMT"
+
+
+@dataclass
+class GitHubDouble:
+    """A GitHub of its own. `wrong` lists what was not as the description says, in requests or in its own answers."""
+
+    contract: Contract
+    world: World = field(default_factory=World)
+    base_path: str = ""
+    url: str = ""
+    wrong: list[str] = field(default_factory=list[str])
+    seen: list[str] = field(default_factory=list[str])
+    next_answers: list[Reply] = field(default_factory=list[Reply])
+
+    def slow_down(self, status: int = 403, retry_after: int | None = 30) -> None:
+        """Answer the next request with the secondary rate limit."""
+        headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+        text = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+        self.next_answers.append(Refused(status, text, headers=headers).reply)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Any request."""
+        self.seen.append(f"{request.method} {request.raw_path}")
+        headers: dict[str, str] = {"Date": NOW, "X-GitHub-Request-Id": "MADE:UP"}
+        try:
+            reply = await self._answer(request, headers)
+        except Refused as refused:
+            reply = refused.reply
+        headers |= reply.headers
+        if reply.text is not None:
+            return web.Response(status=reply.status, text=reply.text, headers=headers)
+        return web.Response(
+            status=reply.status, body=orjson.dumps(reply.value), headers=headers, content_type="application/json"
+        )
+
+    async def _answer(self, request: web.Request, headers: dict[str, str]) -> Reply:
+        if not request.headers.get("User-Agent"):
+            return Reply(
+                403,
+                text="Request forbidden by administrative rules. Your request has no User-Agent header.",
+            )
+        token = self._token(request)
+        raw_path = request.raw_path.partition("?")[0]
+        if not raw_path.startswith(f"{self.base_path}/"):
+            raise Refused(404, "Not Found")
+        route = _route(request.method.lower(), raw_path.removeprefix(self.base_path))
+        if route is None:
+            self.wrong.append(f"no such operation: {request.method} {raw_path}")
+            raise Refused(404, "Not Found")
+        template, values = route
+        body = await request.read()
+        query = dict(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True))
+        sent = Sent(request.method.lower(), template, values, query, dict(request.headers), body)
+        if wrong := self.contract.wrong(sent):
+            self.wrong.append(f"{request.method} {raw_path}: {wrong}")
+            raise Refused(400, "Problems parsing JSON")
+        self._count(token, headers)
+        if self.next_answers:
+            return self.next_answers.pop(0)
+        call = Call(
+            self.world, token, values, query, request.headers, orjson.loads(body) if body else {}, self.contract.fill,
+            self.url, raw_path.removeprefix(self.base_path),
+        )  # fmt: skip
+        reply = ROUTES[sent.method, template](call)
+        self._check_own(sent, reply)
+        return reply
+
+    def _token(self, request: web.Request) -> Token:
+        scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+        if not secret:
+            raise Refused(401, "Requires authentication")
+        token = self.world.tokens.get(secret) if scheme in ("Bearer", "token") else None
+        if token is None:
+            raise Refused(401, "Bad credentials")
+        return token
+
+    def _count(self, token: Token, headers: dict[str, str]) -> None:
+        used_up = token.remaining <= 0
+        token.remaining = max(token.remaining - 1, 0)
+        headers |= {
+            "X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": str(token.remaining), "X-RateLimit-Reset": str(RESET),
+            "X-RateLimit-Used": str(5000 - token.remaining), "X-RateLimit-Resource": "core",
+        }  # fmt: skip
+        if token.scopes is not None:
+            headers["X-OAuth-Scopes"] = ", ".join(sorted(token.scopes))
+        if used_up:
+            raise Refused(403, f"API rate limit exceeded for user ID {token.login}.")
+
+    def _check_own(self, sent: Sent, reply: Reply) -> None:
+        if reply.text is None and (
+            wrong := self.contract.wrong_answer(sent.method, sent.template, reply.status, reply.value)
+        ):
+            self.wrong.append(f"the double's own answer: {wrong}")
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    def group(found: re.Match[str]) -> str:
+        return f"(?P<{found[1]}>.*)" if found[1] in MANY_SEGMENTS else f"(?P<{found[1]}>[^/]+)"
+
+    return re.compile(re.sub(r"\{(\w+)\}", group, template))
+
+
+_PATTERNS = {(method, template): _pattern(template) for method, template in ROUTES}
+
+
+def _route(method: str, raw_path: str) -> tuple[str, dict[str, str]] | None:
+    """The template that a path fits, and its values decoded."""
+    for (known, template), pattern in _PATTERNS.items():
+        if known == method and (found := pattern.fullmatch(raw_path)):
+            return template, {name: unquote(value) for name, value in found.groupdict().items()}
+    return None
+
+
+@contextlib.asynccontextmanager
+async def github_double(base_path: str = "") -> AsyncIterator[GitHubDouble]:
+    """A double that listens on a port of this machine only. `base_path` is that of a GitHub Enterprise Server.
+
+    Raises:
+        AssertionError: at the end, if a request or an answer was not as GitHub describes it.
+    """
+    double = GitHubDouble(contract("github"), base_path=base_path)
+    app: Any = web.Application(client_max_size=8 * 2**20)
+    app.router.add_route("*", "/{anything:.*}", double.handle)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        double.url = f"http://127.0.0.1:{port}{base_path}"
+        yield double
+    finally:
+        await runner.cleanup()
+    if double.wrong:
+        raise AssertionError("\n".join(double.wrong[:10]))

@@ -1,0 +1,98 @@
+"""A vendor session without the gateway: straight over aiohttp to a double, as the product's session answers."""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from modules.kit import Context, Module, Vendor, VendorAnswer, VendorApi, VendorProblem
+from modules.kit.vendor import Problem
+
+NOBODY = UUID(int=0)
+KINDS: dict[int, Problem] = {
+    301: "refused",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "conflict",
+    409: "conflict",
+    410: "not_found",
+    429: "rate_limited",
+}
+
+
+class PlainVendor:
+    """Implements :class:`modules.kit.Vendor` for one secret."""
+
+    def __init__(self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str) -> None:
+        self._session = session
+        self._base_url = base_url
+        self._headers = {**api.headers, "Authorization": f"{api.scheme} {secret}"}
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        repeatable: bool | None = None,
+    ) -> VendorAnswer:
+        """One request, never repeated and never redirected."""
+        url = URL(self._base_url + path, encoded=True).update_query(_written(query or {}))
+        sent = {**self._headers, **(headers or {})}
+        body = None if json is None else orjson.dumps(json)
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+        async with self._session.request(method, url, data=body, headers=sent, allow_redirects=False) as response:
+            names = {name.lower(): value for name, value in response.headers.items()}
+            answer = VendorAnswer(response.status, names, await response.read())
+        if answer.status >= 300:
+            raise _problem(answer)
+        return answer
+
+
+def _written(query: Mapping[str, Any]) -> dict[str, str]:
+    given = {name: value for name, value in query.items() if value is not None}
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
+
+
+def _problem(answer: VendorAnswer) -> VendorProblem:
+    kind = KINDS.get(answer.status, "invalid" if answer.status < 500 else "unavailable")
+    wait = answer.headers.get("retry-after")
+    text = f"the vendor refused the request ({answer.status})"
+    return VendorProblem(kind, text, retry_after=float(wait) if wait else None, answer=answer)
+
+
+@dataclass(frozen=True, slots=True)
+class VendorCaller:
+    """Somebody with one credential who calls the tools of one module; also the tools' context."""
+
+    module: Module
+    vendor: Vendor
+    user_id: UUID = NOBODY
+
+    async def call(self, tool_name: str, **params: Any) -> dict[str, Any]:
+        """Validate `params` as the gateway does, run the tool, and give its result as a client gets it."""
+        tool = next(tool for tool in self.module.tools if tool.name == tool_name)
+        arguments = tool.arguments.model_validate_json(orjson.dumps(params), strict=True)
+        result = await tool.run(cast("Context", self), **arguments.__dict__)
+        return orjson.loads(result.__pydantic_serializer__.to_json(result, by_alias=True))
+
+
+@contextlib.asynccontextmanager
+async def vendor_callers() -> AsyncIterator[Any]:
+    """``callers(module, base_url, secret)`` makes a :class:`VendorCaller`."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as session:
+
+        def caller(module: Module, base_url: str, secret: str) -> VendorCaller:
+            assert module.vendor is not None
+            return VendorCaller(module, PlainVendor(session, base_url, module.vendor, secret))
+
+        yield caller

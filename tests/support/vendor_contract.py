@@ -1,0 +1,180 @@
+"""A vendor's own API description, to hold requests and answers against, and to make answers of.
+
+The descriptions are data beside the repository (`../shared/vendor-apis`); without them the tests skip and say so.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import jsonschema_rs
+import pytest
+from openapi_core import OpenAPI
+from openapi_core.exceptions import OpenAPIError
+from openapi_core.testing import MockRequest
+
+DESCRIPTIONS = Path(__file__).parents[3] / "shared" / "vendor-apis"
+MOMENT = "2026-01-01T00:00:00Z"
+METHODS = ("get", "post", "put", "patch", "delete")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One request: `template` is its path in the description, `values` fill it; `path` is what was sent."""
+
+    method: str
+    template: str
+    values: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Contract:
+    """One description."""
+
+    def __init__(self, document: Json) -> None:
+        self._document = document
+        self._openapi = OpenAPI.from_dict(cast("Any", document))
+        self._server: str = document["servers"][0]["url"]
+        self._components = _modern(document["components"])
+        self._validators: dict[str, Any] = {}
+
+    def operations(self) -> list[tuple[str, str]]:
+        """Every method and path template."""
+        return [
+            (method, path) for path, known in self._document["paths"].items() for method in METHODS if method in known
+        ]
+
+    def wrong(self, sent: Sent) -> str | None:
+        """Why the description does not allow a request; None where it does. Stricter in one way: a query parameter
+        that it does not name is refused too."""
+        operation = self._document["paths"][sent.template][sent.method]
+        known = {
+            self._resolved(one)["name"]
+            for one in operation.get("parameters", [])
+            if self._resolved(one)["in"] == "query"
+        }
+        if unknown := sent.query.keys() - known:
+            return f"unknown query parameters {sorted(unknown)}"
+        path = sent.template.format(**{name: quote(value, safe="") for name, value in sent.values.items()})
+        request = MockRequest(
+            self._server, sent.method, path, args=dict(sent.query), headers=dict(sent.headers),
+            data=sent.body or None, content_type=sent.headers.get("Content-Type", "application/json"),
+        )  # fmt: skip
+        try:
+            self._openapi.validate_request(request)
+        except OpenAPIError as error:
+            return f"{error}: {error.__cause__!r:.500}"
+        if sent.body and "requestBody" not in operation:
+            return "a body where none is described"
+        return _unknown_fields(operation, sent.body)
+
+    def wrong_answer(self, method: str, template: str, status: int, value: Any) -> str | None:
+        """Why an answer is not as described; None where it is."""
+        answers = self._document["paths"][template][method]["responses"]
+        if str(status) not in answers:
+            return None if status >= 400 else f"{method} {template} never answers {status}"
+        content = self._resolved(answers[str(status)]).get("content", {})
+        if "application/json" not in content:
+            return None
+        validator = self._validator(f"{method} {template} {status}", content["application/json"]["schema"])
+        problem = next(iter(validator.iter_errors(value)), None)
+        return problem and f"{method} {template} {status}: {problem.message:.300} at {problem.instance_path}"
+
+    def fill(self, name: str, known: Any) -> Any:
+        """An instance of a schema: `known`, and whatever else the description requires."""
+        return self._filled({"$ref": f"#/components/schemas/{name}"}, known)
+
+    def _validator(self, key: str, schema: Json) -> Any:
+        if key not in self._validators:
+            whole = {**_modern(schema), "components": self._components}
+            self._validators[key] = jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
+        return self._validators[key]
+
+    def _resolved(self, part: Json) -> Json:
+        if "$ref" not in part:
+            return part
+        found: Any = self._document
+        for step in part["$ref"].removeprefix("#/").split("/"):
+            found = found[step]
+        return self._resolved(found)
+
+    def _filled(self, schema: Json, known: Any = ...) -> Any:
+        schema = self._resolved(schema)
+        if known is None:
+            return None
+        if isinstance(known, dict):
+            return self._object(schema, known)
+        if isinstance(known, list):
+            items = schema.get("items", {})
+            return [self._filled(items, one) if items else one for one in known]
+        return self._made_up(schema) if known is ... else known
+
+    def _object(self, schema: Json, known: Json) -> Json:
+        parts = [self._resolved(one) for one in schema.get("allOf", [])] + [schema]
+        if "oneOf" in schema:
+            parts.append(self._resolved(schema["oneOf"][0]))
+        properties = {name: one for part in parts for name, one in part.get("properties", {}).items()}
+        needed = [name for part in parts for name in part.get("required", [])]
+        names = dict.fromkeys([*needed, *known])
+        return {name: self._filled(properties.get(name, {}), known.get(name, ...)) for name in names}
+
+    def _made_up(self, schema: Json) -> Any:
+        if schema.get("nullable"):
+            return None
+        if "enum" in schema:
+            return schema["enum"][0]
+        if "oneOf" in schema or "anyOf" in schema:
+            return self._filled((schema.get("oneOf") or schema["anyOf"])[0])
+        kind = schema.get("type", "object")
+        if kind == "string":
+            return _TEXTS.get(schema.get("format", ""), "x" * schema.get("minLength", 1))
+        return (
+            {"integer": 1, "number": 1.0, "boolean": False, "array": []}.get(kind, ...)
+            if kind != "object"
+            else self._object(schema, {})
+        )
+
+
+_TEXTS = {"date-time": MOMENT, "uri": "https://api.github.test/made-up", "date": MOMENT[:10], "email": "a@b.test"}
+
+
+def _unknown_fields(operation: Json, body: bytes) -> str | None:
+    if not body:
+        return None
+    schema = next(iter(operation["requestBody"]["content"].values()))["schema"]
+    unknown = json.loads(body).keys() - schema.get("properties", {}).keys()
+    return f"unknown fields {sorted(unknown)}" if unknown else None
+
+
+def _modern(part: Any) -> Any:
+    """OpenAPI 3.0's `nullable` as JSON Schema 2020-12 says it. And `oneOf` as anyOf: descriptions use it for unions
+    whose members overlap, which their own answers would not pass."""
+    if isinstance(part, list):
+        return [_modern(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    made = {"anyOf" if name == "oneOf" else name: _modern(value) for name, value in part.items()}
+    if made.pop("nullable", None) is True and isinstance(made.get("type"), str):
+        made["type"] = [made["type"], "null"]
+        if "enum" in made:
+            made["enum"] = [*made["enum"], None]
+    return made
+
+
+@cache
+def contract(vendor: str) -> Contract:
+    """The description of a vendor; skips the test where there is none."""
+    path = DESCRIPTIONS / f"{vendor}.openapi.json"
+    if not path.exists():
+        pytest.skip(
+            f"the vendor's API description is missing: {path.parent.parent.name}/{path.parent.name}/{path.name}"
+        )
+    return Contract(json.loads(path.read_text()))
