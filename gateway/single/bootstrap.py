@@ -45,7 +45,7 @@ async def first_access(console: Database, tokens: ApiTokens, catalogue: Catalogu
 
 
 async def add_tenant(console: Database, actor: Actor, catalogue: Catalogue, slug: str, name: str, admin: str) -> Tenant:
-    """Make a tenant whose administrator may use every module; modules without a vendor are switched on.
+    """Make a tenant with every module switched on, whose administrator may use them all.
 
     Raises:
         core.errors.Conflict: the slug is taken.
