@@ -11,6 +11,7 @@ import asyncpg
 import pytest
 
 from broker.interface import Lease, Refused
+from broker.vault.key_usage import data_keys
 from core.db import Database
 from core.directory.services import set_service
 from core.errors import MCPistError
@@ -54,6 +55,7 @@ async def told(world: World) -> list[Any]:
     await world.credentials.remove(ACTOR, tenant, "notion", team)
     said.append([(one.module, one.owner, one.state) for one in await world.credentials.list(tenant)])
     said.append(await keys_of(world, tenant))
+    said.append(sorted((await data_keys(world.trusted, tenant)).values()))
     return said
 
 
