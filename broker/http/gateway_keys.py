@@ -8,7 +8,6 @@ import hashlib
 import logging
 import os
 import re
-import secrets
 import stat
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from core.errors import Invalid
+from core.private_file import write_once
 
 LOOK_SECONDS = 1.0
 MOST_FILE = 256 * 1024
@@ -43,10 +43,10 @@ def make_pair(private: Path, public: Path) -> None:
     """Make a gateway's key and the file of public keys with it, where they are missing. Of two processes, one does."""
     if not private.exists():
         made = Ed25519PrivateKey.generate()
-        _write_once(private, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        write_once(private, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
     if not public.exists():
         known = load_private(private).public_key()
-        _write_once(public, known.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+        write_once(public, known.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())
 
 
 def load_private(path: Path) -> Ed25519PrivateKey:
@@ -138,19 +138,3 @@ def _status(path: Path) -> os.stat_result:
         return path.stat()
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _write_once(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(temporary, path)  # unlike a rename, never replaces the key of whoever was first
-    except FileExistsError:
-        pass
-    finally:
-        temporary.unlink()
