@@ -1,0 +1,231 @@
+"""A broker and its gateways as processes of their own on one Postgres, each with nothing but what it needs.
+
+Every process has a folder of its own and one database role's login. A gateway's folder holds the key of the argument
+digests and its own key; the broker's holds the peppers, the vault's keys and the gateways' public keys.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import aiohttp
+
+from broker.http.gateway_keys import make_pair
+from broker.vault.credentials import Credentials
+from broker.vault.keys import LocalKeys
+from broker.vault.vault import open_vault
+from core.secret import Secret
+from gateway.deployment import KEYS
+from gateway.single.direct_broker import VAULT_KEYS
+from gateway.single.operator import BROKER, connected, now
+from tests.support.postgres import PASSWORDS, ScratchDatabase
+from tests.support.product import ACTOR, Person, Product, product_on
+from tests.support.round_robin import round_robin
+from tests.support.running_product import START_SECONDS, environment, free_port
+from tests.support.toy_vendor import Shop, shop
+
+CALL_TIMEOUT = 5.0
+PROGRAM = (sys.executable, "-m", "tests.support.shop_program")
+
+
+@dataclass
+class Process:
+    """One process of ours, which can be killed and started again as a supervisor would."""
+
+    command: str
+    home: Path
+    port: int
+    variables: dict[str, str]
+    ready: dict[str, Any] = field(default_factory=dict)
+    running: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it and wait for its one line."""
+        log = os.open(self.home / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            self.running = await asyncio.create_subprocess_exec(
+                *PROGRAM, self.command, "--json", env=environment(self.home, self.port, **self.variables),
+                stdout=asyncio.subprocess.PIPE, stderr=log, stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(log)
+        assert self.running.stdout is not None
+        async with asyncio.timeout(START_SECONDS):
+            line = await self.running.stdout.readline()
+        assert line, f"{self.command} ended before it was ready: {self.log()[-2000:]}"
+        self.ready = json.loads(line)
+
+    async def end(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal and wait for the end."""
+        assert self.running is not None
+        if self.running.returncode is None:
+            self.running.send_signal(number)
+        async with asyncio.timeout(START_SECONDS):
+            return await self.running.wait()
+
+    async def kill(self) -> None:
+        """As the kernel does where memory is short."""
+        await self.end(signal.SIGKILL)
+
+    def send(self, number: int) -> None:
+        """Send a signal and go on."""
+        assert self.running is not None
+        self.running.send_signal(number)
+
+    def log(self) -> str:
+        """What it said."""
+        return (self.home / "log").read_text()
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a client got for one call. `text` is the tool's; `retry_after` is in seconds."""
+
+    status: int
+    failed: bool
+    text: str
+    retry_after: float | None
+
+
+@dataclass
+class Split:
+    """The processes, and the operator's hands."""
+
+    product: Product
+    credentials: Credentials
+    shop: Shop
+    broker: Process
+    gateways: list[Process]
+    url: str
+    """The load balancer's."""
+
+    http: aiohttp.ClientSession
+
+    async def add(self, person: Person, token: str) -> None:
+        """Store a person's own credential for the shop."""
+        self.product.canary.register(Secret(token))
+        self.shop.tokens[token] = person.email
+        owner = await self.credentials.owner(person.tenant.id, email=person.email)
+        await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "")
+
+    async def call(self, person: Person, module: str, tool: str, *, at: int | None = None, **params: Any) -> Heard:
+        """Call a tool through the load balancer, or at one gateway.
+
+        Raises:
+            aiohttp.ClientError: the connection broke.
+        """
+        url = self.url if at is None else f"http://127.0.0.1:{self.gateways[at].port}/mcp"
+        arguments = {"module": module, "tool_name": tool, "params": params}
+        message = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "call", "arguments": arguments},
+        }
+        headers = {
+            "Authorization": f"Bearer {person.token}",
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": "2025-11-25",
+            "Host": urlsplit(self.url).netloc,
+        }
+        async with self.http.post(url, json=message, headers=headers) as response:
+            body = await response.read()
+            return _heard(response, body)
+
+    async def said(self, person: Person, tool: str, *, at: int | None = None, what: str = "tea") -> str:
+        """What the shop said; the call must work."""
+        heard = await self.call(person, "shop", tool, at=at, what=what)
+        assert heard.status == 200, heard
+        assert not heard.failed, heard
+        return json.loads(heard.text)["said"]
+
+
+def _heard(response: aiohttp.ClientResponse, body: bytes) -> Heard:
+    retry_after = response.headers.get("Retry-After")
+    waiting = float(retry_after) if retry_after else None
+    if response.status != 200:
+        return Heard(response.status, True, body.decode(), waiting)
+    message = json.loads(body)
+    if "error" in message:
+        return Heard(response.status, True, message["error"]["message"], waiting)
+    result = message["result"]
+    return Heard(response.status, bool(result.get("isError")), result["content"][0]["text"], waiting)
+
+
+@contextlib.asynccontextmanager
+async def split_on(database: ScratchDatabase, folder: Path, *, gateways: int = 2) -> AsyncIterator[Split]:
+    """A deployment in `folder`, its shop, and every process ready."""
+    async with contextlib.AsyncExitStack() as stack:
+        vendor = await stack.enter_async_context(shop())
+        product = await stack.enter_async_context(product_on(database, folder / "broker"))
+        operator = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
+        vault = await open_vault(operator, LocalKeys.from_file(folder / "broker" / KEYS / VAULT_KEYS), clock=now)
+        port = free_port()
+        broker, nodes = _processes(product, vendor, folder, port, gateways)
+        await stack.enter_async_context(_running([broker]))
+        await stack.enter_async_context(_running(nodes))
+        await stack.enter_async_context(round_robin(port, [node.port for node in nodes]))
+        connector = aiohttp.TCPConnector(force_close=True)  # a kept connection would stay with one gateway
+        timeout = aiohttp.ClientTimeout(total=3 * CALL_TIMEOUT)
+        http = await stack.enter_async_context(aiohttp.ClientSession(connector=connector, timeout=timeout))
+        credentials = Credentials(operator, vault, clock=now)
+        url = f"http://127.0.0.1:{port}/mcp"
+        yield Split(product, credentials, vendor, broker, nodes, url, http)
+
+
+def _processes(product: Product, vendor: Shop, folder: Path, port: int, count: int) -> tuple[Process, list[Process]]:
+    broker_port, known = free_port(), folder / "gateways.pem"
+    shared = {"SHOP_URL": vendor.url, "MCPIST_ALLOWED_PRIVATE_HOSTS": vendor.host}
+    nodes: list[Process] = []
+    for number in range(count):
+        home = folder / f"gateway-{number}"
+        (home / KEYS).mkdir(parents=True)
+        digest = home / KEYS / "audit-digest.json"
+        digest.write_text(json.dumps({"key": product.deployment.digest_key.reveal()}))
+        digest.chmod(0o600)
+        make_pair(home / "own.pem", home / "public.pem")
+        with known.open("ab") as file:
+            file.write((home / "public.pem").read_bytes())
+        variables = {
+            **shared,
+            "MCPIST_DATABASE_URL": _url(product.database, "mcpist_gateway"),
+            "MCPIST_BROKER_URL": f"http://127.0.0.1:{broker_port}",
+            "MCPIST_GATEWAY_KEY": str(home / "own.pem"),
+            "MCPIST_PUBLIC_URL": f"http://127.0.0.1:{port}",
+            "MCPIST_CALL_TIMEOUT": str(CALL_TIMEOUT),
+        }
+        nodes.append(Process("gateway", home, free_port(), variables))
+    variables = {
+        **shared,
+        "MCPIST_DATABASE_URL": _url(product.database, "mcpist_broker"),
+        "MCPIST_BROKER_GATEWAYS": str(known),
+    }
+    return Process("broker", folder / "broker", broker_port, variables), nodes
+
+
+def _url(database: ScratchDatabase, role: str) -> str:
+    """The database with the login of one role, and nobody else's."""
+    parts = urlsplit(database.admin.url.reveal())
+    where = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{role}:{quote(PASSWORDS[role].reveal())}@{where}{parts.path}?{parts.query}"
+
+
+@contextlib.asynccontextmanager
+async def _running(processes: Iterable[Process]) -> AsyncIterator[None]:
+    processes = list(processes)
+    try:
+        await asyncio.gather(*(one.start() for one in processes))
+        yield
+    finally:
+        for one in processes:
+            if one.running is not None:
+                one.send(signal.SIGCONT) if one.running.returncode is None else None
+                await one.end()
