@@ -23,7 +23,8 @@ class Lines:
     def __init__(self, descriptor: int, *, most: int = MOST_LINE) -> None:
         self._descriptor = descriptor
         self._most = most
-        self._chunks: asyncio.Queue[bytes] = asyncio.Queue(AHEAD)
+        self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
+        self._room = threading.Semaphore(AHEAD)
         self._rest = bytearray()
         self._skipping = False
         self._ended = False
@@ -53,6 +54,7 @@ class Lines:
                 self._rest.clear()
                 return self._taken(line) if line or self._skipping else None
             chunk = await self._chunks.get()
+            self._room.release()
             self._ended = not chunk
             self._rest += chunk
 
@@ -70,7 +72,8 @@ class Lines:
                     chunk = os.read(self._descriptor, CHUNK)
                 except OSError:
                     chunk = b""
-                asyncio.run_coroutine_threadsafe(self._chunks.put(chunk), self._loop).result()
+                self._room.acquire()
+                self._loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
                 if not chunk:
                     return
 
