@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from core.directory.roles import grant, revoke
 from tests.process.split_load import Load, names
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
-from tests.support.product import ACTOR, Person
+from tests.support.product import ACTOR, SPLIT, Person
 from tests.support.running_product import client, command, data_folder, free_port, running, start
 from tests.support.split import CALL_TIMEOUT, Heard, Split, split_on
 
@@ -185,6 +186,19 @@ async def test_killed_under_load(split: Split, kill: Kill) -> None:
 @pytest.mark.parametrize("kill", [kill_broker, kill_gateway, kill_both])
 async def test_killed_under_load_again_and_again(split: Split, kill: Kill) -> None:
     await rounds(split, kill, 15)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+async def test_the_path_suite_holds_over_http() -> None:
+    """Every story of a request, with the broker behind HTTP."""
+    path = Path(__file__).parents[1] / "path"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path),
+        env={**os.environ, SPLIT: "1"}, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
+    out, _ = await process.communicate()
+    assert process.returncode == 0, out.decode()[-5000:]
 
 
 async def rounds(split: Split, kill: Kill, count: int) -> None:

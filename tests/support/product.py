@@ -8,9 +8,12 @@
 
 Each gateway has pools of its own, as an own process would. At the end of the product everything that was said is
 searched for the tokens that were made.
+
+With MCPIST_TEST_SPLIT=1 in the environment a gateway reaches its broker over HTTP: every test holds in both forms.
 """
 
 import contextlib
+import os
 import time
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
@@ -23,6 +26,7 @@ from prometheus_client import generate_latest
 
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import load_or_create
+from broker.interface import Broker
 from core.address import DatabaseAddress
 from core.audit.bounds import unpack
 from core.audit.event import DEPLOYMENT, Event
@@ -42,10 +46,12 @@ from gateway.single.direct_broker import direct_broker
 from gateway.single.gateway import Gateway, gateway
 from gateway.single.operator import BROKER, CONSOLE, connected
 from tests.support.canary import Canary
+from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import Client
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 
 ACTOR = Actor("tests")
+SPLIT = "MCPIST_TEST_SPLIT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ class Product:
         async with connected(deployment, BROKER, most=5) as broker:
             tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=self.clock)
             modules = catalogue or self.catalogue
-            reached = direct_broker(deployment, tokens, modules)
+            reached = _reached(direct_broker(deployment, tokens, modules), deployment)
             async with gateway(chosen, deployment, reached, modules, call_log) as running:
                 node = Node(running, self.canary)
                 yield node
@@ -152,6 +158,23 @@ class Product:
                 for row in await admin.fetch(f"SELECT * FROM {table}"):
                     values = [value if isinstance(value, bytes) else str(value).encode() for value in row.values()]
                     self.canary.hear(table, b" ".join(values))
+
+
+def over_http() -> bool:
+    """Whether gateways reach their broker over HTTP in this run."""
+    return bool(os.environ.get(SPLIT))
+
+
+@contextlib.asynccontextmanager
+async def _reached(
+    direct: contextlib.AbstractAsyncContextManager[Broker], deployment: Deployment
+) -> AsyncIterator[Broker]:
+    async with direct as broker:
+        if not over_http():
+            yield broker
+            return
+        async with served_over_http(broker, deployment.home / KEYS) as served:
+            yield served.client
 
 
 @contextlib.asynccontextmanager

@@ -8,8 +8,8 @@ import pytest
 from broker.direct import DirectBroker
 from broker.interface import Broker
 from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
-from tests.broker.http.serving import served_over_http
 from tests.broker.world import World
+from tests.support.http_broker import served_over_http
 
 
 @pytest.fixture

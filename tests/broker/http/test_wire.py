@@ -27,8 +27,8 @@ from core.connection import Connection
 from core.errors import Unavailable
 from core.secret import Secret
 from tests.broker.contract import an_ada, leased
-from tests.broker.http.serving import Served, served_over_http
 from tests.broker.world import World
+from tests.support.http_broker import Served, served_over_http
 
 VENDOR_TOKEN = "ghp_the-vendor-s-token"
 LEASE = Lease(Secret(VENDOR_TOKEN), 3, 60.0, "personal", uuid4(), {"base_url": "https://x.test", "n": [1, None]})
