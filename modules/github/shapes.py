@@ -60,10 +60,6 @@ class Page(Shape):
     nextCursor: Word = ""  # noqa: N815
 
 
-class Label(Shape):
-    name: Line
-
-
 class Patched(Shape):
     """A file in a change. `truncated` says that its patch is longer."""
 
