@@ -26,3 +26,9 @@ async def database(database_server: postgres.DatabaseServer) -> AsyncIterator[po
 def make_tenant(database: postgres.ScratchDatabase) -> Callable[..., Awaitable[postgres.MadeTenant]]:
     """``await make_tenant(slug=None, users=1)`` commits a tenant and its users."""
     return partial(postgres.add_tenant, database)
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Names bytes by their argument: compressed ones hold the second they were made in, and every xdist worker
+    has to collect the same names."""
+    return argname if isinstance(val, bytes) else None
