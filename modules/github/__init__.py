@@ -30,5 +30,10 @@ MODULE = Module(
     description="GitHub repositories, issues, pull requests, code search, actions and releases.",
     scopes=frozenset(scope for one in TOOLS for scope in one.scopes),
     tools=TOOLS,
-    vendor=VendorApi(base_url="https://api.github.com", account=client.account, headers=client.HEADERS),
+    vendor=VendorApi(
+        base_url="https://api.github.com",
+        account=client.account,
+        headers=client.HEADERS,
+        settings=client.GitHubSettings,
+    ),
 )

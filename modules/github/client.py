@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from modules.github.cursors import next_cursor, paging
 from modules.github.problems import explained
-from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, path
+from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, VendorSettings, path
 
 HEADERS = {
     "Accept": "application/vnd.github+json",
@@ -18,6 +18,13 @@ HEADERS = {
 
 Model = TypeVar("Model", bound=BaseModel)
 Found = TypeVar("Found")
+
+
+class GitHubSettings(VendorSettings):
+    """GitHub takes 100 requests at once from a person, whatever programs they use
+    (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
+
+    concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 32
 
 
 async def account(vendor: Vendor) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tests.bench.client import Client
+from tests.bench.github import connect_github
 from tests.bench.options import Options
 from tests.bench.processes import child_named
 from tests.bench.servers.bearer import TOKEN
@@ -17,12 +18,14 @@ from tests.bench.wrk import Request, Target
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A running product with the toy module. `token` is the first administrator's; `pid` is the gateway's worker."""
+    """A running product with the toy module and GitHub, whose place the upstream takes. `token` is the first
+    administrator's; `pid` is the gateway's worker."""
 
     home: Path
     port: int
     pid: int
     token: str
+    upstream: int
 
     def client(self) -> Client:
         """A client that is the first administrator."""
@@ -61,7 +64,7 @@ class Lab:
 
     @cached_property
     def upstream(self) -> Reference:
-        """What the hop goes to."""
+        """What stands for GitHub."""
         return self.reference("upstream")
 
     @cached_property
@@ -75,7 +78,8 @@ class Lab:
         home, port = self.folder / name, free_port()
         given = {"home": home, "port": port, "upstream": self.upstream.port}
         running = self._start(name, module("product", **given))
-        return Product(home, port, running.pid, running.said["api_token"])
+        connect_github(home, self.upstream.port)
+        return Product(home, port, running.pid, running.said["api_token"], self.upstream.port)
 
     def reference(self, name: str, **given: object) -> Reference:
         """A server of tests/bench/servers."""

@@ -3,11 +3,15 @@
 import asyncio
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
+from broker.vault.credentials import Credentials, Owner
 from core.directory.actor import Actor
+from core.secret import Secret
 from gateway.single.operator import Operator, operator
+from gateway.single.vault_access import opened_credentials
 from tests.bench.lab import Product
 from tests.bench.product import unlimited
 
@@ -22,7 +26,7 @@ def populate(product: Product, tenants: int, callers: int) -> tuple[str, ...]:
 
 
 async def _populate(product: Product, tenants: int, callers: int) -> tuple[str, ...]:
-    async with operator(unlimited(product.home, product.port), lambda _text: None) as operating:
+    async with operator(unlimited(product.home, product.port, product.upstream), lambda _text: None) as operating:
         admin: Any = await asyncpg.connect(**operating.deployment.admin.connect_args())
         try:
             async with admin.transaction():
@@ -35,9 +39,13 @@ async def _populate(product: Product, tenants: int, callers: int) -> tuple[str, 
             )
         finally:
             await admin.close()
-        return tuple([await _token(operating, row) for row in chosen])
+        async with opened_credentials(operating.deployment) as credentials:
+            return tuple([await _caller(operating, credentials, row["tenant_id"], row["id"]) for row in chosen])
 
 
-async def _token(operating: Operator, row: Any) -> str:
-    _, token = await operating.tokens.create(ACTOR, row["tenant_id"], row["id"], "load")
+async def _caller(operating: Operator, credentials: Credentials, tenant_id: UUID, user_id: UUID) -> str:
+    """The API token of one who has a credential for GitHub."""
+    owner = Owner("personal", user_id)
+    await credentials.put(ACTOR, tenant_id, "github", owner, Secret(f"bench-{user_id}"), "bench")
+    _, token = await operating.tokens.create(ACTOR, tenant_id, user_id, "load")
     return token.reveal()

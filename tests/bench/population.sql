@@ -13,6 +13,8 @@ INSERT INTO core.tenants (tenant_id, slug, name) SELECT tenant_id, 'bench-' || n
 INSERT INTO core.generations (tenant_id) SELECT tenant_id FROM made;
 INSERT INTO core.services (tenant_id, module)
     SELECT tenant_id, module FROM made, unnest(ARRAY['bench', 'knowledge_graph']) AS module;
+INSERT INTO core.services (tenant_id, module, settings)
+    SELECT made.tenant_id, module, settings FROM made, core.services WHERE module = 'github' AND settings <> '{}';
 INSERT INTO core.services (tenant_id, module)
     SELECT tenant_id, 'm' || lpad(k::text, 4, '0') FROM made, generate_series(0, 9) AS k;
 INSERT INTO core.roles (tenant_id, id, name, priority) SELECT tenant_id, id, 'role ' || r, r FROM made_roles;
@@ -20,7 +22,7 @@ INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
     SELECT tenant_id, id, 'allow', 'm' || lpad(r::text, 4, '0') || '.tool_' || lpad(k::text, 3, '0')
     FROM made_roles, generate_series(0, 9) AS k;
 INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
-    SELECT tenant_id, id, 'allow', 'bench.*' FROM made_roles;
+    SELECT tenant_id, id, 'allow', permission FROM made_roles, unnest(ARRAY['bench.*', 'github.*']) AS permission;
 INSERT INTO core.users (tenant_id, id, email)
     SELECT tenant_id, id, 'user' || u || '@bench-' || n || '.test' FROM made_users;
 INSERT INTO core.role_assignments (tenant_id, user_id, role_id)

@@ -15,7 +15,7 @@ import uvloop
 from core.settings import Settings
 from gateway.catalogue import Catalogue, build, installed
 from gateway.single.product import Ready, run_product
-from tests.bench.toys import bench_module
+from tests.bench.toys import BENCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,20 @@ class Arguments:
 
 def main() -> None:
     given = _arguments()
-    with mock.patch("gateway.single.operator.installed", return_value=_catalogue(given.upstream)):
-        uvloop.run(run_product(unlimited(given.home, given.port), _progress, _ready))
+    with mock.patch("gateway.single.operator.installed", return_value=_catalogue()):
+        uvloop.run(run_product(unlimited(given.home, given.port, given.upstream), _progress, _ready))
 
 
-def unlimited(home: Path, port: int) -> Settings:
-    """Settings under which one caller may use all of the machine."""
-    return Settings(home=home, port=port, rate_per_second=1e6, rate_burst=1_000_000, concurrency=10_000)
+def unlimited(home: Path, port: int, upstream: int) -> Settings:
+    """Settings under which one caller may use all of the machine, and reach the upstream on it."""
+    return Settings(
+        home=home,
+        port=port,
+        rate_per_second=1e6,
+        rate_burst=1_000_000,
+        concurrency=10_000,
+        allowed_private_hosts=(f"127.0.0.1:{upstream}",),
+    )
 
 
 def _arguments() -> Arguments:
@@ -44,8 +51,8 @@ def _arguments() -> Arguments:
     return Arguments(**vars(parser.parse_args()))
 
 
-def _catalogue(upstream: int) -> Catalogue:
-    return build([*installed().modules, bench_module(upstream)])
+def _catalogue() -> Catalogue:
+    return build([*installed().modules, BENCH])
 
 
 def _progress(text: str) -> None:

@@ -4,14 +4,12 @@ import time
 from collections.abc import Callable
 
 from tests.bench.client import Client
+from tests.bench.github import TOOL, asking
 from tests.bench.lab import Lab
 from tests.bench.report import Result, Row
 
 STEPS = 20
-COMMANDS = [
-    {"id": f"s{number}", "module": "bench", "tool_name": "nap", "params": {"text": f"zzz-{number}"}, "output": True}
-    for number in range(STEPS)
-]
+COMMANDS = [{"id": f"s{number}", **asking(f"zzz-{number}", "nap"), "output": True} for number in range(STEPS)]
 
 
 def measure(lab: Lab) -> list[Result]:
@@ -39,15 +37,15 @@ def measure(lab: Lab) -> list[Result]:
 
 def _batch(client: Client) -> None:
     steps = client.tool("batch", {"commands": COMMANDS})["structuredContent"]["steps"]
-    texts = [step["result"]["text"] for step in steps]
-    if texts != [command["params"]["text"] for command in COMMANDS]:
+    texts = [step["result"]["tag_name"] for step in steps]
+    if texts != [command["params"]["repo"] for command in COMMANDS]:
         raise RuntimeError(f"the batch answered {steps}")
 
 
 def _in_a_row(client: Client) -> None:
     for command in COMMANDS:
-        text = command["params"]["text"]
-        if client.call("bench", "nap", text=text)["structuredContent"]["text"] != text:
+        params = command["params"]
+        if client.call("github", TOOL, **params)["structuredContent"]["tag_name"] != params["repo"]:
             raise RuntimeError("a call gave another text back")
 
 

@@ -79,7 +79,9 @@ def fill(client: Client) -> None:
 
 async def _copy(lab: Lab) -> tuple[UUID, UUID]:
     """Give a second user of the same tenant the same graph: the reference's."""
-    async with joined(unlimited(lab.product.home, lab.product.port), lambda _text: None) as deployment:
+    async with joined(
+        unlimited(lab.product.home, lab.product.port, lab.upstream.port), lambda _text: None
+    ) as deployment:
         admin: Any = await asyncpg.connect(**deployment.admin.connect_args())
         try:
             owner = await admin.fetchrow("SELECT tenant_id, user_id FROM modules.kg_graphs")

@@ -1,6 +1,7 @@
 """P8: memory of the gateway's worker (without its database) at the start and after many calls."""
 
 from tests.bench.client import tools_call
+from tests.bench.github import asking
 from tests.bench.lab import Lab
 from tests.bench.processes import pss_mib, trees, wait_until_idle
 from tests.bench.report import Result, Row
@@ -14,12 +15,12 @@ def measure(lab: Lab) -> list[Result]:
     """On a product of its own: a first call, then all of them."""
     product = lab.new_product("memory")
     client = product.client()
-    client.call("bench", "echo", text=TEXT)
+    client.tool("call", asking(TEXT))
     client.close()
     wait_until_idle([product.pid], 10)
     idle, tree = pss_mib([product.pid]), pss_mib(trees([product.pid]))
-    arguments = {"module": "bench", "tool_name": "echo", "params": {"text": TEXT}}
-    target = lab.of_product("call echo", lab.request(tools_call("call", arguments), TEXT, product.token), product)
+    request = lab.request(tools_call("call", asking(TEXT)), TEXT, product.token)
+    target = lab.of_product("call github", request, product)
     done = 0
     while done < lab.options.calls:
         done += sample(target, 16, 1 if lab.options.quick else CHUNK_SECONDS).calls

@@ -1,12 +1,14 @@
 """P1, P3, P4: one call of a trivial tool beside the bare proxy.
 
-`hop` is what a vendor's tool will be, without the vault: it asks the upstream over one kept aiohttp session. `echo`
-asks nobody, so it shows our own work.
+`github` asks the upstream with a credential from the vault, which the gateway holds. `echo` and `write` ask nobody, so
+they show our own work; `write` is declared as writing, so its audit record is durable before it runs.
 """
 
 from dataclasses import replace
+from typing import Any
 
 from tests.bench.client import tools_call
+from tests.bench.github import asking
 from tests.bench.lab import Lab
 from tests.bench.report import Result, Row
 from tests.bench.rounds import added_p50, compared, cpu, interleaved, own_cpu, p99, rate
@@ -18,20 +20,21 @@ TEXT = "hello-benchmark"
 
 def measure(lab: Lab) -> list[Result]:
     """The immediate upstream at every number of connections, the slow one at one connection."""
-    floor = lab.of_reference("bare proxy", _request(lab, "hop"), lab.floor)
-    targets = [_target(lab, "hop"), _target(lab, "echo"), _target(lab, "write"), floor]
+    floor = lab.of_reference("bare proxy", _request(lab, asking(TEXT)), lab.floor)
+    targets = [lab.of_product("call github", _request(lab, asking(TEXT))), _toy(lab, "echo"), _toy(lab, "write"), floor]
     immediate = interleaved(targets, lab.options.connections, lab.options, lab.progress)
     slow_floor = replace(floor, label="bare proxy, 20 ms", request=replace(floor.request, path="/slow"))
-    slow = interleaved([_target(lab, "slow_hop"), slow_floor], (1,), lab.options, lab.progress)
+    slow_github = lab.of_product("call github, 20 ms", _request(lab, asking(TEXT, "later")))
+    slow = interleaved([slow_github, slow_floor], (1,), lab.options, lab.progress)
     return [_immediate(lab, immediate), _slow(slow)]
 
 
-def _target(lab: Lab, tool: str) -> Target:
-    return lab.of_product(f"call {tool}", _request(lab, tool))
-
-
-def _request(lab: Lab, tool: str) -> Request:
+def _toy(lab: Lab, tool: str) -> Target:
     arguments = {"module": "bench", "tool_name": tool, "params": {"text": TEXT}}
+    return lab.of_product(f"call {tool}", _request(lab, arguments))
+
+
+def _request(lab: Lab, arguments: dict[str, Any]) -> Request:
     return lab.request(tools_call("call", arguments), TEXT)
 
 
@@ -39,23 +42,21 @@ def _immediate(lab: Lab, rounds: list[list[Sample]]) -> Result:
     rows: list[Row] = []
     for many in lab.options.connections:
         must, aim = MUST_RATE.get(many, (None, None))
-        what = f"call of a tool with a hop, req/s relative to the bare proxy, connections: {many}"
+        what = f"call of GitHub, req/s relative to the bare proxy, connections: {many}"
         rows.append(Row("P1", what, "x", compared(rounds, many, rate), must, aim))
-        what = f"call of a tool without a hop, req/s relative to the bare proxy, connections: {many}"
+        what = f"call of a tool that asks nobody, req/s relative to the bare proxy, connections: {many}"
         rows.append(Row("P1", what, "x", compared(rounds, many, rate, of=1)))
     most = max(lab.options.connections)
-    rows.append(
-        Row("P1", f"CPU a call of a tool with a hop, connections: {most}", "µs", compared(rounds, most, own_cpu))
-    )
+    rows.append(Row("P1", f"CPU a call of GitHub, connections: {most}", "µs", compared(rounds, most, own_cpu)))
     rows.append(
         Row(
             "P1",
-            f"CPU a call of a tool without a hop, connections: {most}",
+            f"CPU a call of a tool that asks nobody, connections: {most}",
             "µs",
             compared(rounds, most, own_cpu, of=1),
         )
     )
-    rows.append(Row("P1", "CPU a call with a hop, relative to the bare proxy", "x", compared(rounds, most, cpu)))
+    rows.append(Row("P1", "CPU a call of GitHub, relative to the bare proxy", "x", compared(rounds, most, cpu)))
     if 1 in lab.options.connections:
         what = "p50 added over the bare proxy, upstream immediate"
         rows.append(Row("P3", what, "ms", compared(rounds, 1, added_p50), 1.0, 0.5, more_is_better=False))

@@ -6,6 +6,7 @@ One caller on either; and, on the full one, many callers of as many tenants, all
 from dataclasses import replace
 
 from tests.bench.client import Client, tools_call
+from tests.bench.github import asking
 from tests.bench.lab import Lab, Product
 from tests.bench.population import populate
 from tests.bench.report import Result, Row
@@ -23,8 +24,7 @@ def measure(lab: Lab) -> list[Result]:
     tokens = populate(full, tenants, 20 if lab.options.quick else CALLERS)
     for token in tokens:
         _first_call(full, token)
-    arguments = {"module": "bench", "tool_name": "hop", "params": {"text": TEXT}}
-    request = lab.request(tools_call("call", arguments), TEXT, empty.token)
+    request = lab.request(tools_call("call", asking(TEXT)), TEXT, empty.token)
     targets = [
         lab.of_product("full database, one caller", replace(request, tokens=tokens[:1]), full),
         lab.of_product(f"full database, {len(tokens)} callers", replace(request, tokens=tokens), full),
@@ -50,7 +50,7 @@ def measure(lab: Lab) -> list[Result]:
 
 
 def _first_call(product: Product, token: str) -> None:
-    """Have a credential verified and its policy read: that is once in five minutes, and not what is measured."""
+    """Have a credential verified, its policy read and a lease given: that is once in five minutes, and not what is measured."""
     client = Client(product.port, token)
-    client.call("bench", "echo", text=TEXT)
+    client.tool("call", asking(TEXT))
     client.close()

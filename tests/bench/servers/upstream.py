@@ -1,4 +1,8 @@
-"""The upstream of the hop: gives a JSON text back, on /later after 20 ms. Hand-written, so never the bottleneck."""
+"""The upstream: for the bare proxy it gives a text back, for MCPist it is a GitHub of one trivial answer.
+
+/now answers at once and /later after 20 ms; /repos/OWNER/TEXT/releases/latest when the owner's name says, with the text
+as the release's tag. Hand-written, so never the bottleneck.
+"""
 
 import asyncio
 import socket
@@ -10,7 +14,7 @@ import uvloop
 
 from tests.bench.servers.serving import announce
 
-LATER_SECONDS = 0.02
+PAUSES = {b"now": 0.0, b"later": 0.02, b"nap": 0.05}
 
 
 class Upstream(asyncio.Protocol):
@@ -36,9 +40,10 @@ class Upstream(asyncio.Protocol):
         self._body += body
 
     def on_message_complete(self) -> None:
-        answer = _answer(orjson.loads(self._body))
-        if self._path == b"/later":
-            asyncio.get_running_loop().call_later(LATER_SECONDS, self._send, answer)
+        steps = self._path.split(b"/")
+        answer = _answer(orjson.loads(self._body)) if self._body else _github(steps)
+        if pause := PAUSES.get(steps[2 if steps[1] == b"repos" else 1], 0.0):
+            asyncio.get_running_loop().call_later(pause, self._send, answer)
         else:
             self._send(answer)
 
@@ -48,13 +53,20 @@ class Upstream(asyncio.Protocol):
 
 
 def _answer(asked: dict[str, Any]) -> bytes:
-    """The text of a plain question, or of a whole tools/call as the floor passes it on."""
-    if "jsonrpc" in asked:
-        params = asked["params"]["arguments"]["params"]
-        content = [{"type": "text", "text": params["text"]}]
-        body = orjson.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": content, "isError": False}})
-    else:
-        body = orjson.dumps({"text": asked["text"]})
+    """What the tool of a whole tools/call would answer; the bare proxy passes it on."""
+    content = [{"type": "text", "text": asked["params"]["arguments"]["params"]["repo"]}]
+    return _rendered({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": content, "isError": False}})
+
+
+def _github(steps: list[bytes]) -> bytes:
+    if steps[1] == b"user":
+        return _rendered({"login": "bench"})
+    tag = steps[3].decode()
+    return _rendered({"tag_name": tag, "body": "", "html_url": f"https://github.test/{tag}"})
+
+
+def _rendered(answer: dict[str, Any]) -> bytes:
+    body = orjson.dumps(answer)
     return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
 
 
