@@ -63,6 +63,23 @@ class Kind(StrEnum):
     CREDENTIAL_REMOVED = "credential.removed"
     CREDENTIAL_BROKEN = "credential.broken"
 
+    SIGN_IN = "sign_in"
+    SIGN_IN_REFUSED = "sign_in.refused"
+    SESSION_ENDED = "session.ended"
+    LINK_CREATED = "link.created"
+    IDENTITY_LINKED = "identity.linked"
+    ALLOW_LIST_ADDED = "allow_list.added"
+    ALLOW_LIST_REMOVED = "allow_list.removed"
+    CLIENT_CREATED = "client.created"
+    CLIENT_CHANGED = "client.changed"
+    CLIENT_REMOVED = "client.removed"
+    ISSUER_TRUSTED = "issuer.trusted"
+    ISSUER_REMOVED = "issuer.removed"
+    CONSENT_GIVEN = "consent.given"
+    GRANT_CREATED = "grant.created"
+    GRANT_REVOKED = "grant.revoked"
+    """`detail["cause"]` says why; `reuse` and `code_replay` are signals of attack."""
+
 
 class Outcome(StrEnum):
     """How a call ended. `UNKNOWN` and `PENDING` are never written: readers derive them from a missing outcome."""

@@ -24,9 +24,45 @@ EXTRA_POLICIES = {
     ("core.deployment", "broker_reads_the_deployment"): ("r", ("mcpist_broker",)),
     ("vault.key_checks", "broker_reads_key_checks"): ("r", ("mcpist_broker",)),
     ("vault.key_checks", "broker_adds_key_checks"): ("a", ("mcpist_broker",)),
+    # Before a tenant is known, each on one key.
+    ("core.tenants", "lookup_by_tenants"): ("r", ("mcpist_broker",)),
+    ("core.allow_list", "lookup_by_allow_entry"): ("r", ("mcpist_broker",)),
+    ("auth.identities", "lookup_by_account"): ("r", ("mcpist_broker",)),
+    ("auth.sessions", "lookup_by_session"): ("r", ("mcpist_broker",)),
+    ("auth.one_time_links", "lookup_by_link"): ("r", ("mcpist_broker",)),
+    ("auth.clients", "lookup_by_client_id"): ("r", ("mcpist_broker",)),
+    ("auth.trusted_issuers", "lookup_by_issuer"): ("r", ("mcpist_broker",)),
+    ("auth.codes", "lookup_by_code"): ("r", ("mcpist_broker",)),
+    ("auth.refresh_tokens", "lookup_by_refresh_token"): ("r", ("mcpist_broker",)),
+    # What auth.sweep removes.
+    ("auth.sessions", "owner_sweeps_sessions"): ("*", ("mcpist_owner",)),
+    ("auth.one_time_links", "owner_sweeps_links"): ("*", ("mcpist_owner",)),
+    ("auth.codes", "owner_sweeps_codes"): ("*", ("mcpist_owner",)),
+    ("auth.grants", "owner_sweeps_grants"): ("*", ("mcpist_owner",)),
+    ("auth.refresh_tokens", "owner_sweeps_refresh_tokens"): ("*", ("mcpist_owner",)),
+    # Tables without a tenant, for the broker alone.
+    ("auth.sign_ins", "broker_keeps"): ("*", ("mcpist_broker",)),
+    ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),
+    ("auth.signing_keys", "broker_keeps"): ("*", ("mcpist_broker",)),
+    ("auth.used_ids", "broker_keeps"): ("*", ("mcpist_broker",)),
 }
 # Tables without a tenant, which belong to the whole deployment.
-OF_THE_DEPLOYMENT = {"core.deployment", "vault.key_checks"}
+OF_THE_DEPLOYMENT = {
+    "core.deployment",
+    "vault.key_checks",
+    "auth.sign_ins",
+    "auth.dynamic_clients",
+    "auth.signing_keys",
+    "auth.used_ids",
+}
+# Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.
+RANDOM_KEYS = {
+    "auth.clients",
+    "auth.codes",
+    "auth.one_time_links",
+    "auth.refresh_tokens",
+    "auth.sessions",
+}
 
 
 async def test_every_table_with_a_tenant_forces_row_level_security(database: ScratchDatabase) -> None:
@@ -142,7 +178,8 @@ async def test_the_gateway_cannot_read_tokens(database: ScratchDatabase) -> None
 
 async def test_unique_constraints_leak_nothing_of_other_tenants(database: ScratchDatabase) -> None:
     """A constraint that does not start with the tenant would tell a tenant what another one has."""
-    global_on_purpose = {"core.tenants", "auth.api_tokens", "audit.incoming", "audit.heads", *OF_THE_DEPLOYMENT}
+    tables = {"core.tenants", "auth.api_tokens", "audit.incoming", "audit.heads"}
+    global_on_purpose = tables | RANDOM_KEYS | OF_THE_DEPLOYMENT
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
             """SELECT c.oid::regclass::text AS relation, a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid

@@ -1,0 +1,1 @@
+"""The control plane: the admin API, and later the console."""

@@ -1,0 +1,1 @@
+"""What browsers and OAuth clients see of the trust zone: routes, pages, cookies."""
