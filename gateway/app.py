@@ -1,4 +1,4 @@
-"""The ASGI application of one gateway: which path goes where, and nothing else."""
+"""The ASGI application of one process: which path goes where, and nothing else."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -9,15 +9,20 @@ NOT_FOUND = b'{"error":"Not Found"}'
 
 
 class App:
-    """Exact paths only, without a router: a route table would cost more than the rest of our own work on a call."""
+    """Exact paths only, without a router: a route table would cost more than the rest of our own work on a call.
 
-    def __init__(self, paths: Mapping[str, Application]) -> None:
+    `otherwise` gets every other path, if there is one: the pages and endpoints of the trust zone have a router of
+    their own.
+    """
+
+    def __init__(self, paths: Mapping[str, Application], otherwise: Application | None = None) -> None:
         self._paths = paths
+        self._otherwise = otherwise or _not_found
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return  # uvicorn runs with lifespan and websockets off; anything else is not ours
-        target = self._paths.get(scope["path"], _not_found)
+        target = self._paths.get(scope["path"], self._otherwise)
         await target(scope, receive, send)
 
 
