@@ -109,7 +109,7 @@ async def _doubt(settings: "Settings", base_url: str | None) -> str | None:
     """Why this base URL will not be reached. The server may have another list than this command: so it is no error."""
     if base_url is None:
         return None
-    from gateway.vendor_session.addresses import AllowedAddresses, SystemLookup
+    from core.outbound.addresses import AllowedAddresses, SystemLookup
     from gateway.vendor_session.reach import why_out_of_reach
 
     lookup = SystemLookup()

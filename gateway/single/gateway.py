@@ -15,6 +15,7 @@ from core.db import Database
 from core.errors import LimitReached
 from core.generations import Generations
 from core.limits import AttemptLimits, CallerLimits
+from core.outbound.addresses import AllowedAddresses
 from core.settings import Settings
 from gateway.app import App
 from gateway.auth.authenticator import Authenticator
@@ -35,7 +36,6 @@ from gateway.operations.tracing import Traces, start_traces
 from gateway.sieve.sieve import Sieve
 from gateway.single.operator import GATEWAY, connected
 from gateway.tool_runner import ToolRunner
-from gateway.vendor_session.addresses import AllowedAddresses
 from gateway.vendor_session.session import VendorSessions
 from gateway.vendors import Vendors
 

@@ -9,7 +9,7 @@ from aiohttp import (
     ConnectionTimeoutError,
 )
 
-from gateway.vendor_session.addresses import RefusedAddress
+from core.outbound.addresses import RefusedAddress
 from gateway.vendor_session.answers import Failure, TooLarge
 from gateway.vendor_session.target import refused_host
 from modules.kit import VendorAnswer, VendorProblem

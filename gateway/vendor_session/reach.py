@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from core.errors import Invalid
-from gateway.vendor_session.addresses import AllowedAddresses, CheckedResolver, Lookup, RefusedAddress
+from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, RefusedAddress
 from gateway.vendor_session.target import Target
 from modules.kit import VendorProblem
 

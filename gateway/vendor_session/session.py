@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from gateway.vendor_session.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
+from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
 from gateway.vendor_session.client import Transport, VendorClient
 from gateway.vendor_session.headers import checked_headers
 from gateway.vendor_session.lease_source import LeaseSource

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from gateway.vendor_session.addresses import AllowedAddresses
+from core.outbound.addresses import AllowedAddresses
 from modules.kit import VendorProblem
 
 LONGEST_URL = 8000

@@ -109,7 +109,7 @@ def test_a_name_with_a_private_address_is_noted(cli: Home, tenant: str) -> None:
         return [(2, "192.168.1.5")]
 
     cli.run("service", "disable", "hub", "--tenant", tenant)
-    with mock.patch("gateway.vendor_session.addresses.SystemLookup.__call__", private):
+    with mock.patch("core.outbound.addresses.SystemLookup.__call__", private):
         done = cli.run("service", "set", "hub", "base_url=https://git.acme.example", "--tenant", tenant)
     assert "git.acme.example:443 has an address in a private network" in done.err
     assert "mcpist service enable hub" in done.err

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
-from gateway.vendor_session.addresses import AllowedAddresses
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import ToolError, Vendor, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from core.errors import Invalid
+from core.outbound.addresses import AllowedAddresses, CheckedResolver, RefusedAddress, is_public
 from core.settings import Settings
-from gateway.vendor_session.addresses import AllowedAddresses, CheckedResolver, RefusedAddress, is_public
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, no_account

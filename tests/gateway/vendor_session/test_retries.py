@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.vendor_session.addresses import AllowedAddresses
+from core.outbound.addresses import AllowedAddresses
 from gateway.vendor_session.answers import Failure
 from gateway.vendor_session.problems import UNKNOWN
 from gateway.vendor_session.retries import pause_before, rate_limit, retry_after

@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gateway.vendor_session.addresses import AllowedAddresses
+from core.outbound.addresses import AllowedAddresses
 from gateway.vendor_session.session import VendorSessions, tls_context
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Leases, no_account

@@ -1,4 +1,4 @@
-"""Which addresses MCPist may reach for a vendor: the guard against server-side request forgery.
+"""Which addresses MCPist may reach outside: the guard against server-side request forgery.
 
 The address that is checked is the address that is connected to, so a name that changes its mind has no window.
 """
