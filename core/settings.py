@@ -108,6 +108,14 @@ class Settings:
         None,
         shown="`keys/gateways.pem` in the data folder",
     )
+    identity_file: Path | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_IDENTITY_FILE",
+        values.folder,
+        "a file",
+        "Identity providers and the authorization server (TOML); its owner alone may read it.",
+        None,
+        shown="`identity.toml` in the data folder",
+    )
     postgres_user: str = setting(
         "MCPIST_POSTGRES_USER",
         values.host,

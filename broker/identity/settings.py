@@ -1,0 +1,206 @@
+"""How people and clients come in: identity providers, our authorization server or another. Read from one TOML file.
+
+The file holds client secrets, so its owner alone may read it. Where there is none, nobody signs in by a provider and
+our own authorization server runs with its defaults.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, cast
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from core.errors import Invalid
+from core.private_file import read_private
+from core.secret import Secret
+
+FILE = "identity.toml"
+MOST_FILE = 256 * 1024
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+GOOGLE = "https://accounts.google.com"
+ANY_TENANT = frozenset({"common", "organizations", "consumers"})
+
+
+def _url(text: str) -> str:
+    """An https URL, or http to this machine. Kept as it is: issuers are compared byte for byte."""
+    parts = urlsplit(text)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+        raise ValueError("give a URL that begins with https:// (http:// only to this machine)")
+    if not parts.hostname or "@" in parts.netloc or "?" in text or "#" in text or not text.isascii():
+        raise ValueError("give a URL with a host, and without user, query and fragment")
+    return text
+
+
+def _secret(value: object) -> object:
+    if isinstance(value, str) and 1 <= len(value) <= 4096 and value == value.strip():
+        return Secret(value)
+    raise ValueError("give a text of 1 to 4096 characters without blanks around it")
+
+
+Url = Annotated[str, Field(max_length=500), AfterValidator(_url)]
+Base = Annotated[Url, AfterValidator(lambda url: url.removesuffix("/"))]
+ClaimName = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+
+class ProviderSettings(_Table):
+    """An identity provider that people sign in at. `id` is part of its redirect URI, so it is not changed lightly.
+
+    `issuer` is the provider's for oidc and google; `tenant` is the directory of microsoft; `base_url` and `api_url` are
+    those of a GitHub Enterprise server, `base_url` also that of a national cloud of Microsoft.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+    kind: Literal["google", "github", "microsoft", "oidc"]
+    label: Annotated[str, Field(max_length=60)] = ""
+    client_id: Annotated[str, Field(min_length=1, max_length=500)]
+    client_secret: Annotated[Secret, BeforeValidator(_secret)]
+    issuer: Url | Literal[""] = ""
+    tenant: Annotated[str, Field(pattern=r"^([0-9A-Za-z][0-9A-Za-z.-]{0,252})?$")] = ""
+    base_url: Base | Literal[""] = ""
+    api_url: Base | Literal[""] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled(cls, given: Any) -> Any:
+        """The defaults of its kind."""
+        table = _table(given)
+        return given if table is None else {**_DEFAULTS.get(str(table.get("kind")), {}), **table}
+
+    @model_validator(mode="after")
+    def _complete(self) -> "ProviderSettings":
+        for key, kinds in _KEYS.items():
+            if bool(getattr(self, key)) and self.kind not in kinds:
+                raise ValueError(f"{key} is not a key of kind {self.kind}")
+        if self.kind == "oidc" and not self.issuer:
+            raise ValueError("issuer is missing: the provider's issuer URL")
+        if self.kind == "microsoft" and (not self.tenant or self.tenant.lower() in ANY_TENANT):
+            raise ValueError("tenant has to be the id of one directory, so that nobody of another one gets in")
+        return self
+
+
+_DEFAULTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "google": {"label": "Google", "issuer": GOOGLE},
+        "github": {"label": "GitHub", "base_url": "https://github.com", "api_url": "https://api.github.com"},
+        "microsoft": {"label": "Microsoft", "base_url": "https://login.microsoftonline.com"},
+        "oidc": {"label": "Single sign-on"},
+    }
+)
+_KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "issuer": frozenset({"oidc", "google"}),
+        "tenant": frozenset({"microsoft"}),
+        "base_url": frozenset({"github", "microsoft"}),
+        "api_url": frozenset({"github"}),
+    }
+)
+
+
+class AuthorizationServerSettings(_Table):
+    """Our own authorization server. An entry of `client_metadata_hosts` may hold ``*`` as in ``*.example.com``."""
+
+    enabled: bool = True
+    dynamic_registration: bool = False
+    client_metadata: bool = True
+    client_metadata_hosts: Annotated[tuple[str, ...], Field(max_length=1000, strict=False)] = ("*",)
+    access_token_minutes: Annotated[int, Field(ge=1, le=60)] = 10
+    refresh_token_days: Annotated[int, Field(ge=1, le=365)] = 30
+    grant_days: Annotated[int, Field(ge=1, le=3650)] = 180
+
+
+class ExternalClaims(_Table):
+    """In which claims of another server's tokens the tenant, the user and the scopes stand."""
+
+    tenant: ClaimName = "tid"
+    user: ClaimName = "email"
+    scopes: ClaimName = "scope"
+
+
+class ExternalSettings(_Table):
+    """Another authorization server, in the place of ours.
+
+    `audience` is what its tokens for MCPist name, the URL of /mcp if empty. `tenant` is the slug of the one tenant that
+    all of them are for; else the tenant claim has a slug, or a key of `tenants`, whose value is the slug.
+    """
+
+    issuer: Url
+    jwks_uri: Url
+    audience: Annotated[str, Field(max_length=500)] = ""
+    tenant: Annotated[str, Field(max_length=63)] = ""
+    tenants: Annotated[Mapping[str, str], Field(max_length=10_000)] = Field(default_factory=dict)
+    claims: ExternalClaims = Field(default_factory=ExternalClaims)
+
+
+class IdentitySettings(_Table):
+    """The whole file."""
+
+    providers: Annotated[tuple[ProviderSettings, ...], Field(max_length=50, strict=False)] = ()
+    authorization_server: AuthorizationServerSettings = Field(default_factory=AuthorizationServerSettings)
+    external: ExternalSettings | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_server(cls, given: Any) -> Any:
+        """Another server switches ours off."""
+        table = _table(given)
+        ours = _table(table.get("authorization_server", {})) if table else None
+        if table is None or ours is None or table.get("external") is None:
+            return given
+        return {**table, "authorization_server": {"enabled": False, **ours}}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "IdentitySettings":
+        ids = [provider.id for provider in self.providers]
+        if len(set(ids)) != len(ids):
+            raise ValueError("two providers have the same id")
+        if self.external is not None and self.authorization_server.enabled:
+            raise ValueError("with [external], authorization_server.enabled has to be false or left out")
+        return self
+
+
+def load(path: Path) -> IdentitySettings:
+    """Read the file; the defaults where there is none.
+
+    Raises:
+        Invalid: others can read it, it is no TOML, or a key is wrong; the text names each key and never a value.
+    """
+    try:
+        if path.stat().st_size > MOST_FILE:
+            raise Invalid(f"{path} is larger than {MOST_FILE // 1024} KiB")
+        return IdentitySettings.model_validate(tomllib.loads(read_private(path)))
+    except FileNotFoundError:
+        return IdentitySettings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(f"{path} is not valid TOML{_place(error)}") from None  # its text may repeat a secret
+    except ValidationError as error:
+        raise Invalid("\n".join(_problems(path, error.errors()))) from None
+
+
+def _table(given: object) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", given) if isinstance(given, dict) else None
+
+
+def _place(error: tomllib.TOMLDecodeError) -> str:
+    told = str(error)
+    return told[told.rfind(" (at ") :] if " (at " in told else ""
+
+
+def _problems(path: Path, errors: Iterable[ErrorDetails]) -> Iterable[str]:
+    for error in errors:
+        key = ".".join(str(part) for part in error["loc"])[:200]
+        told = error["msg"].removeprefix("Value error, ")
+        if error["type"] == "extra_forbidden":
+            told = "there is no such key"
+        elif error["type"] == "missing":
+            told = "it is missing"
+        yield f"{path}: {key}: {told}" if key else f"{path}: {told}"

@@ -1,0 +1,42 @@
+"""Scopes: what a credential may do with what exists for its user (roles decide what exists)."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from core.errors import Invalid
+
+READ = "mcp:read"
+WRITE = "mcp:write"
+ADMIN_READ = "admin:read"
+ADMIN_WRITE = "admin:write"
+
+MCP = frozenset({READ, WRITE})
+ADMIN = frozenset({ADMIN_READ, ADMIN_WRITE})
+ALL = MCP | ADMIN
+MOST = 10
+
+_COVERED_BY: Mapping[str, str] = MappingProxyType({READ: WRITE, ADMIN_READ: ADMIN_WRITE})
+
+
+def covers(granted: frozenset[str], needed: str) -> bool:
+    """Whether the scope `needed` is among `granted`; writing covers reading."""
+    return needed in granted or _COVERED_BY.get(needed) in granted
+
+
+def parsed(text: str | None) -> frozenset[str]:
+    """The scopes of a text in which single spaces separate them (RFC 6749 §3.3); none for nothing.
+
+    Raises:
+        Invalid: a scope is unknown, or there are more than ten.
+    """
+    if not text:
+        return frozenset()
+    found = text.split(" ", MOST)
+    if len(found) > MOST or not ALL.issuperset(found):
+        raise Invalid(f"scopes are any of {', '.join(sorted(ALL))}, separated by single spaces")
+    return frozenset(found)
+
+
+def shown(scopes: frozenset[str]) -> str:
+    """Scopes as one text, always in the same order."""
+    return " ".join(sorted(scopes))
