@@ -1,6 +1,5 @@
 """Users: the people of a tenant, and the roles that they have."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,9 +9,10 @@ import asyncpg
 from core.audit.event import Kind
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
+from core.directory.allow_list import add_in
+from core.email_address import normal_address
 from core.errors import Conflict, Invalid, NotFound
 
-EMAIL = re.compile(r"[^@\s\x00-\x1f]{1,64}@[^@\s\x00-\x1f]{1,255}")
 SYSTEM_ROLES = ("admin", "user")
 _STATUS = {"active": Kind.USER_RESUMED, "suspended": Kind.USER_SUSPENDED}
 
@@ -40,7 +40,7 @@ async def create_user(
     system_role: str = "user",
     roles: tuple[str, ...] = (),
 ) -> UUID:
-    """Make a user with roles; the new id.
+    """Make a user with roles, whom the allow list lets in; the new id.
 
     Raises:
         Invalid: the e-mail address or the system role has the wrong form.
@@ -57,6 +57,7 @@ async def create_user(
             user_id: UUID = await work.fetchval(_INSERT, email, name, system_role)
             for role in roles:
                 await _assign(work, user_id, role)
+            await add_in(work, email)
             await recorded(work, actor, Kind.USER_CREATED, email=email, system_role=system_role, roles=", ".join(roles))
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a user {email} already") from None
@@ -113,10 +114,7 @@ def checked_email(email: str) -> str:
     Raises:
         Invalid: it is no address.
     """
-    email = email.strip().lower()
-    if not EMAIL.fullmatch(email):
-        raise Invalid(f"not an e-mail address: {email[:80]!r}")
-    return email
+    return normal_address(email)
 
 
 async def _assign(work: UnitOfWork, user_id: UUID, role: str) -> None:

@@ -1,0 +1,89 @@
+"""The allow list of a tenant: whoever has proved one of its addresses, or an address of one of its domains, gets in."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from core.audit.event import Kind
+from core.db import Database, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.email_address import normal_address, normal_domain
+from core.errors import LimitReached, NotFound
+
+MOST_ENTRIES = 20_000
+MOST_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AllowListEntry:
+    """An e-mail address, or ``@`` and a domain (never its subdomains), in lower case and its domain in ASCII."""
+
+    entry: str
+    created_at: datetime
+
+
+async def add_entry(console: Database, actor: Actor, tenant_id: UUID, entry: str) -> str:
+    """Let an address or a domain in; one that is there already stays. The entry as it is stored.
+
+    Raises:
+        Invalid: it is neither an address nor a domain.
+        LimitReached: the tenant has 20,000 entries.
+    """
+    entry = checked_entry(entry)
+    async with console.tenant(tenant_id) as work:
+        if await work.fetchval(_COUNT) >= MOST_ENTRIES:
+            raise LimitReached(f"the allow list has {MOST_ENTRIES} entries; a domain in their place lets all of it in")
+        if await add_in(work, entry):
+            await recorded(work, actor, Kind.ALLOW_LIST_ADDED, entry=entry)
+    return entry
+
+
+async def add_in(work: UnitOfWork, entry: str) -> bool:
+    """Add a checked entry in a transaction that does something else too; whether it is new."""
+    return await work.execute(_ADD, entry) == 1
+
+
+async def remove_entry(console: Database, actor: Actor, tenant_id: UUID, entry: str) -> str:
+    """Take an entry away: who got in by it signs in no more; sessions and tokens that they have go on.
+
+    Raises:
+        Invalid: it is neither an address nor a domain.
+        NotFound: the list has no such entry.
+    """
+    entry = checked_entry(entry)
+    async with console.tenant(tenant_id) as work:
+        if not await work.execute(_REMOVE, entry):
+            raise NotFound(f"the allow list has no entry {entry}; `mcpist allow list` shows them")
+        await recorded(work, actor, Kind.ALLOW_LIST_REMOVED, entry=entry)
+    return entry
+
+
+async def list_entries(
+    console: Database, tenant_id: UUID, *, after: str = "", limit: int = MOST_PAGE
+) -> list[AllowListEntry]:
+    """The tenant's entries in the order of their letters, after the entry `after`; at most 1,000 at once."""
+    async with console.tenant(tenant_id) as work:
+        rows = await work.fetch(_LIST, after, min(limit, MOST_PAGE))
+        return [AllowListEntry(*row.values()) for row in rows]
+
+
+def checked_entry(text: str) -> str:
+    """An address or ``@domain`` in the form that is stored.
+
+    Raises:
+        Invalid: it is neither.
+    """
+    text = text.strip()
+    return f"@{normal_domain(text[1:])}" if text.startswith("@") else normal_address(text)
+
+
+def entries_for(address: str) -> tuple[str, str]:
+    """The two entries that let an address in; the address is in its normal form."""
+    return address, "@" + address.rpartition("@")[2]
+
+
+_COUNT = "SELECT count(*) FROM core.allow_list WHERE tenant_id = $1"
+_ADD = "INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+_REMOVE = "DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2"
+_LIST = """SELECT entry, created_at FROM core.allow_list WHERE tenant_id = $1 AND entry > $2
+    ORDER BY entry LIMIT $3"""

@@ -1,0 +1,77 @@
+"""What the tests of sign-in live in: one database, the services of identity on it, and a clock that can be moved."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from broker.identity.sessions import Sessions
+from core.audit.bounds import unpack
+from core.audit.event import DEPLOYMENT, Event
+from core.db import Database
+from core.directory import allow_list, users
+from core.directory.actor import Actor
+from core.directory.tenants import create_tenant
+from tests.support.postgres import ScratchDatabase
+
+ACTOR = Actor("tests")
+
+
+@dataclass(slots=True)
+class Clock:
+    now: datetime = field(default_factory=lambda: datetime(2026, 11, 22, 12, 0, tzinfo=UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@dataclass(slots=True)
+class People:
+    """A deployment without anybody in it, and the hands of its administrators."""
+
+    database: ScratchDatabase
+    console: Database
+    broker: Database
+    clock: Clock
+    sessions: Sessions
+
+    async def tenant(self, slug: str, *entries: str) -> UUID:
+        """A tenant with these entries on its allow list."""
+        tenant = await create_tenant(self.console, ACTOR, slug, slug.capitalize())
+        for entry in entries:
+            await allow_list.add_entry(self.console, ACTOR, tenant.id, entry)
+        return tenant.id
+
+    async def user(self, tenant_id: UUID, email: str, **options: str) -> UUID:
+        """A user, who is on the allow list too."""
+        return await users.create_user(self.console, ACTOR, tenant_id, email, **options)  # type: ignore[arg-type]
+
+    async def execute(self, sql: str, *args: object) -> None:
+        """Change something behind the product's back."""
+        async with self.database.admin_connection() as admin:
+            await admin.execute(sql, *args)
+
+    async def value(self, sql: str, *args: object) -> object:
+        """One value, seen by nobody's role."""
+        async with self.database.admin_connection() as admin:
+            return await admin.fetchval(sql, *args)
+
+    async def events(self, kind: str, tenant_id: UUID = DEPLOYMENT) -> list[Event]:
+        """The audit events of one kind, in order; those of the deployment where no tenant is named."""
+        async with self.database.admin_connection() as admin:
+            rows = await admin.fetch("SELECT record FROM audit.incoming WHERE tenant_id = $1 ORDER BY id", tenant_id)
+        return [event for event in (unpack(row["record"]) for row in rows) if event.kind == kind]
+
+
+@contextlib.asynccontextmanager
+async def people_on(database: ScratchDatabase) -> AsyncIterator[People]:
+    clock = Clock()
+    async with (
+        database.open("mcpist_broker", most_connections=25) as broker,
+        database.open("mcpist_console") as console,
+    ):
+        yield People(database, console, broker, clock, Sessions(broker, clock=clock))
