@@ -2,14 +2,12 @@
 
 from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
+from core.hosts import Hosts
 from gateway.mcp.errors import Refusal
 from gateway.mcp.headers import Headers
 
 ALLOW = (b"allow", b"POST, OPTIONS")
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Accepts(NamedTuple):
@@ -20,33 +18,6 @@ class Accepts(NamedTuple):
 
 
 _ANYTHING = Accepts(json=True, events=False)
-
-
-class Hosts:
-    """The names under which the product answers: against DNS rebinding ([2025-11-25] Transports, Security)."""
-
-    def __init__(self, public_url: str) -> None:
-        url = urlsplit(public_url)
-        if url.hostname is None:
-            raise ValueError("the public URL names no host")
-        self._default_port = _DEFAULT_PORTS.get(url.scheme, 0)
-        self._name = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
-        self._port = url.port or self._default_port
-        self.allows = lru_cache(maxsize=1024)(self._allows)
-
-    def _allows(self, host: str, bound_port: int | None) -> bool:
-        """Whether a request for `host` that arrived at `bound_port` is for us."""
-        name, port = _split(host.lower(), self._default_port)
-        if self._name in _LOOPBACK:
-            return name in _LOOPBACK and port in (self._port, bound_port)
-        return name == self._name and port == self._port
-
-
-def _split(host: str, default_port: int) -> tuple[str, int]:
-    name, colon, port = host.rpartition(":")
-    if not colon or host.endswith("]"):
-        return host, default_port
-    return name, int(port) if port.isdecimal() and port.isascii() and len(port) < 6 else -1
 
 
 def check_host(hosts: Hosts, scope: dict[str, Any], host: str | None) -> None:

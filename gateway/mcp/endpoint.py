@@ -12,9 +12,10 @@ from typing import Any
 import orjson
 
 from core.errors import LimitReached, MCPistError, Unavailable
+from core.hosts import Hosts
 from gateway.mcp import body, cors
 from gateway.mcp.batch import Batches
-from gateway.mcp.checks import ALLOW, Accepts, Hosts, check_accept, check_content, check_host, check_single
+from gateway.mcp.checks import ALLOW, Accepts, check_accept, check_content, check_host, check_single
 from gateway.mcp.context import Handler, ProtocolError
 from gateway.mcp.dispatch import Answer, Arrival, Dispatcher, failure
 from gateway.mcp.envelope import INVALID_REQUEST, Malformed, Message, is_batch, parse

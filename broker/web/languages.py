@@ -1,0 +1,57 @@
+"""Which language a page is in, and its texts."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from markupsafe import Markup
+
+from broker.web.messages.en import MESSAGES as ENGLISH
+from broker.web.messages.ja import MESSAGES as JAPANESE
+from broker.web.names import shown
+
+Language = Literal["en", "ja"]
+MOST_ENTRIES = 20
+
+_MESSAGES: Mapping[Language, Mapping[str, str]] = {"en": ENGLISH, "ja": JAPANESE}
+
+
+def chosen(accept_language: str) -> Language:
+    """The language that the browser likes best of those we have (RFC 9110 §12.5.4); English if it likes none."""
+    best: Language = "en"
+    weight = 0.0
+    for entry in accept_language[:500].split(",")[:MOST_ENTRIES]:
+        tag, _, parameter = entry.partition(";")
+        primary = tag.strip().lower().partition("-")[0]
+        found: Language | None = "ja" if primary == "ja" else "en" if primary == "en" else None
+        if found is not None and (liked := _weight(parameter)) > weight:
+            best, weight = found, liked
+    return best
+
+
+def _weight(parameter: str) -> float:
+    name, _, value = parameter.replace(" ", "").partition("=")
+    if name != "q":
+        return 1.0
+    try:
+        return min(1.0, float(value))
+    except ValueError:
+        return 0.0
+
+
+class Texts:
+    """The texts of one language. They are ours and may hold HTML; what fills their placeholders is escaped."""
+
+    __slots__ = ("_messages", "language")
+
+    def __init__(self, language: Language) -> None:
+        self.language: Language = language
+        self._messages = _MESSAGES[language]
+
+    def __call__(self, key: str, **args: object) -> Markup:
+        """The text of `key`.
+
+        Raises:
+            KeyError: there is no such key.
+        """
+        filled = {name: shown(value) if isinstance(value, str) else value for name, value in args.items()}
+        return Markup(self._messages[key]).format_map(filled)  # noqa: S704 the text is ours, format_map escapes

@@ -1,0 +1,29 @@
+"""Names that somebody else chose, made fit to be shown."""
+
+import unicodedata
+from urllib.parse import urlsplit
+
+from markupsafe import Markup, escape
+
+MOST = 120
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def shown(name: str) -> Markup:
+    """The name as isolated text: without invisible characters, which could turn around or hide what stands beside it,
+    and cut off after 120 characters."""
+    seen = "".join(" " if letter.isspace() else letter for letter in name if _is_seen(letter))
+    text = " ".join(seen.split())
+    if len(text) > MOST:
+        text = text[: MOST - 1] + "…"
+    return Markup("<bdi>%s</bdi>") % escape(text)
+
+
+def _is_seen(letter: str) -> bool:
+    return letter.isspace() or unicodedata.category(letter) not in _INVISIBLE
+
+
+def destination(url: str) -> str:
+    """Where an answer goes, as a person can judge it: host and port, or the scheme of an app."""
+    parts = urlsplit(url)
+    return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"

@@ -1,0 +1,41 @@
+"""Which address a request comes from when proxies stand in between."""
+
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+
+class TrustedProxies:
+    """The proxies whose `X-Forwarded-*` headers are believed.
+
+    Raises:
+        ValueError: an entry is neither an address nor a network.
+    """
+
+    def __init__(self, trusted: tuple[str, ...]) -> None:
+        self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(ip_network(entry) for entry in trusted)
+        self._known = lru_cache(maxsize=4096)(self._look_up)
+
+    def trusts(self, peer: str) -> bool:
+        """Whether this address is one of the proxies."""
+        return bool(self._networks) and self._known(peer)
+
+    def client(self, peer: str, forwarded_for: str | None) -> str:
+        """The caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
+        address = peer
+        if not self.trusts(peer):
+            return address
+        for hop in reversed((forwarded_for or "").split(",")):
+            hop = hop.strip()
+            if not hop:
+                break
+            address = hop
+            if not self.trusts(hop):
+                break
+        return address
+
+    def _look_up(self, address: str) -> bool:
+        try:
+            parsed = ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in network for network in self._networks)

@@ -1,0 +1,17 @@
+"""Whether a browser says that a request comes from our own pages (broker-security.md §2, row 36)."""
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITES = frozenset({"same-origin", "none"})
+
+
+def is_own(origin: str | None, site: str | None, own_origin: str) -> bool:
+    """Judge by the headers `Origin` and `Sec-Fetch-Site` of a request that changes something.
+
+    Browsers send `Origin` with every such request, and a page cannot change either header. A request with neither
+    comes from no browser of today; it is not ours, so a cookie in it must not count.
+    """
+    if site is not None and site not in _OWN_SITES:
+        return False
+    if origin is None:
+        return site is not None
+    return origin == own_origin
