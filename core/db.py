@@ -143,6 +143,11 @@ class Database:
         async with self.connection() as connection:
             return await _reached(connection.fetchval, sql, *args)
 
+    async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
+        """Run one statement on a table that belongs to no tenant (``auth.sign_ins``), in a transaction of its own."""
+        async with self.connection() as connection:
+            return await _reached(connection.fetch, sql, *args)
+
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncGenerator[Any]:
         """A bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
