@@ -1,0 +1,97 @@
+"""Where an answer may be sent: which redirect URIs a client may register, and which one it may ask for.
+
+RFC 6749 §3.1.2 as tightened by RFC 9700 §2.1 (exact comparison) and RFC 8252 §7 (loopback ports, private-use schemes).
+URIs are compared as texts: no parser reads them twice in two ways, and none makes two of them equal.
+"""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import unquote
+
+from core.errors import Invalid
+
+LONGEST = 2000
+KNOWN = frozenset({"cursor://anysphere.cursor-mcp/oauth/callback"})
+"""Callbacks of well-known programs whose scheme has no dot, contrary to RFC 8252 §7.1; word for word."""
+
+_URI = re.compile(r"[0-9A-Za-z\-._~:/?\[\]@!$&'()*+,;=%]+")
+_WEB = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>.*)"
+)
+_PRIVATE = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?P<rest>/.*)")
+_LOOPBACK = re.compile(
+    r"(?P<host>http://(?:127\.0\.0\.1|\[::1\]|localhost))(?::(?P<port>[1-9][0-9]{0,4}))?(?P<rest>[/?].*)?"
+)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%[01][0-9A-Fa-f]|%7[fF]|%5[cC]")
+
+
+def allowed(registered: Sequence[str], asked: str) -> bool:
+    """Whether an answer may go to `asked`: a registered URI, or a registered loopback one with another port."""
+    if asked in registered:
+        return True
+    wanted = _without_port(asked) if len(asked) <= LONGEST else None
+    return wanted is not None and any(_without_port(one) == wanted for one in registered)
+
+
+def checked_registration(uri: str) -> None:
+    """Check a URI that a client wants to register.
+
+    Raises:
+        Invalid: answers must not be sent there, or it could be read in two ways; the text says what is expected.
+    """
+    if uri in KNOWN:
+        return
+    if not 1 <= len(uri) <= LONGEST:
+        raise Invalid(f"a redirect URI has 1 to {LONGEST} characters")
+    if "#" in uri:
+        raise Invalid("a redirect URI has no fragment (#)")
+    if not _URI.fullmatch(uri) or _BAD_ESCAPE.search(uri):
+        raise Invalid("a redirect URI is written in ASCII, with other characters as %XX, and without backslashes")
+    rest = _rest_of_web(uri) if uri.lower().startswith(("http:", "https:")) else _rest_of_private(uri)
+    if "@" in rest.partition("/")[0] or _climbs(rest):
+        raise Invalid("a redirect URI has no user and no . or .. as a part of its path")
+
+
+def is_loopback(uri: str) -> bool:
+    """Whether an answer stays on the person's own machine: any program there may be listening."""
+    return _LOOPBACK.fullmatch(uri) is not None
+
+
+def host_of(uri: str) -> str:
+    """The host that an answer goes to, for people to read; the scheme and a colon for a private-use one."""
+    found = _WEB.fullmatch(uri)
+    return found["host"].lower() if found else uri.partition(":")[0] + ":"
+
+
+def _without_port(uri: str) -> tuple[str, str] | None:
+    """A loopback URI but for its port; None for all others (RFC 8252 §7.3)."""
+    found = _LOOPBACK.fullmatch(uri)
+    if found is None or int(found["port"] or 1) > 65535:
+        return None
+    return found["host"], found["rest"] or ""
+
+
+def _rest_of_web(uri: str) -> str:
+    found = _WEB.fullmatch(uri)
+    if found is None or found["rest"][:1] not in ("", "/", "?"):
+        raise Invalid("a redirect URI looks like https://host/path, in lower case up to the host, without a user")
+    if found["port"] is not None and not 1 <= int(found["port"]) <= 65535:
+        raise Invalid("the port of a redirect URI is a number from 1 to 65535")
+    if found["scheme"] == "http" and not _LOOPBACK.fullmatch(uri):
+        raise Invalid("a redirect URI begins with https://; http:// only with 127.0.0.1, [::1] or localhost")
+    return found["rest"]
+
+
+def _rest_of_private(uri: str) -> str:
+    found = _PRIVATE.fullmatch(uri)
+    if found is None:
+        raise Invalid("the own scheme of a redirect URI has a dot, such as com.example.app:/callback")
+    return found["rest"].removeprefix("//")
+
+
+def _climbs(rest: str) -> bool:
+    """Whether a part of the path is . or .., however often it was escaped."""
+    path = rest.partition("?")[0]
+    for _ in range(3):
+        path = unquote(path)
+    return any(part in (".", "..") for part in re.split(r"[/\\]", path))

@@ -1,0 +1,176 @@
+"""Small JSON documents from strangers' servers: client metadata, key sets. Nothing that a stranger names is trusted to
+be where it says, to be small, or to answer at all (broker-security.md §2, rows 13 and 14).
+"""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, RefusedAddress, SystemLookup
+
+WHOLE_SECONDS = 5.0
+MOST_CONNECTIONS = 16
+HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
+LONGEST_URL = 2000
+
+_HTTP_URL = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?/[0-9A-Za-z\-._~:/?@!$&'()*+,;=%]*")
+_MEDIA_TYPE = re.compile(r"application/([0-9a-z!#$&^_.-]+\+)?json", re.IGNORECASE)
+_MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,9})", re.IGNORECASE)
+_NOT_KEPT = re.compile(r"(?:^|[,\s])no-(?:store|cache)\b", re.IGNORECASE)
+
+Trouble = Literal["refused", "unreachable", "wrong"]
+
+
+class NoDocument(Exception):
+    """There is none. `refused`: we may not ask there; `unreachable`: it may come in a moment; `wrong`: what came is no
+    such document."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__(trouble)
+        self.trouble: Trouble = trouble
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A JSON object, and how many seconds its server says that it stays good; None where it says nothing."""
+
+    content: Mapping[str, Any]
+    fresh_seconds: float | None
+
+
+class Documents:
+    """Fetches documents. Every fetch resolves and connects anew, to an address that was checked; nothing is kept, no
+    redirect followed, no cookie, proxy or netrc of the environment read.
+
+    For tests: `lookup` in place of the system's resolver, `tls` with another root.
+    """
+
+    def __init__(
+        self,
+        allow: AllowedAddresses,
+        *,
+        seconds: float = WHOLE_SECONDS,
+        lookup: Lookup | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._allow = allow
+        self._seconds = seconds
+        self._lookup = lookup
+        self._tls = tls
+        self._system: SystemLookup | None = None
+        self._http: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Make the session, in the event loop that serves."""
+        if self._lookup is None:
+            self._lookup = self._system = SystemLookup()
+        connector = aiohttp.TCPConnector(
+            resolver=CheckedResolver(self._allow, self._lookup),
+            ssl=self._tls or _tls_context(),
+            limit=MOST_CONNECTIONS,
+            force_close=True,
+            use_dns_cache=False,
+        )
+        self._http = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=HEADERS,
+            auto_decompress=False,
+            trust_env=False,
+        )
+
+    async def close(self) -> None:
+        """Close every connection."""
+        http, self._http = self._http, None
+        if http is not None:
+            await http.close()
+        if self._system is not None:
+            self._system.close()
+            self._lookup = self._system = None
+
+    def may_ask(self, url: str) -> bool:
+        """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is fetched."""
+        if len(url) > LONGEST_URL or not _HTTP_URL.fullmatch(url):
+            return False
+        parts = urlsplit(url)
+        secure = parts.scheme == "https"
+        try:
+            port = parts.port or (443 if secure else 80)
+        except ValueError:
+            return False
+        return self._allow.allows((parts.hostname or "").removesuffix("."), port, secure=secure)
+
+    async def fetch(self, url: str, most_bytes: int) -> Document:
+        """The JSON object at `url`, of at most `most_bytes`, in at most `seconds` altogether.
+
+        Raises:
+            NoDocument: with the kind of trouble and nothing that a stranger has said.
+        """
+        if not self.may_ask(url):
+            raise NoDocument("refused")
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._fetched(url, most_bytes)
+        except NoDocument:
+            raise
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            refused = isinstance(error, RefusedAddress) or isinstance(error.__cause__, RefusedAddress)
+        raise NoDocument("refused" if refused else "unreachable")
+
+    async def _fetched(self, url: str, most_bytes: int) -> Document:
+        assert self._http is not None, "open() comes first"
+        async with self._http.get(URL(url, encoded=True), allow_redirects=False) as response:
+            if response.status >= 500 or response.status == 429:
+                raise NoDocument("unreachable")
+            if response.status != 200 or not _is_json(response):
+                raise NoDocument("wrong")
+            body = await response.content.read(most_bytes + 1)
+            while len(body) <= most_bytes and (part := await response.content.readany()):
+                body += part
+            if len(body) > most_bytes:
+                response.close()
+                raise NoDocument("wrong")
+            return Document(_object(body), _fresh_seconds(response))
+
+
+def _is_json(response: aiohttp.ClientResponse) -> bool:
+    coded = response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity")
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
+    return not coded and _MEDIA_TYPE.fullmatch(media_type) is not None
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise NoDocument("wrong") from None
+    if not isinstance(found, dict):
+        raise NoDocument("wrong")
+    return cast("dict[str, Any]", found)
+
+
+def _fresh_seconds(response: aiohttp.ClientResponse) -> float | None:
+    """By Cache-Control and Age (RFC 9111 §5.2.2.1, §5.1)."""
+    told = ",".join(response.headers.getall("Cache-Control", ()))
+    if _NOT_KEPT.search(told):
+        return 0.0
+    found = _MAX_AGE.search(told)
+    if found is None:
+        return None
+    age = response.headers.get("Age", "")
+    return max(0.0, float(found[1]) - (int(age) if re.fullmatch("[0-9]{1,9}", age, re.ASCII) else 0))
+
+
+def _tls_context() -> ssl.SSLContext:
+    """Certificates and host names are verified against the system's roots."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context

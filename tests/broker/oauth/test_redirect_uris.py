@@ -1,0 +1,60 @@
+"""Where answers may go (broker-security.md §2, row 11): a table, and that no near miss of it is let through."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.oauth.redirect_uris import allowed, checked_registration, host_of, is_loopback
+from core.errors import Invalid
+from tests.broker.oauth.redirect_table import PAIRS, REGISTRATIONS, Pair, Registered
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.registered}<-{pair.asked!a}")
+def test_what_may_be_asked_for(pair: Pair) -> None:
+    assert allowed([pair.registered], pair.asked) is pair.allowed
+    assert allowed(["https://first.example/", pair.registered], pair.asked) is pair.allowed
+
+
+def test_a_client_without_redirect_uris_gets_no_answer() -> None:
+    assert not allowed([], "http://127.0.0.1/cb")
+    assert not allowed([], "")
+
+
+@pytest.mark.parametrize("one", REGISTRATIONS, ids=lambda one: ascii(one.uri[:60]))
+def test_what_may_be_registered(one: Registered) -> None:
+    if one.allowed:
+        checked_registration(one.uri)
+    else:
+        with pytest.raises(Invalid):
+            checked_registration(one.uri)
+
+
+def test_whatever_may_be_asked_for_may_be_registered() -> None:
+    for pair in PAIRS:
+        if pair.allowed:
+            checked_registration(pair.registered)
+            checked_registration(pair.asked)
+
+
+@given(st.text(alphabet="ahtp:/[]@.#?%\\1270localhost \r\n", max_size=30), st.sampled_from(PAIRS))
+def test_nothing_but_the_port_differs(tail: str, pair: Pair) -> None:
+    asked = pair.registered[: len(pair.registered) // 2] + tail
+    if allowed([pair.registered], asked) and asked != pair.registered:
+        assert is_loopback(pair.registered)
+        assert is_loopback(asked)
+        assert host_of(asked) == host_of(pair.registered)
+
+
+@pytest.mark.parametrize(
+    ("uri", "host", "loopback"),
+    [
+        ("https://App.example.com:8443/cb", "app.example.com", False),
+        ("http://127.0.0.1:1/", "127.0.0.1", True),
+        ("http://[::1]/", "[::1]", True),
+        ("http://localhost", "localhost", True),
+        ("com.example.app:/cb", "com.example.app:", False),
+        ("cursor://anysphere.cursor-mcp/oauth/callback", "cursor:", False),
+    ],
+)
+def test_what_people_are_told(uri: str, host: str, loopback: bool) -> None:
+    assert (host_of(uri), is_loopback(uri)) == (host, loopback)
