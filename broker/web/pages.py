@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import jinja2
@@ -53,7 +53,7 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        filters: Any = self._templates.filters  # pyright: ignore[reportUnknownMemberType] untyped in jinja2
+        filters: dict[str, Any] = cast("Any", self._templates).filters  # jinja2 does not say what is in it
         filters["shown"] = shown
         self._style = Markup((TEMPLATES / "pages.css").read_text())  # noqa: S704 a file of ours
 
