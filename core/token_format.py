@@ -1,4 +1,4 @@
-"""The written form of an API token: ``mcpist_<id 12><secret 43><crc32 6>``, base62 throughout.
+"""The written form of credentials. An API token is ``mcpist_<id 12><secret 43><crc32 6>``, base62 throughout.
 
 The checksum lets noise be refused without a query and lets secret scanners be sure (broker-security.md §3.8). It is
 no secret and proves nothing: only the broker, which holds the pepper, can tell a right token from a wrong one.
@@ -16,7 +16,9 @@ ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ID_LENGTH = 12
 SECRET_LENGTH = 43
 CHECKSUM_LENGTH = 6
+MOST_JWT = 8_192
 PATTERN = re.compile(rf"{PREFIX}([0-9A-Za-z]{{12}})([0-9A-Za-z]{{43}})([0-9A-Za-z]{{6}})")
+JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ def parse_token(text: str) -> TokenParts | None:
     if match is None or _checksum(match[1] + match[2]) != match[3]:
         return None
     return TokenParts(match[1], Secret(match[2]))
+
+
+def is_jwt(text: str) -> bool:
+    """Whether a text has the form of a signed JWT (RFC 7515 §3.1) of at most 8 KiB. Costs no query."""
+    return len(text) <= MOST_JWT and JWT.fullmatch(text) is not None
 
 
 def new_token() -> tuple[TokenParts, Secret]:

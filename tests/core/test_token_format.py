@@ -1,9 +1,10 @@
 """The written form of a token: noise is told apart without asking anybody."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.token_format import PATTERN, new_token, parse_token
+from core.token_format import PATTERN, is_jwt, new_token, parse_token
 
 
 def test_a_new_token_is_well_formed_and_parts_match() -> None:
@@ -34,3 +35,25 @@ def test_noise_is_no_token(text: str) -> None:
 def test_a_token_does_not_print() -> None:
     parts, token = new_token()
     assert parts.secret.reveal() not in f"{token} {token!r} {parts!r}"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("a.b.c", True),
+        ("eyJhbGciOiJSUzI1NiJ9.e30.c2ln", True),
+        ("a.b", False),
+        ("a.b.", False),
+        (".b.c", False),
+        ("a.b.c.d", False),
+        ("a.b.c\n", False),
+        ("a.b=.c", False),
+        ("a.b.é", False),
+        ("", False),
+        ("a." * 4_096 + "c", False),
+        ("a.b." + "c" * 8_188, True),
+        ("a.b." + "c" * 8_189, False),
+    ],
+)
+def test_the_form_of_a_jwt(text: str, is_one: bool) -> None:
+    assert is_jwt(text) is is_one

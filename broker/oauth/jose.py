@@ -1,0 +1,196 @@
+"""Signed JWTs (RFC 7519, RFC 7515), read and made in this one place: what joserfc leaves to its callers is done here.
+
+Nobody's claims count before :meth:`SignedJwt.claims`; nothing of a token ever names its own key or its own rules
+(RFC 8725): a header that tries is refused, and who verifies says which algorithms count.
+"""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from joserfc import jws
+from joserfc.errors import JoseError
+from joserfc.jwk import Key, import_key
+from joserfc.util import urlsafe_b64decode
+
+from core.token_format import MOST_JWT
+
+MOST_HEADER = 512
+LEAST_RSA_BITS, MOST_RSA_BITS = 2_048, 8_192
+LEEWAY = 10.0
+ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519"})
+"""What others' keys may sign with."""
+
+_FORBIDDEN = frozenset({"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc"})
+_PART = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class NotGenuine(Exception):
+    """A token that does not count. `cause` is a fixed word for a log; whoever brought it learns nothing."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SignedJwt:
+    """A token in the right form, of which nothing is known to be true.
+
+    `unverified` serves to find the key that it has to be signed by, and nothing else.
+    """
+
+    text: str
+    header: Mapping[str, Any]
+    unverified: Mapping[str, Any]
+
+    @property
+    def kid(self) -> str:
+        """The id of the key that it names, empty if none."""
+        return self._said("kid")
+
+    @property
+    def typ(self) -> str:
+        """The type that it says, empty if none."""
+        return self._said("typ")
+
+    def claims(self, key: Key, algorithms: Collection[str]) -> Mapping[str, Any]:
+        """The claims, if `key` has signed them with one of `algorithms`.
+
+        Raises:
+            NotGenuine: it has not.
+        """
+        try:
+            jws.deserialize_compact(self.text, key, registry=_registry(algorithms))
+        except (JoseError, ValueError, TypeError):
+            raise NotGenuine("signature") from None
+        return self.unverified
+
+    def _said(self, name: str) -> str:
+        value = self.header.get(name, "")
+        if not isinstance(value, str):
+            raise NotGenuine("header")
+        return value
+
+
+def read(token: str, *, most: int = MOST_JWT) -> SignedJwt:
+    """Take a token apart; nothing is believed yet.
+
+    Raises:
+        NotGenuine: it is too long, no JWT, has a key or a name twice, or a header that tells how it is to be read.
+    """
+    if len(token) > most:
+        raise NotGenuine("size")
+    parts = token.split(".")
+    if len(parts) != 3 or not all(map(_PART.fullmatch, parts)) or len(parts[0]) > MOST_HEADER:
+        raise NotGenuine("form")
+    header, claims = _object(parts[0]), _object(parts[1])
+    if not _FORBIDDEN.isdisjoint(header):
+        raise NotGenuine("header")
+    return SignedJwt(token, header, claims)
+
+
+def sign(key: Key, header: Mapping[str, Any], claims: Mapping[str, Any], algorithm: str) -> str:
+    """The compact form of `claims`. `header` gets the algorithm and nothing else."""
+    said = {"alg": algorithm, **header}
+    content = json.dumps(dict(claims), ensure_ascii=False, separators=(",", ":"))
+    return jws.serialize_compact(said, content, key, registry=_registry({algorithm}))
+
+
+def public_key(data: Mapping[str, Any]) -> Key | None:
+    """One key of a JWK set (RFC 7517 §4) that may check signatures; None for any other."""
+    if data.get("kty") not in ("RSA", "EC", "OKP") or data.get("use", "sig") != "sig":
+        return None
+    try:
+        if data["kty"] == "RSA" and not LEAST_RSA_BITS <= _bits(data["n"]) <= MOST_RSA_BITS:
+            return None
+        key = import_key(_public_part(data))
+        _ = key.public_key  # what is no point of its curve is noticed here
+    except (JoseError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return key
+
+
+def check_times(claims: Mapping[str, Any], now: float, *, leeway: float = LEEWAY) -> float:
+    """The time at which the claims end (seconds since 1970); `leeway` is for clocks that are ahead of ours.
+
+    Raises:
+        NotGenuine: they have ended, or have not begun, or do not say when they end.
+    """
+    ends = moment(claims, "exp")
+    if ends is None:
+        raise NotGenuine("exp")
+    for name in ("iat", "nbf"):
+        begins = moment(claims, name)
+        if begins is not None and begins > now + leeway:
+            raise NotGenuine(name)
+    if now >= ends:
+        raise NotGenuine("expired")
+    return ends
+
+
+def moment(claims: Mapping[str, Any], name: str) -> float | None:
+    """A NumericDate (RFC 7519 §2), None where there is none.
+
+    Raises:
+        NotGenuine: it is something else.
+    """
+    value = claims.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e11:
+        raise NotGenuine(name)
+    return float(value)
+
+
+def text(claims: Mapping[str, Any], name: str, *, most: int = 2_000) -> str:
+    """A claim that has to be there, as a text that is neither empty nor longer than `most`.
+
+    Raises:
+        NotGenuine: it is not.
+    """
+    value = claims.get(name)
+    if not isinstance(value, str) or not 1 <= len(value) <= most:
+        raise NotGenuine(name)
+    return value
+
+
+def _registry(algorithms: Collection[str]) -> jws.JWSRegistry:
+    if not algorithms:
+        raise ValueError("no algorithm counts")  # joserfc would take that for "the recommended ones"
+    return jws.JWSRegistry(algorithms=sorted(algorithms), strict_check_header=False)
+
+
+def _bits(number: str) -> int:
+    return int.from_bytes(urlsafe_b64decode(number.encode())).bit_length() if len(number) <= MOST_RSA_BITS else 0
+
+
+def _public_part(data: Mapping[str, Any]) -> dict[str, Any]:
+    wanted = ("kty", "n", "e", "crv", "x", "y", "alg", "kid", "use")
+    return {name: data[name] for name in wanted if name in data}
+
+
+def _object(part: str) -> dict[str, Any]:
+    try:
+        found: object = json.loads(
+            urlsafe_b64decode(part.encode()), object_pairs_hook=_without_doubles, parse_constant=_no_number
+        )
+    except (ValueError, RecursionError):
+        raise NotGenuine("form") from None
+    if not isinstance(found, dict):
+        raise NotGenuine("form")
+    return cast("dict[str, Any]", found)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two readers might each take another of two equal names."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_number(_text: str) -> float:
+    raise ValueError
