@@ -1,0 +1,36 @@
+"""What may be used once, ever, on any process: ids of assertions (RFC 7523 §3, rule 7). Only hashes are kept."""
+
+import hashlib
+from collections.abc import Callable
+from datetime import datetime
+
+from core.db import Database
+
+
+class SingleUse:
+    """Takes ids for good, until they would not be accepted anyway."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def take(self, kind: str, value: str, expires_at: datetime) -> bool:
+        """Whether nobody has taken `value` of this kind before; of many at once, one gets True.
+
+        What has expired is not given out: it may have been taken and forgotten.
+
+        Raises:
+            core.errors.Unavailable: the database is away, so nothing can be given out.
+        """
+        if expires_at <= self._clock():
+            return False
+        hashed = hashlib.sha256(f"{kind}\0{value}".encode(errors="surrogatepass")).digest()
+        return await self._database.call(_TAKE, hashed, expires_at) is not None
+
+    async def sweep(self) -> int:
+        """Forget what has expired; how many."""
+        return await self._database.call(_SWEEP, self._clock())
+
+
+_TAKE = """INSERT INTO auth.used_ids (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING true"""
+_SWEEP = """WITH gone AS (DELETE FROM auth.used_ids WHERE expires_at <= $1 RETURNING 1) SELECT count(*) FROM gone"""
