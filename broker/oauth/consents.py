@@ -1,0 +1,81 @@
+"""What people have agreed to: which client may do what, and where its answers go (broker-security.md §2, row 3)."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from broker.oauth.redirect_uris import is_loopback
+from core.audit.event import Kind
+from core.db import Database, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.scopes import covers, shown
+
+UNSURE_LIFE = timedelta(days=30)
+_PORT = re.compile(r"^(http://[^/:\[]+|http://\[::1\]):[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a consent is about. `sure` says that nobody else can take the client's place: see :func:`is_sure`."""
+
+    tenant_id: UUID
+    user_id: UUID
+    client_id: str
+    redirect_uri: str
+    scopes: frozenset[str]
+    sure: bool
+
+
+class Consents:
+    """The consents of all tenants, behind the broker's own database role."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def given(self, asked: Asked) -> bool:
+        """Whether this person has agreed to exactly this client and redirect URI, and to at least these scopes.
+
+        Of a client that another could pass itself off as, a consent counts for 30 days; of any other, until it is
+        withdrawn.
+        """
+        async with self._database.tenant(asked.tenant_id) as work:
+            row = await work.fetchrow(_FIND, asked.user_id, asked.client_id, place_of(asked.redirect_uri))
+        if row is None or not (asked.sure or self._clock() - row["given_at"] < UNSURE_LIFE):
+            return False
+        agreed = frozenset[str](row["scopes"])
+        return all(covers(agreed, scope) for scope in asked.scopes)
+
+    async def give(self, actor: Actor, asked: Asked) -> None:
+        """Note that the person agrees, in the place of what they agreed to before."""
+        place, now = place_of(asked.redirect_uri), self._clock()
+        async with self._database.tenant(asked.tenant_id) as work:
+            await work.execute(_GIVE, asked.user_id, asked.client_id, place, sorted(asked.scopes), now)
+            detail = {"client": asked.client_id, "redirect_uri": place, "scopes": shown(asked.scopes)}
+            await recorded(work, actor, Kind.CONSENT_GIVEN, **detail)
+
+
+async def withdraw(work: UnitOfWork, user_id: UUID, client_id: str) -> None:
+    """Forget all that a person has agreed to for a client: it has to ask again."""
+    await work.execute(_WITHDRAW, user_id, client_id)
+
+
+def is_sure(client_kind: str, redirect_uri: str) -> bool:
+    """Whether nobody else can take the client's place: its host is known or an administrator registered it, and the
+    answer goes to a host that proves itself by TLS (RFC 8252 §8.6)."""
+    return client_kind in ("registered", "metadata") and redirect_uri.startswith("https://")
+
+
+def place_of(redirect_uri: str) -> str:
+    """The redirect URI that a consent is for: as it is, but for a loopback port, which is another one each time."""
+    return _PORT.sub(r"\1", redirect_uri) if is_loopback(redirect_uri) else redirect_uri
+
+
+_FIND = """SELECT scopes, given_at FROM auth.consents
+    WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND redirect_uri = $4"""
+_GIVE = """INSERT INTO auth.consents (tenant_id, user_id, client_id, redirect_uri, scopes, given_at)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (tenant_id, user_id, client_id, redirect_uri) DO UPDATE SET scopes = $5, given_at = $6"""
+_WITHDRAW = "DELETE FROM auth.consents WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3"

@@ -1,0 +1,95 @@
+"""Refresh tokens: one use gives the next, and the one before counts until that next one is used.
+
+An answer may be lost on its way, and several processes of one client may share one token store: so a token stays good
+until its successor has been seen in use, for a day at most, and each repetition puts a new successor in the place of
+the unused one. A token whose successor was used is a copy in other hands: its grant ends (broker-security.md §3.8).
+
+Whoever calls these functions has locked the grant's row, so no two of them run at once for one grant.
+"""
+
+import hashlib
+import re
+import secrets
+from datetime import datetime, timedelta
+from enum import Enum
+from uuid import UUID
+
+from core.db import Row, UnitOfWork
+from core.secret import Secret
+
+PREFIX = "mcpr_"
+GRACE = timedelta(hours=24)
+MOST_REPETITIONS = 100
+"""Of one token within its grace; each leaves a row behind."""
+_FORM = re.compile(rf"{PREFIX}[0-9A-Za-z_-]{{43}}")
+
+
+class Unusable(Enum):
+    """Why there is no next token."""
+
+    REFUSED = "refused"
+    """Nothing else follows from it."""
+    REUSED = "reused"
+    """Somebody holds a copy of a token that has been used up: the grant must end."""
+
+
+def hash_of(token: Secret) -> bytes | None:
+    """What is stored of a token; None for a text that we never made."""
+    text = token.reveal()
+    return hashlib.sha256(text.encode()).digest() if _FORM.fullmatch(text) else None
+
+
+async def first(work: UnitOfWork, grant_id: UUID, now: datetime, expires_at: datetime) -> Secret:
+    """The first token of a grant."""
+    return await _made(work, grant_id, None, now, expires_at)
+
+
+async def rotated(work: UnitOfWork, token_hash: bytes, now: datetime, expires_at: datetime) -> Secret | Unusable:
+    """Use a token: its successor, which lives until `expires_at`, or why there is none."""
+    row = await work.fetchrow(_FIND, token_hash)
+    if row is None:
+        return Unusable.REFUSED
+    unusable = await _unusable(work, row, token_hash, now)
+    if unusable is not None:
+        return unusable
+    if row["state"] == "live":
+        await work.execute(_USED, token_hash, now)
+        await work.execute(_SPENT, row["parent_hash"])
+    else:
+        await work.execute(_REPLACED, row["grant_id"], token_hash)
+    return await _made(work, row["grant_id"], token_hash, now, expires_at)
+
+
+async def _unusable(work: UnitOfWork, row: Row, token_hash: bytes, now: datetime) -> Unusable | None:
+    match row["state"]:
+        case "live":
+            return Unusable.REFUSED if row["expires_at"] <= now else None
+        case "previous":
+            # Counted from the first use, so repeating does not prolong it.
+            if now - row["used_at"] > GRACE:
+                return Unusable.REUSED
+            crowded = await work.fetchval(_REPETITIONS, row["grant_id"], token_hash) >= MOST_REPETITIONS
+            return Unusable.REFUSED if crowded else None
+        case "replaced":
+            return Unusable.REFUSED
+        case _:
+            return Unusable.REUSED
+
+
+async def _made(work: UnitOfWork, grant_id: UUID, parent: bytes | None, now: datetime, expires_at: datetime) -> Secret:
+    token = Secret(PREFIX + secrets.token_urlsafe(32))
+    await work.execute(_INSERT, hash_of(token), grant_id, parent, now, expires_at)
+    return token
+
+
+_FIND = """SELECT grant_id, state, parent_hash, expires_at, used_at FROM auth.refresh_tokens
+    WHERE tenant_id = $1 AND hash = $2"""
+_INSERT = """INSERT INTO auth.refresh_tokens (tenant_id, hash, grant_id, parent_hash, created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6)"""
+_USED = """UPDATE auth.refresh_tokens SET state = 'previous', used_at = $3
+    WHERE tenant_id = $1 AND hash = $2 AND state = 'live'"""
+_SPENT = "UPDATE auth.refresh_tokens SET state = 'spent' WHERE tenant_id = $1 AND hash = $2 AND state = 'previous'"
+_REPLACED = """UPDATE auth.refresh_tokens SET state = 'replaced'
+    WHERE tenant_id = $1 AND grant_id = $2 AND parent_hash = $3 AND state = 'live'"""
+_REPETITIONS = """SELECT count(*) FROM auth.refresh_tokens
+    WHERE tenant_id = $1 AND grant_id = $2 AND parent_hash = $3 AND state = 'replaced'"""
