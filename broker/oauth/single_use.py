@@ -2,9 +2,11 @@
 
 import hashlib
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from core.db import Database
+
+FORGOTTEN_AFTER = timedelta(hours=1)
 
 
 class SingleUse:
@@ -28,8 +30,8 @@ class SingleUse:
         return await self._database.call(_TAKE, hashed, expires_at) is not None
 
     async def sweep(self) -> int:
-        """Forget what has expired; how many."""
-        return await self._database.call(_SWEEP, self._clock())
+        """Forget what has expired for an hour, by whichever broker's clock; how many."""
+        return await self._database.call(_SWEEP, self._clock() - FORGOTTEN_AFTER)
 
 
 _TAKE = """INSERT INTO auth.used_ids (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING true"""

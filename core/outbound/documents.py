@@ -29,7 +29,7 @@ _NOT_KEPT = re.compile(r"(?:^|[,\s])no-(?:store|cache)\b", re.IGNORECASE)
 Trouble = Literal["refused", "unreachable", "wrong"]
 
 
-class NoDocument(Exception):
+class NoDocument(OSError):
     """There is none. `refused`: we may not ask there; `unreachable`: it may come in a moment; `wrong`: what came is no
     such document."""
 
@@ -40,10 +40,24 @@ class NoDocument(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A JSON object, and how many seconds its server says that it stays good; None where it says nothing."""
+    """What came, and how many seconds its server says that it stays good; None where it says nothing."""
 
-    content: Mapping[str, Any]
+    body: bytes
     fresh_seconds: float | None
+
+    def object(self) -> Mapping[str, Any]:
+        """The JSON object that it is.
+
+        Raises:
+            NoDocument: it is none.
+        """
+        try:
+            found = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            raise NoDocument("wrong") from None
+        if not isinstance(found, dict):
+            raise NoDocument("wrong")
+        return cast("dict[str, Any]", found)
 
 
 class Documents:
@@ -108,8 +122,8 @@ class Documents:
             return False
         return self._allow.allows((parts.hostname or "").removesuffix("."), port, secure=secure)
 
-    async def fetch(self, url: str, most_bytes: int) -> Document:
-        """The JSON object at `url`, of at most `most_bytes`, in at most `seconds` altogether.
+    async def read(self, url: str, most_bytes: int) -> Document:
+        """The JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.
 
         Raises:
             NoDocument: with the kind of trouble and nothing that a stranger has said.
@@ -138,23 +152,13 @@ class Documents:
             if len(body) > most_bytes:
                 response.close()
                 raise NoDocument("wrong")
-            return Document(_object(body), _fresh_seconds(response))
+            return Document(body, _fresh_seconds(response))
 
 
 def _is_json(response: aiohttp.ClientResponse) -> bool:
     coded = response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity")
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
     return not coded and _MEDIA_TYPE.fullmatch(media_type) is not None
-
-
-def _object(body: bytes) -> Mapping[str, Any]:
-    try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise NoDocument("wrong") from None
-    if not isinstance(found, dict):
-        raise NoDocument("wrong")
-    return cast("dict[str, Any]", found)
 
 
 def _fresh_seconds(response: aiohttp.ClientResponse) -> float | None:
