@@ -1,0 +1,1 @@
+"""Identity providers: where people prove who they are."""

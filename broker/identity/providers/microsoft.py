@@ -1,0 +1,48 @@
+"""Microsoft Entra ID: one directory, and no address that only its own administrator vouches for."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker.identity.providers.claims import address, person_name
+from broker.identity.providers.metadata import Metadata
+from broker.identity.providers.provider import SignInFailed, VerifiedAccount
+
+_DIRECTORY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_TRUE = (True, 1, "1", "true", "True")
+
+
+@dataclass(frozen=True, slots=True)
+class Microsoft:
+    """`tenant` is the directory's id, or a domain of it.
+
+    Whoever runs a directory can write any address into its users' `email` and `preferred_username`. `email` counts only
+    where the optional claim `xms_edov` says that the owner of its domain has been verified
+    (learn.microsoft.com/entra/identity-platform/optional-claims-reference); `preferred_username` never does.
+    """
+
+    base_url: str
+    tenant: str
+    asks_userinfo: bool = False
+
+    @property
+    def issuer(self) -> str:
+        return f"{self.base_url}/{self.tenant}/v2.0"
+
+    def is_issuer(self, named: str) -> bool:
+        directory = self._directory(named)
+        return bool(directory) and (not _DIRECTORY.fullmatch(self.tenant.lower()) or directory == self.tenant.lower())
+
+    def account(self, metadata: Metadata, claims: Mapping[str, Any]) -> VerifiedAccount:
+        if claims.get("tid") != self._directory(metadata.issuer):
+            raise SignInFailed("provider", "id_token tid")
+        email = address(claims.get("email")) if claims.get("xms_edov") in _TRUE else ""
+        name = person_name(claims.get("name"))
+        return VerifiedAccount(metadata.issuer, str(claims["sub"]), email, bool(email), name)
+
+    def _directory(self, issuer: str) -> str:
+        """The directory that an issuer of this cloud is for; empty where it is none."""
+        found = issuer.removeprefix(f"{self.base_url}/").removesuffix("/v2.0")
+        matches = issuer == f"{self.base_url}/{found}/v2.0" and _DIRECTORY.fullmatch(found)
+        return found if matches else ""

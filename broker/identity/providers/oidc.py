@@ -1,0 +1,136 @@
+"""Any OpenID provider: authorization code with PKCE and nonce (OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9207)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from broker.identity.providers import id_token
+from broker.identity.providers.claims import has_error, open_id_account
+from broker.identity.providers.metadata import Clock, Kept, KeySet, Metadata, read_metadata
+from broker.identity.providers.outgoing import Outgoing, an_object
+from broker.identity.providers.provider import Flow, SignInFailed, VerifiedAccount
+from broker.identity.settings import ProviderSettings
+
+SCOPE = "openid email profile"
+MOST_CODE = 8_192
+
+
+class Rules(Protocol):
+    """Where the providers differ."""
+
+    @property
+    def issuer(self) -> str:
+        """As it is configured; its metadata lies below it."""
+        ...
+
+    @property
+    def asks_userinfo(self) -> bool:
+        """Whether the userinfo endpoint is asked where the ID token has no address."""
+        ...
+
+    def is_issuer(self, named: str) -> bool:
+        """Whether the issuer that the metadata names is the configured one."""
+        ...
+
+    def account(self, metadata: Metadata, claims: Mapping[str, Any]) -> VerifiedAccount:
+        """Make an account of checked claims.
+
+        Raises:
+            SignInFailed: it is of somebody else's directory.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A provider that keeps to the book."""
+
+    issuer: str
+    asks_userinfo: bool = True
+
+    def is_issuer(self, named: str) -> bool:
+        return named == self.issuer
+
+    def account(self, metadata: Metadata, claims: Mapping[str, Any]) -> VerifiedAccount:
+        return open_id_account(metadata.issuer, claims)
+
+
+class OidcProvider:
+    """Implements :class:`broker.identity.providers.provider.Provider`."""
+
+    def __init__(self, settings: ProviderSettings, rules: Rules, outgoing: Outgoing, *, clock: Clock) -> None:
+        self.id = settings.id
+        self.label = settings.label
+        self._settings = settings
+        self._rules = rules
+        self._outgoing = outgoing
+        self._clock = clock
+        self._metadata = Kept(self._fetch_metadata, clock)
+        self._keys = KeySet(self._fetch_keys, clock)
+
+    async def start(self, flow: Flow) -> str:
+        metadata = await self._metadata.get()
+        async with self._client() as client:
+            url, _ = client.create_authorization_url(
+                metadata.authorization_endpoint,
+                redirect_uri=flow.redirect_uri,
+                scope=SCOPE,
+                state=flow.state,
+                nonce=flow.nonce,
+                code_verifier=flow.verifier,
+            )
+        return url
+
+    async def finish(self, flow: Flow, query: Mapping[str, str]) -> VerifiedAccount:
+        metadata = await self._metadata.get()
+        _check_answer(metadata, query)
+        method = "client_secret_post" if "client_secret_post" in metadata.auth_methods else "client_secret_basic"
+        async with self._client(method) as client:
+            token = await self._outgoing.token(
+                client, metadata.token_endpoint, flow.redirect_uri, query["code"], flow.verifier
+            )
+            expected = id_token.Expected(metadata.issuer, self._settings.client_id, flow.nonce, metadata.algorithms)
+            claims = await id_token.verified(token.get("id_token"), expected, self._keys, self._clock().timestamp())
+            if self._rules.asks_userinfo and "email" not in claims and metadata.userinfo_endpoint:
+                claims = {**claims, **await self._userinfo(client, metadata, token, str(claims["sub"]))}
+        return self._rules.account(metadata, claims)
+
+    def _client(self, method: str = "client_secret_basic") -> Any:
+        return self._outgoing.client(self._settings.client_id, self._settings.client_secret, method)
+
+    async def _userinfo(
+        self, client: Any, metadata: Metadata, token: Mapping[str, Any], subject: str
+    ) -> Mapping[str, Any]:
+        """What the userinfo endpoint says of the same person (OpenID Connect Core 1.0 §5.3.2), beside who they are."""
+        bearer = token.get("access_token")
+        if not isinstance(bearer, str):
+            return {}
+        found = an_object(await self._outgoing.json(client, metadata.userinfo_endpoint, bearer=bearer))
+        if found.get("sub") != subject:
+            raise SignInFailed("provider", "userinfo sub")
+        return {name: found[name] for name in ("email", "email_verified", "name") if name in found}
+
+    async def _fetch_metadata(self) -> Metadata:
+        issuer = self._rules.issuer
+        async with self._client() as client:
+            url = issuer.removesuffix("/") + "/.well-known/openid-configuration"
+            found = read_metadata(an_object(await self._outgoing.json(client, url)), issuer)
+        if not self._rules.is_issuer(found.issuer):
+            raise SignInFailed("provider", "metadata issuer")
+        return found
+
+    async def _fetch_keys(self) -> Mapping[str, Any]:
+        metadata = await self._metadata.get()
+        async with self._client() as client:
+            return an_object(await self._outgoing.json(client, metadata.jwks_uri))
+
+
+def _check_answer(metadata: Metadata, query: Mapping[str, str]) -> None:
+    """That the answer comes from this provider (RFC 9207 §2.4) is checked before anything else in it counts."""
+    if "iss" not in query and metadata.names_itself:
+        raise SignInFailed("provider", "answer without iss")
+    if query.get("iss", metadata.issuer) != metadata.issuer:
+        raise SignInFailed("provider", "answer of another issuer")
+    has_error(query)
+    if not 1 <= len(query.get("code", "")) <= MOST_CODE:
+        raise SignInFailed("provider", "answer without code")
