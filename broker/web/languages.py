@@ -38,8 +38,13 @@ def _weight(parameter: str) -> float:
         return 0.0
 
 
+def _fit(value: object) -> object:
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 class Texts:
-    """The texts of one language. They are ours and may hold HTML; what fills their placeholders is escaped."""
+    """The texts of one language. They are ours and may hold HTML; what fills their placeholders is escaped, and
+    shown as names of anybody are unless it is markup of ours."""
 
     __slots__ = ("_messages", "language")
 
@@ -53,5 +58,5 @@ class Texts:
         Raises:
             KeyError: there is no such key.
         """
-        filled = {name: shown(value) if isinstance(value, str) else value for name, value in args.items()}
+        filled = {name: _fit(value) for name, value in args.items()}
         return Markup(self._messages[key]).format_map(filled)  # noqa: S704 the text is ours, format_map escapes

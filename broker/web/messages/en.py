@@ -31,12 +31,12 @@ MESSAGES: Mapping[str, str] = {
     # consent
     "consent.title": "Allow {client} to use MCPist?",
     "consent.lead": "{client} asks to work with MCPist in your name.",
-    "consent.facts": "Who asks",
+    "consent.facts": "The request",
     "consent.client": "Application",
-    "consent.host": "Verified by",
+    "consent.host": "Published at",
     "consent.destination": "The answer goes to",
-    "consent.destination.loopback": "{destination} (a program on this computer)",
-    "consent.destination.app": "{destination} (an app on this device)",
+    "consent.destination.loopback": "{destination} <small>a program on this computer</small>",
+    "consent.destination.app": "{destination} <small>an app on this device</small>",
     "consent.user": "Your account",
     "consent.tenant": "Organisation",
     "consent.may": "It will be able to",
@@ -48,6 +48,9 @@ MESSAGES: Mapping[str, str] = {
     "consent.unknown.title": "Nobody has verified this application",
     "consent.unknown": "It gave itself its name, and anybody can use any name. Allow it only if you started this "
     "yourself, just now.",
+    "consent.first.title": "You have not used this application here before",
+    "consent.first": "{host} publishes it; MCPist has not checked who that is. Allow it only if you know that "
+    "site and started this yourself, just now.",
     "consent.loopback.title": "The answer stays on this computer",
     "consent.loopback": "Any program on this computer could receive it. Allow this only if you started "
     "{client} here yourself.",
@@ -88,7 +91,10 @@ MESSAGES: Mapping[str, str] = {
     "account.grants.none": "You have allowed none yet.",
     "account.grants.since": "allowed {moment}",
     "account.grants.seen": "last used {moment}",
-    "account.grants.scopes": "may: {scopes}",
+    "account.scope.mcp:read": "read",
+    "account.scope.mcp:write": "read and change",
+    "account.scope.admin:read": "read the administration",
+    "account.scope.admin:write": "change the administration",
     "account.grants.revoke": "Remove",
     "account.grants.revoke.label": "Remove {client}",
     "account.identities": "How you sign in",

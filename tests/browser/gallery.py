@@ -1,0 +1,147 @@
+"""Every page with made-up contents: for tests of their look, and for eyes::
+
+python -m tests.browser.gallery FOLDER     # screenshots: light, dark, narrow, Japanese
+"""
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from broker.identity.settings import IdentitySettings
+from broker.web.app import identity_app
+from broker.web.parts import WebParts, web_parts
+from broker.web.problems import Problem
+from core.errors import Invalid, LimitReached, Unavailable
+from core.settings import Settings
+from gateway.single.serving import served
+from tests.support.chromium import chromium
+
+AT = datetime(2026, 11, 22, 1, 5, tzinfo=UTC)
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
+CONSENT: Mapping[str, Any] = {
+    "client": "Claude Code",
+    "host": "",
+    "destination": "127.0.0.1:33418",
+    "loopback": True,
+    "unknown": False,
+    "email": "ada@acme.test",
+    "tenant": "Acme",
+    "scopes": ["mcp:read", "mcp:write"],
+    "fields": {"request": "x" * 40},
+}
+ACCOUNT: Mapping[str, Any] = {
+    "email": "ada@acme.test",
+    "tenant": "Acme",
+    "done": "grant_revoked",
+    "identities": [{"provider": "Google", "email": "ada@acme.test", "last_sign_in_at": AT}],
+    "grants": [
+        {"id": "1", "client": "Claude Code", "scopes": ["mcp:read", "mcp:write"], "created_at": AT, "last_used_at": AT},
+        {"id": "2", "client": "Cursor", "scopes": ["mcp:read"], "created_at": AT, "last_used_at": AT},
+    ],
+    "sessions": [
+        {"id": "1", "current": True, "user_agent": BROWSER, "address": "192.0.2.7", "method": "google",
+         "created_at": AT, "last_seen_at": AT},
+        {"id": "2", "current": False, "user_agent": "", "address": "2001:db8::1", "method": "link",
+         "created_at": AT, "last_seen_at": AT},
+    ],
+}  # fmt: skip
+PROVIDERS = [("google", "Google"), ("github", "GitHub"), ("microsoft", "Microsoft"), ("sso", "Acme single sign-on")]
+PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "sign-in": ("sign_in.html", {"providers": PROVIDERS, "next": "/account", "notice": "session_ended"}),
+    "sign-in-none": ("sign_in.html", {"providers": [], "next": "", "notice": ""}),
+    "link": ("link.html", {"code": "c" * 43, "email": "ada@acme.test", "tenant": "Acme", "next": ""}),
+    "tenant": (
+        "tenant.html",
+        {"email": "ada@acme.test", "choices": [("1", "Acme"), ("2", "Umbrella Corporation")], "fields": {}},
+    ),
+    "consent": ("consent.html", CONSENT),
+    "consent-dynamic": ("consent.html", {**CONSENT, "unknown": True}),
+    "consent-first": (
+        "consent.html",
+        {
+            **CONSENT,
+            "unknown": True,
+            "loopback": False,
+            "destination": "agent.example.com",
+            "host": "agent.example.com",
+        },
+    ),
+    "consent-app": (
+        "consent.html",
+        {**CONSENT, "client": "Cursor", "loopback": False, "destination": "cursor:", "scopes": ["mcp:read"]},
+    ),
+    "refused": (
+        "refused.html",
+        {"email": "eve@elsewhere.test", "provider": "Google", "contact": "it@acme.test"},
+    ),
+    "signed-out": ("signed_out.html", {}),
+    "account": ("account.html", ACCOUNT),
+}
+PROBLEMS: Mapping[str, Exception] = {
+    "problem": Problem("other_browser"),
+    "problem-provider": Problem("provider_away", 502, provider="Google"),
+    "problem-invalid": Invalid("the parameter 'state' came twice; send it once"),
+    "problem-many": LimitReached("x", 30.0),
+    "problem-away": Unavailable(),
+    "problem-internal": RuntimeError("never shown"),
+}
+
+
+@contextlib.asynccontextmanager
+async def gallery(**replaced: Mapping[str, Any]) -> AsyncGenerator[str]:
+    """Serve every page under /gallery/<name>; its URL. `replaced` are other contents, by the name of the page."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        parts = web_parts(Settings(home=Path("/nowhere"), public_url=url), IdentitySettings(), lambda: AT)
+        pages = {name: (template, replaced.get(name, context)) for name, (template, context) in PAGES.items()}
+        async with served(identity_app(parts, _routes(parts, pages)), listener):
+            yield url
+
+
+def _routes(parts: WebParts, pages: Mapping[str, tuple[str, Mapping[str, Any]]]) -> list[Route]:
+    async def page(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name in PROBLEMS:
+            raise PROBLEMS[name]
+        template, context = pages[name]
+        return parts.pages.render(request, template, **context)
+
+    async def go_on(request: Request) -> Response:
+        return parts.pages.go_on(request, request.query_params["to"])
+
+    return [Route("/gallery/{name}", page), Route("/go-on", go_on, methods=["GET", "POST"])]
+
+
+VIEWS: Mapping[str, Mapping[str, Any]] = {
+    "light": {"viewport": {"width": 1000, "height": 900}},
+    "dark": {"viewport": {"width": 1000, "height": 900}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 320, "height": 640}},
+    "japanese": {"viewport": {"width": 700, "height": 900}, "locale": "ja-JP"},
+    "narrow-japanese": {"viewport": {"width": 320, "height": 640}, "locale": "ja-JP", "color_scheme": "dark"},
+}
+
+
+async def main(folder: Path) -> None:
+    """Take the screenshots."""
+    folder.mkdir(parents=True, exist_ok=True)
+    async with gallery() as url, chromium() as browser:
+        for view, options in VIEWS.items():
+            context = await browser.new_context(**options)
+            page = await context.new_page()
+            for name in (*PAGES, *PROBLEMS):
+                await page.goto(f"{url}/gallery/{name}")
+                await page.screenshot(path=folder / f"{name}.{view}.png", full_page=True)
+            await context.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
