@@ -204,7 +204,7 @@ CREATE TABLE auth.signing_keys (
     public jsonb NOT NULL,
     kek_id text NOT NULL REFERENCES vault.key_checks,
     wrapped bytea NOT NULL CHECK (octet_length(wrapped) > 0),
-    state text NOT NULL CHECK (state IN ('next', 'active', 'retired')),
+    state text NOT NULL CHECK (state IN ('next', 'active', 'retired', 'distrusted')),
     created_at timestamptz NOT NULL,
     activated_at timestamptz,
     retired_at timestamptz
@@ -249,6 +249,8 @@ CREATE POLICY lookup_by_code ON auth.codes FOR SELECT TO mcpist_broker
     USING (hash = decode(nullif(current_setting('app.lookup_code', true), ''), 'hex'));
 CREATE POLICY lookup_by_refresh_token ON auth.refresh_tokens FOR SELECT TO mcpist_broker
     USING (hash = decode(nullif(current_setting('app.lookup_refresh_token', true), ''), 'hex'));
+CREATE POLICY broker_looks_up_by_slug ON core.tenants FOR SELECT TO mcpist_broker
+    USING (slug = current_setting('app.lookup_slug', true));
 CREATE POLICY lookup_by_tenants ON core.tenants FOR SELECT TO mcpist_broker
     USING (tenant_id = ANY (string_to_array(nullif(current_setting('app.lookup_tenants', true), ''), ',')::uuid[]));
 """
@@ -315,6 +317,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("DROP FUNCTION auth.sweep(timestamptz)")
+    op.execute("DROP POLICY broker_looks_up_by_slug ON core.tenants")
     op.execute("DROP POLICY lookup_by_tenants ON core.tenants")
     op.execute("REVOKE INSERT (tenant_id, email, name) ON core.users FROM mcpist_broker")
     for table in reversed((*TENANT_TABLES, *DEPLOYMENT_TABLES)):

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from broker.vault.envelope import NONCE, Unreadable
 from broker.vault.key_file import load_or_create
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.errors import Invalid, Unavailable
 
 CHECK_LABEL = b"mcpist.vault.key-check.1:"
@@ -142,9 +142,29 @@ async def check_keys(database: Database, provider: KeyProvider) -> None:
             )
 
 
+async def note_use(work: UnitOfWork, provider: KeyProvider) -> None:
+    """Remember that something of this deployment is about to be wrapped with the keeper's active key.
+
+    Raises:
+        Invalid: it is not the key of that id that was used before.
+    """
+    kek_id = provider.kek_id
+    mac = provider.check(kek_id)
+    await work.execute(_ADD_CHECK, kek_id, mac)
+    stored = await work.fetchval(_CHECK, kek_id)
+    if not hmac.compare_digest(stored, mac):
+        raise Invalid(f"the vault's key {kek_id} is not the one that was used before; restore the right one")
+
+
 async def _state(database: Database, provider: KeyProvider, kek_id: str, used: frozenset[str]) -> KeyState:
     at_hand, right = kek_id in provider.kek_ids, False
     if at_hand and kek_id in used:
         stored = await database.call("SELECT mac FROM vault.key_checks WHERE kek_id = $1", kek_id)
         right = hmac.compare_digest(stored, provider.check(kek_id))
     return KeyState(kek_id, kek_id == provider.kek_id, at_hand, kek_id in used, right or kek_id not in used)
+
+
+# These name no tenant's rows; $1 is there because every statement has it.
+_ADD_CHECK = """INSERT INTO vault.key_checks (kek_id, mac) SELECT $2, $3 WHERE $1::uuid IS NOT NULL
+    ON CONFLICT DO NOTHING"""
+_CHECK = "SELECT mac FROM vault.key_checks WHERE $1::uuid IS NOT NULL AND kek_id = $2"

@@ -1,6 +1,5 @@
 """The vault: seals and opens secrets of one tenant's rows under that tenant's data keys."""
 
-import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,9 +9,8 @@ from uuid import UUID, uuid4
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from broker.vault.envelope import KEY_BYTES, Place, Unreadable, dek_id_of, joined, opened, sealed
-from broker.vault.keys import KeyProvider, check_keys
+from broker.vault.keys import KeyProvider, check_keys, note_use
 from core.db import Database, Row, UnitOfWork
-from core.errors import Invalid
 
 WRAP_LABEL = b"mcpist.vault.dek.1"
 MOST_USES = 2**20
@@ -74,20 +72,12 @@ class Vault:
 
     async def _renewed(self, work: UnitOfWork) -> tuple[UUID, AESGCM]:
         """A new active key in the place of the old one, which stays for what it has sealed."""
-        await self._note_use_of_the_key(work)
+        await note_use(work, self._provider)
         dek_id, plain = uuid4(), AESGCM.generate_key(KEY_BYTES * 8)
         wrapped = await self._provider.wrap(plain, self._wrap_context(work.tenant_id, dek_id))
         await work.execute(_RETIRE)
         await work.execute(_INSERT, dek_id, self._provider.kek_id, wrapped, self._clock())
         return dek_id, AESGCM(plain)  # cached when it is read back: this transaction may not commit
-
-    async def _note_use_of_the_key(self, work: UnitOfWork) -> None:
-        kek_id = self._provider.kek_id
-        mac = self._provider.check(kek_id)
-        await work.execute(_ADD_CHECK, kek_id, mac)
-        stored = await work.fetchval(_CHECK, kek_id)
-        if not hmac.compare_digest(stored, mac):
-            raise Invalid(f"the vault's key {kek_id} is not the one that was used before; restore the right one")
 
     async def _unwrapped(self, tenant_id: UUID, row: Row) -> AESGCM:
         context = self._wrap_context(tenant_id, row["id"])
@@ -126,7 +116,3 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('vault.deks ' || $1::uuid
 _RETIRE = "UPDATE vault.deks SET state = 'retired' WHERE tenant_id = $1 AND state = 'active'"
 _INSERT = """INSERT INTO vault.deks (tenant_id, id, kek_id, wrapped, uses, created_at)
     VALUES ($1, $2, $3, $4, 1, $5)"""
-# These two name no tenant's rows; $1 is there because every statement has it.
-_ADD_CHECK = """INSERT INTO vault.key_checks (kek_id, mac) SELECT $2, $3 WHERE $1::uuid IS NOT NULL
-    ON CONFLICT DO NOTHING"""
-_CHECK = "SELECT mac FROM vault.key_checks WHERE $1::uuid IS NOT NULL AND kek_id = $2"

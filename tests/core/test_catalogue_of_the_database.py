@@ -25,6 +25,7 @@ EXTRA_POLICIES = {
     ("vault.key_checks", "broker_reads_key_checks"): ("r", ("mcpist_broker",)),
     ("vault.key_checks", "broker_adds_key_checks"): ("a", ("mcpist_broker",)),
     # Before a tenant is known, each on one key.
+    ("core.tenants", "broker_looks_up_by_slug"): ("r", ("mcpist_broker",)),
     ("core.tenants", "lookup_by_tenants"): ("r", ("mcpist_broker",)),
     ("core.allow_list", "lookup_by_allow_entry"): ("r", ("mcpist_broker",)),
     ("auth.identities", "lookup_by_account"): ("r", ("mcpist_broker",)),

@@ -1,0 +1,196 @@
+"""Our signing keys as they are kept: sealed by the vault's key provider, one signing, one to follow, old ones fading.
+
+A key is `next` before it signs, so that every verifier knows it by then; it is `active` while it signs, and `retired`
+for as long as a token that it signed may live. A `distrusted` one counts for nothing. The database alone is believed
+nothing about keys: the public key of each is taken from its sealed private key.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import orjson
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_der_private_key,
+)
+from joserfc.jwk import RSAKey
+
+from broker.vault.envelope import Unreadable, joined
+from broker.vault.keys import KeyProvider, note_use
+from core.audit.event import DEPLOYMENT, Kind
+from core.db import Database, Row, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.errors import Conflict
+
+ALGORITHM = "RS256"
+BITS = 2_048
+WRAP_LABEL = b"mcpist.signing-key.1"
+KNOWN_AFTER = timedelta(minutes=2)
+"""A key signs only after having been published for this long: every process looks once a minute."""
+
+PUBLISHED_FOR = timedelta(minutes=65)
+"""Retired keys are published for longer than any access token may live."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """What may be shown of a key: everything but the key. `published`: signatures by it count."""
+
+    kid: str
+    state: str
+    published: bool
+    created_at: datetime
+    activated_at: datetime | None
+    retired_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SealedKey:
+    """A published key as it is stored."""
+
+    kid: str
+    state: str
+    kek_id: str
+    wrapped: bytes
+
+
+class SigningKeyStore:
+    """The signing keys of one deployment, behind the broker's own database role."""
+
+    def __init__(
+        self, database: Database, provider: KeyProvider, deployment_id: UUID, *, clock: Callable[[], datetime]
+    ) -> None:
+        self._database = database
+        self._provider = provider
+        self._deployment_id = deployment_id
+        self._clock = clock
+
+    async def list(self) -> list[StoredKey]:
+        """Every key, the newest first."""
+        async with self._database.tenant(DEPLOYMENT) as work:
+            rows = await work.fetch(_ALL)
+        since = self._clock() - PUBLISHED_FOR
+        return [_stored(row, since) for row in rows]
+
+    async def published(self) -> "list[SealedKey]":
+        """The keys whose signatures count."""
+        async with self._database.tenant(DEPLOYMENT) as work:
+            rows = await work.fetch(_PUBLISHED, self._clock() - PUBLISHED_FOR)
+        return [SealedKey(row["kid"], row["state"], row["kek_id"], row["wrapped"]) for row in rows]
+
+    async def opened(self, sealed: SealedKey) -> RSAKey:
+        """The private key.
+
+        Raises:
+            broker.vault.envelope.Unreadable: the row was changed.
+            core.errors.Unavailable: the key-encryption key is not at hand.
+        """
+        plain = await self._provider.unwrap(sealed.kek_id, sealed.wrapped, self._context(sealed.kid))
+        private = load_der_private_key(plain, password=None)
+        if not isinstance(private, RSAPrivateKey):
+            raise Unreadable
+        return _as_jwk(private, sealed.kid)
+
+    async def ensure(self) -> None:
+        """Make the first keys, unless they are there. Of several processes at once, one does."""
+        async with self._database.tenant(DEPLOYMENT) as work:
+            if not await _missing(work):
+                return
+        made = await asyncio.gather(_generated(), _generated())
+        async with self._database.tenant(DEPLOYMENT) as work:
+            await work.execute(_LOCK)
+            for state, key in zip(await _missing(work), made, strict=False):
+                await self._add(work, key, state)
+                await recorded(work, Actor("mcpist"), Kind.KEY_CREATED, purpose="signing", key=key[0])
+
+    async def rotate(self, actor: Actor) -> str:
+        """Sign with the next key from now on, and publish another to follow: the id of the one that signs.
+
+        Raises:
+            Conflict: the next key was published too short a time ago for every verifier to know it.
+        """
+        await self.ensure()
+        made = await _generated()
+        async with self._database.tenant(DEPLOYMENT) as work:
+            await work.execute(_LOCK)
+            kid = await work.fetchval(_KNOWN_NEXT, self._clock() - KNOWN_AFTER)
+            if kid is None:
+                raise Conflict("the next key was published less than two minutes ago; not all know it yet: wait")
+            await work.execute(_RETIRE, self._clock())
+            await work.execute(_ACTIVATE, kid, self._clock())
+            await self._add(work, made, "next")
+            await recorded(work, actor, Kind.KEY_ROTATED, purpose="signing", key=kid)
+        return kid
+
+    async def replace_all(self, actor: Actor) -> str:
+        """Take trust from every key there is, because one may be known to others, and sign with a new one at once: its
+        id. What was signed before counts no longer; clients get new tokens by their refresh tokens.
+        """
+        signing, following = await asyncio.gather(_generated(), _generated())
+        async with self._database.tenant(DEPLOYMENT) as work:
+            await work.execute(_LOCK)
+            distrusted = await work.execute(_DISTRUST, self._clock())
+            await self._add(work, signing, "active")
+            await self._add(work, following, "next")
+            await recorded(work, actor, Kind.KEY_ROTATED, purpose="signing", key=signing[0], distrusted=distrusted)
+        return signing[0]
+
+    async def _add(self, work: UnitOfWork, key: "tuple[str, RSAPrivateKey]", state: str) -> None:
+        kid, private = key
+        await note_use(work, self._provider)
+        plain = private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+        wrapped = await self._provider.wrap(plain, self._context(kid))
+        now = self._clock()
+        shown = orjson.dumps(_as_jwk(private, kid).as_dict(private=False)).decode()
+        active_since = now if state == "active" else None
+        await work.execute(_INSERT, kid, ALGORITHM, shown, self._provider.kek_id, wrapped, state, now, active_since)
+
+    def _context(self, kid: str) -> bytes:
+        return joined(WRAP_LABEL, self._deployment_id.bytes, kid.encode())
+
+
+async def _missing(work: UnitOfWork) -> list[str]:
+    there = {row["state"] for row in await work.fetch(_IN_USE)}
+    return [state for state in ("active", "next") if state not in there]
+
+
+async def _generated() -> tuple[str, RSAPrivateKey]:
+    """A new key and its id, made on a thread: it takes a tenth of a second."""
+    private = await asyncio.to_thread(generate_private_key, public_exponent=65_537, key_size=BITS)
+    return RSAKey.import_key(private).thumbprint(), private
+
+
+def _as_jwk(private: RSAPrivateKey, kid: str) -> RSAKey:
+    return RSAKey.import_key(private, {"kid": kid, "use": "sig", "alg": ALGORITHM})
+
+
+def _stored(row: Row, since: datetime) -> StoredKey:
+    fading = row["state"] == "retired" and row["retired_at"] > since
+    published = fading or row["state"] in ("next", "active")
+    return StoredKey(row["kid"], row["state"], published, row["created_at"], row["activated_at"], row["retired_at"])
+
+
+# Signing keys have no tenant; $1 is there because every statement has it.
+_ALL = """SELECT kid, state, created_at, activated_at, retired_at FROM auth.signing_keys
+    WHERE $1::uuid IS NOT NULL ORDER BY created_at DESC, kid LIMIT 1000"""
+_PUBLISHED = """SELECT kid, state, kek_id, wrapped FROM auth.signing_keys WHERE $1::uuid IS NOT NULL
+    AND (state IN ('next', 'active') OR (state = 'retired' AND retired_at > $2)) ORDER BY created_at DESC LIMIT 100"""
+_IN_USE = "SELECT state FROM auth.signing_keys WHERE $1::uuid IS NOT NULL AND state IN ('next', 'active')"
+_KNOWN_NEXT = """SELECT kid FROM auth.signing_keys WHERE $1::uuid IS NOT NULL
+    AND state = 'next' AND created_at <= $2 ORDER BY created_at LIMIT 1"""
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('auth.signing_keys', 0)) WHERE $1::uuid IS NOT NULL"
+_RETIRE = """UPDATE auth.signing_keys SET state = 'retired', retired_at = $2
+    WHERE $1::uuid IS NOT NULL AND state = 'active'"""
+_ACTIVATE = """UPDATE auth.signing_keys SET state = 'active', activated_at = $3
+    WHERE $1::uuid IS NOT NULL AND kid = $2"""
+_DISTRUST = """UPDATE auth.signing_keys SET state = 'distrusted', retired_at = $2
+    WHERE $1::uuid IS NOT NULL AND state <> 'distrusted'"""
+_INSERT = """INSERT INTO auth.signing_keys
+    (kid, algorithm, public, kek_id, wrapped, state, created_at, activated_at)
+    SELECT $2, $3, $4::jsonb, $5, $6, $7, $8, $9 WHERE $1::uuid IS NOT NULL"""

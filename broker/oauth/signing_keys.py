@@ -1,0 +1,131 @@
+"""What signs our access tokens and what verifies them: the published keys, read again once a minute."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from joserfc.jwk import RSAKey
+
+from broker.oauth import jose
+from broker.oauth.signing_key_store import ALGORITHM, SealedKey, SigningKeyStore
+from broker.vault.envelope import Unreadable
+from broker.vault.keys import KeyProvider
+from core.db import Database
+from core.errors import Unavailable
+
+FRESH = 60.0
+AFTER_FAILURE = 5.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Published:
+    """`sealed` is what `keys` were opened from, so that none is opened twice."""
+
+    keys: Mapping[str, RSAKey]
+    sealed: Mapping[str, SealedKey]
+    document: bytes
+
+    @property
+    def signing(self) -> RSAKey | None:
+        return next((self.keys[kid] for kid, row in self.sealed.items() if row.state == "active"), None)
+
+
+NOTHING = _Published({}, {}, b"")
+
+
+class SigningKeys:
+    """The keys of this deployment as one process knows them: a rotation reaches it within a minute."""
+
+    def __init__(self, store: SigningKeyStore, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._monotonic = monotonic
+        self._known = NOTHING
+        self._until = 0.0
+        self._unknown_until = 0.0
+        self._reading = asyncio.Lock()
+
+    async def sign(self, typ: str, claims: Mapping[str, Any]) -> str:
+        """A JWT of the type `typ`, signed by the active key.
+
+        Raises:
+            core.errors.Unavailable: the keys cannot be read, or the active one cannot be opened.
+        """
+        key = (await self._current()).signing
+        if key is None:
+            raise Unavailable("MCPist cannot sign tokens now: its signing key cannot be opened")
+        return jose.sign(key, {"typ": typ, "kid": key.kid}, claims, ALGORITHM)
+
+    async def find(self, kid: str) -> RSAKey | None:
+        """The published key of an id. Unknown ids cause at most one look at the database a minute.
+
+        Raises:
+            core.errors.Unavailable: the keys could never be read.
+        """
+        known = (await self._current()).keys.get(kid)
+        if known is None and self._monotonic() >= self._unknown_until:
+            self._unknown_until = self._monotonic() + FRESH
+            self._until = 0.0
+            known = (await self._current()).keys.get(kid)
+        return known
+
+    async def document(self) -> bytes:
+        """The JWK set that is published (RFC 7517 §5).
+
+        Raises:
+            core.errors.Unavailable: the keys could never be read.
+        """
+        return (await self._current()).document
+
+    async def _current(self) -> _Published:
+        if self._monotonic() < self._until:
+            return self._known
+        async with self._reading:
+            if self._monotonic() >= self._until:  # whoever was first has read them for all
+                await self._read()
+        return self._known
+
+    async def _read(self) -> None:
+        try:
+            self._known = await self._opened(await self._store.published())
+            self._until = self._monotonic() + FRESH
+        except Unavailable:
+            if not self._known.keys:
+                raise
+            self._until = self._monotonic() + AFTER_FAILURE
+
+    async def _opened(self, rows: list[SealedKey]) -> _Published:
+        keys: dict[str, RSAKey] = {}
+        for row in rows:
+            before = self._known.sealed.get(row.kid)
+            if before is not None and before.wrapped == row.wrapped:
+                keys[row.kid] = self._known.keys[row.kid]
+                continue
+            try:
+                keys[row.kid] = await self._store.opened(row)
+            except Unreadable:
+                log.error("a signing key was changed in the database and counts no longer", extra={"kid": row.kid})
+        listed = [key.as_dict(private=False) for key in keys.values()]
+        return _Published(keys, {row.kid: row for row in rows if row.kid in keys}, orjson.dumps({"keys": listed}))
+
+
+async def open_signing_keys(
+    database: Database, provider: KeyProvider, *, clock: Callable[[], datetime]
+) -> tuple[SigningKeys, SigningKeyStore]:
+    """The deployment's signing keys, of which the first are made now if there are none.
+
+    `database` is logged in as the broker, and the vault's keys have been checked.
+
+    Raises:
+        core.errors.Unavailable: the database or a key is away.
+        core.errors.Invalid: the key-encryption key is not the one that was used before.
+    """
+    store = SigningKeyStore(database, provider, await database.call("SELECT id FROM core.deployment"), clock=clock)
+    await store.ensure()
+    return SigningKeys(store), store
