@@ -1,9 +1,11 @@
 """Read a vendor's answer, however large or malicious, into bounded memory."""
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aiohttp import ClientResponse, StreamReader
+from aiohttp import StreamReader
+from aiohttp.http import RawResponseMessage
 
 from modules.kit import VendorAnswer
 from modules.kit.vendor import Problem
@@ -37,41 +39,39 @@ class Unreadable(Exception):
     """The body is not what its Content-Encoding says."""
 
 
-async def read_answer(response: ClientResponse) -> VendorAnswer:
+async def read_answer(method: str, message: RawResponseMessage, content: StreamReader) -> VendorAnswer:
     """The whole answer, unpacked; the body of an error that cannot be read is left empty, for its status counts.
 
     Raises:
-        TooLarge, Unreadable: as named. The caller closes the response then.
+        TooLarge, Unreadable: as named. The caller closes the connection then.
         aiohttp.ClientError, TimeoutError: the connection broke, or the time is up.
     """
+    headers = _headers(message)
     try:
-        body = await _body(response)
+        body = await _body(method, headers, content)
     except (TooLarge, Unreadable):
-        if response.status < 400:
+        if message.code < 400:
             raise
-        response.close()
         body = b""
-    return VendorAnswer(response.status, _headers(response), body)
+    return VendorAnswer(message.code, headers, body)
 
 
-def _headers(response: ClientResponse) -> dict[str, str]:
+def _headers(message: RawResponseMessage) -> dict[str, str]:
     headers: dict[str, str] = {}
-    for name, value in response.headers.items():
+    for name, value in message.headers.items():
         name = name.lower()
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     headers.pop("set-cookie", None)
     return headers
 
 
-async def _body(response: ClientResponse) -> bytes:
-    headers = response.headers
-    coding = headers.get("Content-Encoding")
-    if coding is not None and (coding := coding.strip().lower()) not in ("", "identity"):
-        return await _unpacked(response.content, coding)
-    length = response.content_length
-    if length is not None and length > MOST_BYTES and response.method != "HEAD":
+async def _body(method: str, headers: Mapping[str, str], content: StreamReader) -> bytes:
+    coding = headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity"):
+        return await _unpacked(content, coding)
+    if int(headers.get("content-length", 0)) > MOST_BYTES and method != "HEAD":
         raise TooLarge
-    return await _plain(response.content)
+    return await _plain(content)
 
 
 async def _plain(content: StreamReader) -> bytes:

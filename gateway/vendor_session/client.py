@@ -1,22 +1,19 @@
 """One caller's requests to one vendor: the credential, limits, retries, redirects."""
 
-import io
-import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import aiohttp
 import orjson
-from yarl import URL
 
 from core.errors import MCPistError
-from gateway.vendor_session.answers import Failure, TooLarge, Unreadable, read_answer
-from gateway.vendor_session.headers import authorization, checked_headers
+from gateway.vendor_session.answers import Failure, TooLarge, Unreadable
+from gateway.vendor_session.headers import authorization, checked_headers, lines_of
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
+from gateway.vendor_session.place import Place
 from gateway.vendor_session.problems import (
     MOVED,
     Dropped,
@@ -26,7 +23,7 @@ from gateway.vendor_session.problems import (
     problem_of_failure,
 )
 from gateway.vendor_session.retries import RateLimit, pause_before, rate_limit, retry_after
-from gateway.vendor_session.target import Target
+from gateway.vendor_session.wire import Wire, head_of
 from modules.kit import ToolError, VendorAnswer, VendorProblem, VendorSettings
 
 Clock = Callable[[], float]
@@ -34,18 +31,13 @@ Clock = Callable[[], float]
 READING = frozenset({"GET", "HEAD"})
 METHODS = READING | {"POST", "PUT", "PATCH", "DELETE"}
 MOST_REDIRECTS = 3
-CONNECT_SECONDS = 10.0
-WHOLE_SECONDS = 5.0
-"""From here on aiohttp rounds time-outs up to a second anyway, so one object serves many requests."""
-COPIED = 2**20
-"""Bytes of a body up to which it is handed over in one piece; aiohttp wants larger ones as a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transport:
     """What all clients of a process share."""
 
-    http: aiohttp.ClientSession
+    wire: Wire
     limits: CredentialLimits
     clock: Clock
     wall_clock: Clock
@@ -55,12 +47,13 @@ class Transport:
 
 @dataclass(slots=True)
 class Outgoing:
-    """One request without its credential. `end` is when the caller's patience ends. (Not frozen: that costs 1 µs.)"""
+    """One request without its credential. `lines` are its headers as they are sent; `end` is when the caller's patience
+    ends. (Not frozen: that costs 1 µs.)"""
 
     method: str
     path: str
     url: str
-    headers: Mapping[str, str]
+    lines: str
     body: bytes | None
     repeatable: bool
     end: float
@@ -69,23 +62,19 @@ class Outgoing:
 class VendorClient:
     """Implements :class:`modules.kit.Vendor`."""
 
-    __slots__ = ("_deadline", "_headers", "_key", "_lease", "_scheme", "_settings", "_target", "_transport")
+    __slots__ = ("_deadline", "_key", "_lease", "_place", "_settings", "_transport")
 
     def __init__(
         self,
         transport: Transport,
-        target: Target,
-        headers: Mapping[str, str],
-        scheme: str,
+        place: Place,
         settings: VendorSettings,
         lease: LeaseSource,
         key: str,
         deadline: float | None,
     ) -> None:
         self._transport = transport
-        self._target = target
-        self._headers = headers
-        self._scheme = scheme
+        self._place = place
         self._settings = settings
         self._lease = lease
         self._key = key
@@ -122,15 +111,20 @@ class VendorClient:
     ) -> Outgoing:
         if method not in METHODS:
             raise VendorProblem("refused", "the tool uses a method that no vendor is asked with; report this")
-        own = {**self._headers, **checked_headers(headers)} if headers else self._headers
         body = None if json is None else _encoded(json)
-        if body is not None and "content-type" not in own:
-            own = {**own, "content-type": "application/json"}
         end = self._transport.clock() + self._settings.timeout
         if self._deadline is not None and self._deadline < end:
             end = self._deadline
-        url = self._target.url(path, query)
-        return Outgoing(method, path, url, own, body, method in READING if repeatable is None else repeatable, end)
+        url, lines = self._place.target.url(path, query), self._lines(method, body, headers)
+        return Outgoing(method, path, url, lines, body, method in READING if repeatable is None else repeatable, end)
+
+    def _lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
+        own = checked_headers(headers) if headers else {}
+        if body is not None:
+            own.setdefault("content-type", "application/json")
+        if body is not None or method not in READING:
+            own["content-length"] = str(len(body or b""))
+        return lines_of({**self._place.headers, **own}) if own else self._place.lines
 
     async def _with_new_lease(
         self, outgoing: Outgoing, refused: LeaseLike
@@ -151,9 +145,9 @@ class VendorClient:
     async def _persistent(self, outgoing: Outgoing, lease: LeaseLike) -> VendorAnswer | Failure:
         """Send it, again where that is safe, and give what came last."""
         transport, attempt = self._transport, 0
-        headers = {**outgoing.headers, "authorization": authorization(self._scheme, lease.access_token)}
+        lines = f"{outgoing.lines}authorization: {authorization(self._place.api.scheme, lease.access_token)}\r\n"
         while True:
-            outcome = await self._in_turn(outgoing, headers)
+            outcome = await self._in_turn(outgoing, lines)
             if isinstance(outcome, VendorAnswer) and outcome.status < 400:
                 return outcome
             wait = pause_before(
@@ -178,7 +172,7 @@ class VendorClient:
     def _limit(self, outgoing: Outgoing, answer: VendorAnswer) -> RateLimit | None:
         return rate_limit(answer, outgoing.path, self._transport.wall_clock)
 
-    async def _in_turn(self, outgoing: Outgoing, headers: Mapping[str, str]) -> VendorAnswer | Failure:
+    async def _in_turn(self, outgoing: Outgoing, lines: str) -> VendorAnswer | Failure:
         """One attempt inside the limits of the credential."""
         limits, key = self._transport.limits, self._key
         if (left := limits.blocked(key, outgoing.path)) > 0:
@@ -190,48 +184,36 @@ class VendorClient:
         try:
             if (left := limits.blocked(key, outgoing.path)) > 0:  # told to another one while this one waited
                 return _limited(left)
-            return await self._attempt(outgoing, headers)
+            return await self._attempt(outgoing, lines)
         finally:
             limits.leave(key)
 
-    async def _attempt(self, outgoing: Outgoing, headers: Mapping[str, str]) -> VendorAnswer | Failure:
+    async def _attempt(self, outgoing: Outgoing, lines: str) -> VendorAnswer | Failure:
         try:
-            return await self._followed(outgoing, headers)
+            return await self._followed(outgoing, lines)
         except (aiohttp.ClientError, OSError, TooLarge, Unreadable, Dropped, ValueError) as error:
             # Given back, not raised: no exception of ours may have the library's, with its headers, as its context.
             return failure_of(error)
 
-    async def _followed(self, outgoing: Outgoing, headers: Mapping[str, str]) -> VendorAnswer:
+    async def _followed(self, outgoing: Outgoing, lines: str) -> VendorAnswer:
         """The answer after redirects below the base URL, which only reading requests follow."""
         url = outgoing.url
         for _ in range(MOST_REDIRECTS):
-            answer = await self._exchange(outgoing, url, headers)
+            answer = await self._exchange(outgoing, url, lines)
             if answer.status not in MOVED or outgoing.method not in READING:
                 return answer
-            next_url = self._target.redirected(url, answer.headers.get("location", ""))
+            next_url = self._place.target.redirected(url, answer.headers.get("location", ""))
             if next_url is None:
                 return answer
             url = next_url
-        return await self._exchange(outgoing, url, headers)
+        return await self._exchange(outgoing, url, lines)
 
-    async def _exchange(self, outgoing: Outgoing, url: str, headers: Mapping[str, str]) -> VendorAnswer:
+    async def _exchange(self, outgoing: Outgoing, url: str, lines: str) -> VendorAnswer:
         left = outgoing.end - self._transport.clock()
         if left <= 0:
             raise TimeoutError
-        body = outgoing.body
-        response = await self._transport.http.request(
-            outgoing.method,
-            URL(url, encoded=True),
-            headers=headers,
-            data=body if body is None or len(body) <= COPIED else io.BytesIO(body),
-            allow_redirects=False,
-            timeout=_timeout(left if left < WHOLE_SECONDS else float(math.ceil(left))),
-        )
-        try:
-            return await read_answer(response)
-        except BaseException:
-            response.close()
-            raise
+        head = head_of(outgoing.method, url.removeprefix(self._place.target.origin), lines)
+        return await self._transport.wire.exchange(self._place.route, outgoing.method, head, outgoing.body, left)
 
     def _problem(self, outgoing: Outgoing, outcome: VendorAnswer | Failure) -> VendorProblem:
         writes = outgoing.method not in READING and not outgoing.repeatable
@@ -240,11 +222,6 @@ class VendorClient:
         limit = self._limit(outgoing, outcome)
         wait = limit.seconds if limit else retry_after(outcome, self._transport.wall_clock)
         return problem_of_answer(outcome, wait=wait, limited=limit is not None, writes=writes)
-
-
-@lru_cache(4096)
-def _timeout(seconds: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
 
 
 def _succeeded(outgoing: Outgoing, answer: VendorAnswer) -> bool:

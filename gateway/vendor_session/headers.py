@@ -36,6 +36,11 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return checked
 
 
+def lines_of(headers: Mapping[str, str]) -> str:
+    """Checked headers as they are sent."""
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+
+
 def authorization(scheme: str, credential: Secret) -> str:
     """The value of Authorization (RFC 9110 §11.6.2). It goes into the request and nowhere else.
 

@@ -1,22 +1,20 @@
-"""The one HTTP session of a process that all requests to vendors go through."""
+"""The connections of a process that all requests to vendors go through."""
 
 import asyncio
 import random
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 
 import aiohttp
 
 from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
 from gateway.vendor_session.client import Transport, VendorClient
-from gateway.vendor_session.headers import checked_headers
 from gateway.vendor_session.lease_source import LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
-from gateway.vendor_session.problems import Dropped
-from gateway.vendor_session.target import Target
+from gateway.vendor_session.place import Place
+from gateway.vendor_session.wire import Wire
 from modules.kit import Vendor, VendorApi, VendorSettings
 
 Clock = Callable[[], float]
@@ -26,21 +24,11 @@ CONNECTIONS_PER_HOST = 256
 IDLE_SECONDS = 30.0
 NAME_CACHE_SECONDS = 10
 MOST_PLACES = 1024
-DEFAULT_HEADERS = {"Accept-Encoding": "gzip, deflate", "User-Agent": "MCPist"}
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One module's vendor at one base URL: what is the same for every request there."""
-
-    api: VendorApi
-    target: Target
-    headers: Mapping[str, str] = field(repr=False)
 
 
 class VendorSessions:
-    """Makes clients for vendors. Connections are kept and shared; cookies, proxies and netrc of the environment are not
-    read. `clock` is the event loop's where none is given; `wall_clock` gives seconds since the epoch.
+    """Makes clients for vendors. Connections are kept and shared; nothing of the environment is read. `clock` is the
+    event loop's where none is given; `wall_clock` gives seconds since the epoch.
 
     For tests: `lookup` in place of the system's resolver, `tls` with another root, `pause` and `chance` for retries.
     """
@@ -68,17 +56,17 @@ class VendorSessions:
         self._places: dict[tuple[int, str], Place] = {}
 
     async def open(self) -> None:
-        """Make the session. Called once, in the event loop that serves."""
+        """Make ready. Called once, in the event loop that serves."""
         clock = self._clock or asyncio.get_running_loop().time
         self._transport = Transport(
-            self._session(), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
+            Wire(self._connector()), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
         )
 
     async def close(self) -> None:
         """Close every connection. Requests that still run fail."""
         transport, self._transport = self._transport, None
         if transport is not None:
-            await transport.http.close()
+            await transport.wire.close()
         if self._system is not None:
             self._system.close()
 
@@ -92,21 +80,21 @@ class VendorSessions:
         """
         assert self._transport is not None, "open() comes first"
         base_url = settings.base_url or api.base_url
-        place = self._places.get((id(api), base_url)) or self._place(api, base_url)
-        return VendorClient(self._transport, place.target, place.headers, api.scheme, settings, lease, key, deadline)
+        place = self._places.get((id(api), base_url)) or self._place(self._transport.wire, api, base_url)
+        return VendorClient(self._transport, place, settings, lease, key, deadline)
 
-    def _place(self, api: VendorApi, base_url: str) -> Place:
-        place = Place(api, Target.of(base_url, self._allow), checked_headers(api.headers))
+    def _place(self, wire: Wire, api: VendorApi, base_url: str) -> Place:
+        place = Place.of(api, base_url, self._allow, wire)
         if len(self._places) >= MOST_PLACES:
             self._places.clear()
         self._places[id(api), base_url] = place  # holds the api, so that its id stays its own
         return place
 
-    def _session(self) -> aiohttp.ClientSession:
+    def _connector(self) -> aiohttp.TCPConnector:
         lookup = self._lookup
         if lookup is None:
             lookup = self._system = SystemLookup()
-        connector = aiohttp.TCPConnector(
+        return aiohttp.TCPConnector(
             resolver=CheckedResolver(self._allow, lookup),
             ssl=self._tls or tls_context(),
             family=socket.AF_UNSPEC,
@@ -114,14 +102,6 @@ class VendorSessions:
             limit_per_host=CONNECTIONS_PER_HOST,
             keepalive_timeout=IDLE_SECONDS,
             ttl_dns_cache=NAME_CACHE_SECONDS,
-        )
-        return aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=DEFAULT_HEADERS,
-            auto_decompress=False,
-            trust_env=False,
-            middlewares=(never_again,),
         )
 
 
@@ -131,15 +111,3 @@ def tls_context() -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     return context
-
-
-async def never_again(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from repeating PUT and DELETE by itself when a kept connection turns out to be closed (its reading
-    of RFC 9112 §9.3.1): what is sent twice is decided in one place."""
-    try:
-        return await handler(request)
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
-        pass
-    raise Dropped

@@ -52,6 +52,11 @@ class Target:
         shown = f"[{host}]" if ":" in host else host
         return cls(f"{scheme}://{shown}{'' if port == _usual(scheme) else f':{port}'}", match["path"])
 
+    @property
+    def host(self) -> str:
+        """The host with its port, unless that is the usual one (RFC 9110 §7.2)."""
+        return self.origin.partition("://")[2]
+
     def url(self, path: str, query: Mapping[str, Any] | None) -> str:
         """The address of `path` below the base URL.
 
