@@ -68,6 +68,7 @@ class Kind(StrEnum):
     SESSION_ENDED = "session.ended"
     LINK_CREATED = "link.created"
     IDENTITY_LINKED = "identity.linked"
+    IDENTITY_UNLINKED = "identity.unlinked"
     ALLOW_LIST_ADDED = "allow_list.added"
     ALLOW_LIST_REMOVED = "allow_list.removed"
     CLIENT_CREATED = "client.created"

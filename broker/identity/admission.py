@@ -1,0 +1,157 @@
+"""Who gets in where: by the account that is tied to a user, else by the allow list; never past either.
+
+An account is known by issuer and subject. Its e-mail address counts once: to find the user, or to make the one, that it
+is tied to from then on. A user who has an account already is nobody's to find by address, because addresses are given
+to the next person; they tie further accounts themselves, signed in.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import asyncpg
+
+from broker.identity.identities import Identities
+from broker.identity.providers.provider import VerifiedAccount
+from broker.identity.sessions import Sessions
+from core.audit.event import Kind
+from core.db import Database, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.directory.allow_list import entries_for
+from core.errors import Conflict
+from core.secret import Secret
+
+MOST_TENANTS = 50
+Reason = Literal["not_listed", "unverified_email", "suspended", "other_account"]
+_ORDER: tuple[Reason, ...] = ("suspended", "other_account")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A tenant that the account gets into; without a user id, as a user to be made."""
+
+    tenant_id: UUID
+    name: str
+    user_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotAdmitted:
+    """No tenant lets the account in. `tenants` are those that know it or its address, and whose matter it is."""
+
+    reason: Reason
+    tenants: tuple[UUID, ...] = ()
+
+
+class Admission:
+    """Decides, behind the broker's own database role."""
+
+    def __init__(
+        self, database: Database, identities: Identities, sessions: Sessions, *, clock: Callable[[], datetime]
+    ) -> None:
+        self._database = database
+        self._identities = identities
+        self._sessions = sessions
+        self._clock = clock
+
+    async def choices(self, account: VerifiedAccount) -> tuple[Choice, ...] | NotAdmitted:
+        """The tenants that let the account in, by name; or why there is none."""
+        known = await self._tenants_of(account)
+        choices: list[Choice] = []
+        reasons: set[Reason] = set()
+        for tenant_id in known:
+            judged = await self._judged(tenant_id, account)
+            if isinstance(judged, Choice):
+                choices.append(judged)
+            else:
+                reasons.add(judged)
+        if choices:
+            return tuple(sorted(choices, key=lambda one: (one.name.casefold(), str(one.tenant_id))))
+        if not reasons and not account.email:
+            return NotAdmitted("unverified_email")
+        return NotAdmitted(_gravest(reasons), tuple(known))
+
+    async def enter(
+        self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str = "", user_agent: str = ""
+    ) -> Secret | NotAdmitted:
+        """Begin a session in one of the tenants; the user is made, and the account tied, where they are new.
+
+        What was chosen from is looked up once more: it may have changed meanwhile.
+        """
+        try:
+            return await self._enter(tenant_id, account, method, address, user_agent)
+        except asyncpg.UniqueViolationError:
+            raise Conflict("an administrator has just made this user; sign in once more") from None
+
+    async def _enter(
+        self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str, user_agent: str
+    ) -> Secret | NotAdmitted:
+        async with self._database.tenant(tenant_id) as work:
+            # One at a time in a tenant, so that two accounts of one address cannot both be a user's first.
+            await work.execute("SELECT pg_advisory_xact_lock(hashtextextended('sign-in ' || $1::uuid::text, 0))")
+            judged = await self._judge(work, account)
+            if not isinstance(judged, Choice):
+                return NotAdmitted(judged, (tenant_id,))
+            user_id = judged.user_id or await self._made(work, account)
+            actor = Actor(account.email or account.subject, user_id)
+            await self._identities.tie_in(work, actor, user_id, account)
+            await work.execute(_USED, account.issuer, account.subject, account.email, self._clock())
+            return await self._sessions.begin_in(work, user_id, method, address, user_agent)
+
+    async def _tenants_of(self, account: VerifiedAccount) -> list[UUID]:
+        value = f"{account.issuer} {account.subject}"
+        rows = list(await self._database.lookup("lookup_account", value, _BY_ACCOUNT, account.issuer, account.subject))
+        if account.email:
+            entries = entries_for(account.email)
+            rows += await self._database.lookup("lookup_allow_entries", " ".join(entries), _BY_ENTRY)
+        return list(dict.fromkeys(row["tenant_id"] for row in rows))[:MOST_TENANTS]
+
+    async def _judged(self, tenant_id: UUID, account: VerifiedAccount) -> Choice | Reason:
+        async with self._database.tenant(tenant_id) as work:
+            return await self._judge(work, account)
+
+    async def _judge(self, work: UnitOfWork, account: VerifiedAccount) -> Choice | Reason:
+        """Whether this tenant lets the account in, and as whom."""
+        entries = entries_for(account.email) if account.email else ()
+        row = await work.fetchrow(_JUDGE, account.issuer, account.subject, account.email, list(entries))
+        if row is None or not row["listed"]:
+            return "not_listed"
+        if row["tenant_status"] != "active" or row["user_status"] not in (None, "active"):
+            return "suspended"
+        if row["user_id"] is not None and not row["tied"] and row["has_another"]:
+            return "other_account"
+        return Choice(work.tenant_id, row["name"], row["user_id"])
+
+    async def _made(self, work: UnitOfWork, account: VerifiedAccount) -> UUID:
+        user_id: UUID = await work.fetchval(_MAKE, account.email, account.name)
+        actor = Actor(account.email, user_id)
+        await recorded(work, actor, Kind.USER_CREATED, email=account.email, system_role="user", roles="")
+        return user_id
+
+
+def _gravest(reasons: Collection[Reason]) -> Reason:
+    """What the person is told where tenants have different reasons."""
+    for one in _ORDER:
+        if one in reasons:
+            return one
+    return "not_listed"
+
+
+_BY_ACCOUNT = "SELECT tenant_id FROM auth.identities WHERE issuer = $1 AND subject = $2 ORDER BY tenant_id LIMIT 100"
+_BY_ENTRY = "SELECT DISTINCT tenant_id FROM core.allow_list ORDER BY tenant_id LIMIT 100"
+# The user is the account's, else the one of its address. The list may name the address of either.
+_JUDGE = """SELECT t.name, t.status AS tenant_status, u.id AS user_id, u.status AS user_status,
+    i.user_id IS NOT NULL AS tied,
+    EXISTS (SELECT FROM auth.identities o WHERE o.tenant_id = $1 AND o.user_id = u.id) AS has_another,
+    EXISTS (SELECT FROM core.allow_list a WHERE a.tenant_id = $1 AND (a.entry = ANY ($5::text[])
+        OR i.user_id IS NOT NULL AND a.entry IN (u.email, '@' || split_part(u.email, '@', 2)))) AS listed
+    FROM core.tenants t
+    LEFT JOIN auth.identities i ON i.tenant_id = t.tenant_id AND i.issuer = $2 AND i.subject = $3
+    LEFT JOIN core.users u ON u.tenant_id = t.tenant_id
+        AND (u.id = i.user_id OR i.user_id IS NULL AND $4 <> '' AND u.email = $4)
+    WHERE t.tenant_id = $1"""
+_MAKE = "INSERT INTO core.users (tenant_id, email, name) VALUES ($1, $2, $3) RETURNING id"
+_USED = """UPDATE auth.identities SET last_sign_in_at = $5, email = CASE WHEN $4 = '' THEN email ELSE $4 END
+    WHERE tenant_id = $1 AND issuer = $2 AND subject = $3"""

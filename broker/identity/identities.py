@@ -1,0 +1,85 @@
+"""Accounts at identity providers, and the users that they are tied to. An account is known by issuer and subject."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from broker.identity.providers.provider import VerifiedAccount
+from core.audit.event import Kind
+from core.db import Database, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.errors import Conflict, LimitReached, NotFound
+
+MOST_IDENTITIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An account that is tied to a user. `email` is the address that it had when it was last used."""
+
+    issuer: str
+    subject: str
+    email: str
+    created_at: datetime
+    last_sign_in_at: datetime
+
+
+class Identities:
+    """The accounts of all tenants' users, behind the broker's own database role."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def list(self, tenant_id: UUID, user_id: UUID) -> list[Identity]:
+        """A user's accounts, the one used last first."""
+        async with self._database.tenant(tenant_id) as work:
+            return [Identity(*row.values()) for row in await work.fetch(_LIST, user_id)]
+
+    async def tie(self, actor: Actor, tenant_id: UUID, user_id: UUID, account: VerifiedAccount) -> None:
+        """Tie an account to a user; one that is theirs already stays.
+
+        Raises:
+            Conflict: the account is tied to somebody else in this tenant.
+            LimitReached: the user has 20 accounts.
+            NotFound: there is no such user.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            await self.tie_in(work, actor, user_id, account)
+
+    async def tie_in(self, work: UnitOfWork, actor: Actor, user_id: UUID, account: VerifiedAccount) -> None:
+        """Like :meth:`tie`, in a transaction that does something else too."""
+        email = await work.fetchval(_USER, user_id)
+        if email is None:
+            raise NotFound("there is no such user")
+        owner = await work.fetchval(_TIE, account.issuer, account.subject, user_id, account.email, self._clock())
+        if owner is None:
+            owner = await work.fetchval(_OWNER, account.issuer, account.subject)
+            if owner != user_id:
+                raise Conflict("this account is another user's here; an administrator can untie it")
+            return
+        if await work.fetchval(_COUNT, user_id) > MOST_IDENTITIES:
+            raise LimitReached(f"a user has at most {MOST_IDENTITIES} accounts; untie some first")
+        await recorded(work, actor, Kind.IDENTITY_LINKED, user=str(user_id), email=email, issuer=account.issuer)
+
+    async def untie(self, actor: Actor, tenant_id: UUID, user_id: UUID, issuer: str, subject: str) -> None:
+        """Have an account sign its user in no more.
+
+        Raises:
+            NotFound: the user has no such account.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            if not await work.execute(_UNTIE, user_id, issuer, subject):
+                raise NotFound("this user has no such account")
+            await recorded(work, actor, Kind.IDENTITY_UNLINKED, user=str(user_id), issuer=issuer)
+
+
+_USER = "SELECT email FROM core.users WHERE tenant_id = $1 AND id = $2"
+_TIE = """INSERT INTO auth.identities (tenant_id, issuer, subject, user_id, email, created_at, last_sign_in_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO NOTHING RETURNING user_id"""
+_OWNER = "SELECT user_id FROM auth.identities WHERE tenant_id = $1 AND issuer = $2 AND subject = $3"
+_COUNT = "SELECT count(*) FROM auth.identities WHERE tenant_id = $1 AND user_id = $2"
+_UNTIE = "DELETE FROM auth.identities WHERE tenant_id = $1 AND user_id = $2 AND issuer = $3 AND subject = $4"
+_LIST = """SELECT issuer, subject, email, created_at, last_sign_in_at FROM auth.identities
+    WHERE tenant_id = $1 AND user_id = $2 ORDER BY last_sign_in_at DESC, issuer, subject LIMIT 100"""

@@ -1,0 +1,19 @@
+"""Where a browser may go on after sign-in: a path of ours from a list, never a URL (broker-security.md §2 row 10)."""
+
+import re
+
+HOME = "/account"
+MOST = 8_000
+_ALLOWED = re.compile(
+    r"(?:/oauth/authorize|/account|/console|/console/(?:[0-9A-Za-z_-]+/)*[0-9A-Za-z_-]*)"
+    r"(?:\?[0-9A-Za-z\-._~!$&'()*+,;=:@/?%]*)?"
+)
+
+
+def safe_next(asked: str) -> str:
+    """`asked` where it is such a path, with its query; else the account page.
+
+    Only letters that mean one thing to every browser count: no backslash, dot or escape in the path, no control
+    character and no fragment anywhere.
+    """
+    return asked if len(asked) <= MOST and _ALLOWED.fullmatch(asked) else HOME
