@@ -1,5 +1,6 @@
 """Which language a page is in, and its texts."""
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -11,6 +12,7 @@ from broker.web.names import shown
 
 Language = Literal["en", "ja"]
 MOST_ENTRIES = 20
+_QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 
 _MESSAGES: Mapping[Language, Mapping[str, str]] = {"en": ENGLISH, "ja": JAPANESE}
 
@@ -32,10 +34,7 @@ def _weight(parameter: str) -> float:
     name, _, value = parameter.replace(" ", "").partition("=")
     if name != "q":
         return 1.0
-    try:
-        return min(1.0, float(value))
-    except ValueError:
-        return 0.0
+    return float(value) if _QUALITY.fullmatch(value) else 0.0
 
 
 def _fit(value: object) -> object:

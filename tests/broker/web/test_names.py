@@ -1,0 +1,58 @@
+"""Names that somebody else chose cannot pass for anything but a name."""
+
+import pytest
+
+from broker.web.browsers import browser_name
+from broker.web.names import destination, shown
+
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("Claude Code", "Claude Code"),
+        ("<script>", "&lt;script&gt;"),
+        ("a\u202eb\u2066c\u200bd\ufeff", "abcd"),
+        ("two\n\nlines\tand\u2003blanks ", "two lines and blanks"),
+        ("\x00\x1b[31m", "[31m"),
+        ("\U000e0041tag", "tag"),
+        ("日本語のクライアント", "日本語のクライアント"),
+        ("x" * 500, "x" * 119 + "…"),
+        ("", ""),
+    ],
+)
+def test_shown(name: str, seen: str) -> None:
+    assert shown(name) == f"<bdi>{seen}</bdi>"
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("https://claude.ai/api/mcp/auth_callback", "claude.ai"),
+        ("http://127.0.0.1:33418/callback", "127.0.0.1:33418"),
+        ("http://[::1]:1/", "[::1]:1"),
+        ("cursor://anysphere.cursor-mcp/oauth", "cursor:"),
+        ("com.example.app:/done", "com.example.app:"),
+    ],
+)
+def test_where_an_answer_goes(url: str, place: str) -> None:
+    assert destination(url) == place
+
+
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [
+        (CHROME, "Chrome, Windows"),
+        (CHROME + " Edg/142.0", "Edge, Windows"),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox, Linux"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Mobile/1 Safari/604.1", "Safari, iPhone"),
+        ("Mozilla/5.0 something", ""),
+        ("curl/8.1 (x)", "curl/8.1"),
+        ("", ""),
+    ],
+)
+def test_what_a_browser_calls_itself(agent: str, name: str) -> None:
+    assert browser_name(agent) == name
