@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from broker.identity.front_door import FrontDoor, front_door
+from broker.identity.providers.provider import VerifiedAccount
 from broker.identity.sessions import Sessions
 from core.audit.bounds import unpack
 from core.audit.event import DEPLOYMENT, Event
@@ -37,7 +39,11 @@ class People:
     console: Database
     broker: Database
     clock: Clock
-    sessions: Sessions
+    door: FrontDoor
+
+    @property
+    def sessions(self) -> Sessions:
+        return self.door.sessions
 
     async def tenant(self, slug: str, *entries: str) -> UUID:
         """A tenant with these entries on its allow list."""
@@ -74,4 +80,9 @@ async def people_on(database: ScratchDatabase) -> AsyncIterator[People]:
         database.open("mcpist_broker", most_connections=25) as broker,
         database.open("mcpist_console") as console,
     ):
-        yield People(database, console, broker, clock, Sessions(broker, clock=clock))
+        yield People(database, console, broker, clock, front_door(broker, (), "https://mcpist.test", clock=clock))
+
+
+def account(email: str, subject: str = "", issuer: str = "https://idp.test") -> VerifiedAccount:
+    """An account that a provider has vouched for."""
+    return VerifiedAccount(issuer, subject or email, email, bool(email), "A Name")
