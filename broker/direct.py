@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from broker.identity.api_tokens import ApiTokens
-from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import Lease, LeaseRequest, NoCredential, Refused, Verifier
 from broker.leases import Leases
 from core.caller import Credential
 from core.connection import Connection
@@ -13,12 +12,12 @@ from core.secret import Secret
 class DirectBroker:
     """Implements :class:`broker.interface.Broker` on the broker's own database role."""
 
-    def __init__(self, tokens: ApiTokens, leases: Leases) -> None:
-        self._tokens = tokens
+    def __init__(self, verifier: Verifier, leases: Leases) -> None:
+        self._verifier = verifier
         self._leases = leases
 
     async def verify(self, token: Secret) -> Credential | Refused:
-        return await self._tokens.verify(token)
+        return await self._verifier.verify(token)
 
     async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
         return await self._leases.status(subject)

@@ -38,7 +38,8 @@ class Refused:
 class LeaseRequest:
     """Asks for a way to use one tool at its vendor. The broker believes nothing of the gateway but this.
 
-    `subject` is the caller's own API token. `rejected_version` is that of a lease which the vendor has just refused.
+    `subject` is the caller's own credential, an API token or an access token. `rejected_version` is that of a lease
+    which the vendor has just refused.
     """
 
     subject: Secret
@@ -76,7 +77,7 @@ class Verifier(Protocol):
     """Tells whom a credential speaks for."""
 
     async def verify(self, token: Secret) -> Credential | Refused:
-        """Check an API token against what is stored.
+        """Check an API token or an access token against what is stored.
 
         Raises:
             core.errors.Unavailable: the broker or its database cannot be reached.

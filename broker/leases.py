@@ -1,6 +1,6 @@
 """Leases: whose credential a tool uses, decided and opened by the broker (broker-security.md §3.3).
 
-The caller's own API token is verified here, and the sieve's function is applied here once more: a gateway that is
+The caller's own credential is verified here, and the sieve's function is applied here once more: a gateway that is
 taken over gets nothing for users who are away, and nothing beyond the roles of those who are there.
 """
 
@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from broker.access import Access, load_access
-from broker.identity.api_tokens import ApiTokens
-from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused
+from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused, Verifier
 from broker.vault.credentials import mark_broken, opened
 from broker.vault.envelope import Unreadable
 from broker.vault.vault import Vault
+from core import scopes
 from core.audit.event import Event, Kind
 from core.audit.inline import record
 from core.caller import Credential
@@ -29,8 +29,6 @@ LONGEST = 60.0
 REJECTED = "rejected"
 UNREADABLE = "unreadable"
 USE_NOTED = timedelta(minutes=1)
-WRITE = "mcp:write"
-READ = "mcp:read"
 
 log = logging.getLogger(__name__)
 
@@ -45,14 +43,14 @@ class Leases:
 
     def __init__(
         self,
-        tokens: ApiTokens,
+        verifier: Verifier,
         database: Database,
         vault: Vault,
         tool_hints: ToolHints,
         *,
         clock: Callable[[], datetime],
     ) -> None:
-        self._tokens = tokens
+        self._verifier = verifier
         self._database = database
         self._vault = vault
         self._tools = _by_module(tool_hints)
@@ -60,7 +58,7 @@ class Leases:
 
     async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
         """See :meth:`broker.interface.Broker.status`."""
-        caller = await self._tokens.verify(subject)
+        caller = await self._verifier.verify(subject)
         if isinstance(caller, Refused):
             return caller
         async with self._database.tenant(caller.tenant_id) as work:
@@ -71,7 +69,7 @@ class Leases:
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
         """See :meth:`broker.interface.Broker.lease`."""
-        caller = await self._tokens.verify(request.subject)
+        caller = await self._verifier.verify(request.subject)
         if isinstance(caller, Refused):
             return caller
         async with self._database.tenant(caller.tenant_id) as work:
@@ -133,8 +131,8 @@ def _exists(access: Access, caller: Credential, module: str, tool: str, read_onl
 
 
 def _allowed(access: Access, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
-    covering = {READ, WRITE} if read_only else {WRITE}
-    return not caller.scopes.isdisjoint(covering) and _exists(access, caller, module, tool, read_only)
+    needed = scopes.READ if read_only else scopes.WRITE
+    return scopes.covers(caller.scopes, needed) and _exists(access, caller, module, tool, read_only)
 
 
 def _denied(caller: Credential, request: LeaseRequest) -> Event:

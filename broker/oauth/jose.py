@@ -24,6 +24,7 @@ ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "E
 """What others' keys may sign with."""
 
 _FORBIDDEN = frozenset({"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc"})
+_TEXTS = ("alg", "typ", "kid")
 _PART = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -49,12 +50,12 @@ class SignedJwt:
     @property
     def kid(self) -> str:
         """The id of the key that it names, empty if none."""
-        return self._said("kid")
+        return self.header.get("kid", "")
 
     @property
     def typ(self) -> str:
         """The type that it says, empty if none."""
-        return self._said("typ")
+        return self.header.get("typ", "")
 
     def claims(self, key: Key, algorithms: Collection[str]) -> Mapping[str, Any]:
         """The claims, if `key` has signed them with one of `algorithms`.
@@ -67,12 +68,6 @@ class SignedJwt:
         except (JoseError, ValueError, TypeError):
             raise NotGenuine("signature") from None
         return self.unverified
-
-    def _said(self, name: str) -> str:
-        value = self.header.get(name, "")
-        if not isinstance(value, str):
-            raise NotGenuine("header")
-        return value
 
 
 def read(token: str, *, most: int = MOST_JWT) -> SignedJwt:
@@ -87,7 +82,7 @@ def read(token: str, *, most: int = MOST_JWT) -> SignedJwt:
     if len(parts) != 3 or not all(map(_PART.fullmatch, parts)) or len(parts[0]) > MOST_HEADER:
         raise NotGenuine("form")
     header, claims = _object(parts[0]), _object(parts[1])
-    if not _FORBIDDEN.isdisjoint(header):
+    if not _FORBIDDEN.isdisjoint(header) or not all(isinstance(header.get(name, ""), str) for name in _TEXTS):
         raise NotGenuine("header")
     return SignedJwt(token, header, claims)
 

@@ -1,0 +1,210 @@
+"""Access tokens of our own authorization server: JWTs of the profile of RFC 9068, for one resource and a few minutes.
+
+A token is believed what its signature covers; whether its grant still counts is asked of the database, in the same
+snapshot as the generation, so that a revoked grant and a suspended user are refused within a second everywhere.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+from uuid import UUID
+
+from broker.interface import RefusalReason, Refused
+from broker.oauth import jose
+from broker.oauth.jose import NotGenuine
+from broker.oauth.signing_key_store import ALGORITHM
+from broker.oauth.signing_keys import SigningKeys
+from core import scopes
+from core.caller import Credential
+from core.db import Database, Row
+from core.secret import Secret
+
+TYPE = "at+jwt"
+KIND = "oauth"
+JTI_BYTES = 16
+_HEADER = frozenset({"alg", "typ", "kid"})
+_ALGORITHMS = frozenset({ALGORITHM})
+
+
+class Granted(Protocol):
+    """What a token is issued for: a row of auth.grants. Its scopes may be fewer than the grant's."""
+
+    @property
+    def tenant_id(self) -> UUID: ...
+    @property
+    def user_id(self) -> UUID: ...
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def client_id(self) -> str: ...
+    @property
+    def scopes(self) -> frozenset[str]: ...
+    @property
+    def resource(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    tenant_id: UUID
+    user_id: UUID
+    grant_id: UUID
+    client_id: str
+    scopes: frozenset[str]
+    expires_at: datetime
+
+
+class AccessTokens:
+    """Issues and verifies the tokens of one issuer for one resource. Implements :class:`broker.interface.Verifier`."""
+
+    def __init__(
+        self,
+        keys: SigningKeys,
+        database: Database,
+        *,
+        issuer: str,
+        resource: str,
+        lifetime: timedelta,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._keys = keys
+        self._database = database
+        self._issuer = issuer
+        self._resource = resource
+        self._lifetime = lifetime
+        self._clock = clock
+
+    async def mint(self, grant: Granted, now: datetime) -> tuple[Secret, int]:
+        """A token for a grant, and for how many seconds it counts.
+
+        Raises:
+            core.errors.Unavailable: it cannot be signed now.
+        """
+        issued, seconds = int(now.timestamp()), int(self._lifetime.total_seconds())
+        claims = {
+            "iss": self._issuer,
+            "aud": grant.resource,
+            "sub": str(grant.user_id),
+            "tid": str(grant.tenant_id),
+            "gid": str(grant.id),
+            "client_id": grant.client_id,
+            "scope": scopes.shown(grant.scopes),
+            "jti": secrets.token_urlsafe(JTI_BYTES),
+            "iat": issued,
+            "exp": issued + seconds,
+        }
+        return Secret(await self._keys.sign(TYPE, claims)), seconds
+
+    async def verify(self, token: Secret) -> Credential | Refused:
+        """Whom a token speaks for.
+
+        Raises:
+            core.errors.Unavailable: the keys or the database are away.
+        """
+        try:
+            claims = await self._claims(token.reveal())
+            now = self._clock()
+            claimed = self._claimed(claims, now)
+        except NotGenuine as error:
+            return Refused(_REASONS.get(error.cause, RefusalReason.UNKNOWN))
+        if claimed.expires_at <= now:
+            return Refused(RefusalReason.EXPIRED, claimed.tenant_id, claimed.user_id, str(claimed.grant_id))
+        return await self._stored(claimed, now)
+
+    async def grant_of(self, token: Secret) -> tuple[UUID, UUID] | None:
+        """The tenant and the grant of a token of ours, whether or not it still counts; None for any other text.
+
+        Raises:
+            core.errors.Unavailable: the keys are away.
+        """
+        try:
+            claims = await self._claims(token.reveal())
+            return _id(claims, "tid"), _id(claims, "gid")
+        except NotGenuine:
+            return None
+
+    async def _claims(self, text: str) -> Mapping[str, Any]:
+        jwt = jose.read(text)
+        if jwt.header.keys() ^ _HEADER or jwt.typ != TYPE or jwt.header["alg"] not in _ALGORITHMS:
+            raise NotGenuine("header")
+        key = await self._keys.find(jwt.kid)
+        if key is None:
+            raise NotGenuine("key")
+        return jwt.claims(key, _ALGORITHMS)
+
+    def _claimed(self, claims: Mapping[str, Any], now: datetime) -> _Claimed:
+        if claims.get("iss") != self._issuer or claims.get("aud") != self._resource:
+            raise NotGenuine("audience")
+        begins, ends = jose.moment(claims, "iat"), jose.moment(claims, "exp")
+        if begins is None or ends is None or begins > now.timestamp() + jose.LEEWAY:
+            raise NotGenuine("times")
+        jose.text(claims, "jti", most=100)
+        return _Claimed(
+            _id(claims, "tid"),
+            _id(claims, "sub"),
+            _id(claims, "gid"),
+            jose.text(claims, "client_id"),
+            _scopes(claims),
+            datetime.fromtimestamp(ends, UTC),
+        )
+
+    async def _stored(self, claimed: _Claimed, now: datetime) -> Credential | Refused:
+        async with self._database.tenant(claimed.tenant_id) as work:
+            # One statement, so one snapshot: the generation is never newer than what stands beside it.
+            row = await work.fetchrow(_STORED, claimed.grant_id)
+        if row is None or row["user_id"] != claimed.user_id or row["client_id"] != claimed.client_id:
+            return Refused(RefusalReason.REVOKED)  # the grant was swept, or with its user or tenant removed
+        reason = _refusal(row, now)
+        if reason is not None:
+            return Refused(reason, claimed.tenant_id, claimed.user_id, str(claimed.grant_id))
+        return _credential(claimed, row)
+
+
+_REASONS = {"signature": RefusalReason.WRONG_SECRET}
+_STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
+    u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation
+    FROM auth.grants g
+    JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
+    JOIN core.tenants t ON t.tenant_id = g.tenant_id
+    JOIN core.generations n ON n.tenant_id = g.tenant_id
+    WHERE g.tenant_id = $1 AND g.id = $2"""
+
+
+def _refusal(row: Row, now: datetime) -> RefusalReason | None:
+    if row["revoked_at"] is not None:
+        return RefusalReason.REVOKED
+    if row["expires_at"] <= now:
+        return RefusalReason.EXPIRED
+    if row["tenant_status"] != "active":
+        return RefusalReason.TENANT_SUSPENDED
+    return RefusalReason.USER_SUSPENDED if row["user_status"] != "active" else None
+
+
+def _credential(claimed: _Claimed, row: Row) -> Credential:
+    """What the token and its grant both allow; what administers, only while the user is an administrator."""
+    allowed = claimed.scopes & frozenset(row["scopes"])
+    return Credential(
+        id=str(claimed.grant_id),
+        kind=KIND,
+        tenant_id=claimed.tenant_id,
+        user_id=claimed.user_id,
+        scopes=allowed if row["system_role"] == "admin" else allowed - scopes.ADMIN,
+        expires_at=min(claimed.expires_at, row["expires_at"]),
+        client=row["client_name"],
+        generation=row["generation"],
+    )
+
+
+def _id(claims: Mapping[str, Any], name: str) -> UUID:
+    try:
+        return UUID(jose.text(claims, name, most=36))
+    except ValueError:
+        raise NotGenuine(name) from None
+
+
+def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
+    said = claims.get("scope")
+    if not isinstance(said, str):
+        raise NotGenuine("scope")
+    return frozenset(said.split(" ")) & scopes.ALL
