@@ -28,6 +28,14 @@ class Asked:
     sure: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a consent covers a request, and whether the person has ever agreed to anything for the client."""
+
+    given: bool
+    known: bool
+
+
 class Consents:
     """The consents of all tenants, behind the broker's own database role."""
 
@@ -35,18 +43,23 @@ class Consents:
         self._database = database
         self._clock = clock
 
-    async def given(self, asked: Asked) -> bool:
-        """Whether this person has agreed to exactly this client and redirect URI, and to at least these scopes.
+    async def standing(self, asked: Asked) -> Standing:
+        """How this person stands to the request.
 
-        Of a client that another could pass itself off as, a consent counts for 30 days; of any other, until it is
-        withdrawn.
+        It was given if they have agreed to exactly this client and redirect URI, and to at least these scopes. Of a
+        client that another could pass itself off as, that counts for 30 days; of any other, until it is withdrawn.
         """
         async with self._database.tenant(asked.tenant_id) as work:
-            row = await work.fetchrow(_FIND, asked.user_id, asked.client_id, place_of(asked.redirect_uri))
-        if row is None or not (asked.sure or self._clock() - row["given_at"] < UNSURE_LIFE):
-            return False
-        agreed = frozenset[str](row["scopes"])
-        return all(covers(agreed, scope) for scope in asked.scopes)
+            rows = await work.fetch(_FIND, asked.user_id, asked.client_id)
+        place, now = place_of(asked.redirect_uri), self._clock()
+        agreed = frozenset[str]().union(
+            *(
+                row["scopes"]
+                for row in rows
+                if row["redirect_uri"] == place and (asked.sure or now - row["given_at"] < UNSURE_LIFE)
+            )
+        )
+        return Standing(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))
 
     async def give(self, actor: Actor, asked: Asked) -> None:
         """Note that the person agrees, in the place of what they agreed to before."""
@@ -73,8 +86,8 @@ def place_of(redirect_uri: str) -> str:
     return _PORT.sub(r"\1", redirect_uri) if is_loopback(redirect_uri) else redirect_uri
 
 
-_FIND = """SELECT scopes, given_at FROM auth.consents
-    WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND redirect_uri = $4"""
+_FIND = """SELECT redirect_uri, scopes, given_at FROM auth.consents
+    WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3"""
 _GIVE = """INSERT INTO auth.consents (tenant_id, user_id, client_id, redirect_uri, scopes, given_at)
     VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (tenant_id, user_id, client_id, redirect_uri) DO UPDATE SET scopes = $5, given_at = $6"""

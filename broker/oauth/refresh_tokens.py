@@ -16,12 +16,14 @@ from uuid import UUID
 
 from core.db import Row, UnitOfWork
 from core.secret import Secret
+from core.token_format import ALPHABET, PREFIX, SECRET_LENGTH
 
-PREFIX = "mcpr_"
+REFRESH_PREFIX = PREFIX + "refresh_"
+"""Begins as API tokens do, so that what masks those in logs masks this too; it can be taken for none of them."""
 GRACE = timedelta(hours=24)
 MOST_REPETITIONS = 100
 """Of one token within its grace; each leaves a row behind."""
-_FORM = re.compile(rf"{PREFIX}[0-9A-Za-z_-]{{43}}")
+_FORM = re.compile(rf"{REFRESH_PREFIX}[0-9A-Za-z]{{43}}")
 
 
 class Unusable(Enum):
@@ -77,7 +79,7 @@ async def _unusable(work: UnitOfWork, row: Row, token_hash: bytes, now: datetime
 
 
 async def _made(work: UnitOfWork, grant_id: UUID, parent: bytes | None, now: datetime, expires_at: datetime) -> Secret:
-    token = Secret(PREFIX + secrets.token_urlsafe(32))
+    token = Secret(REFRESH_PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
     await work.execute(_INSERT, hash_of(token), grant_id, parent, now, expires_at)
     return token
 

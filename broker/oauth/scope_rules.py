@@ -53,6 +53,6 @@ def narrowed(granted: frozenset[str], wanted: frozenset[str] | None) -> frozense
     """
     if wanted is None:
         return granted
-    if not all(covers(granted, scope) for scope in wanted):
+    if not wanted <= granted:
         raise OAuthError("invalid_scope", "not all of these scopes were granted; ask for them by a new authorization")
     return wanted

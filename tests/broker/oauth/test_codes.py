@@ -114,7 +114,7 @@ async def test_only_hashes_are_stored(rig: GrantsRig) -> None:
     for table in ("codes", "grants", "refresh_tokens"):
         stored = str(await rig.value(f"SELECT string_agg(t::text, ' ') FROM auth.{table} t"))
         assert code.reveal() not in stored
-        assert issued.refresh.reveal()[5:] not in stored
+        assert issued.refresh.reveal()[-43:] not in stored
 
 
 async def test_a_client_has_so_many_grants_of_one_person(rig: GrantsRig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from broker.oauth.refresh_tokens import REFRESH_PREFIX as PREFIX
 from core.errors import NotFound
 from core.scopes import ADMIN_READ, ADMIN_WRITE, MCP, READ, WRITE
 from core.secret import Secret
@@ -132,7 +133,7 @@ async def test_of_another_client(rig: GrantsRig) -> None:
     assert await rig.cause(issued.grant.id) is None
 
 
-@pytest.mark.parametrize("text", ["", "x", "mcpr_", "mcpr_" + "x" * 43, "mcpr_" + "é" * 43, "x" * 5000])
+@pytest.mark.parametrize("text", ["", "x", PREFIX, PREFIX + "x" * 43, PREFIX + "é" * 43, "x" * 5000])
 async def test_made_up_tokens(rig: GrantsRig, text: str) -> None:
     assert await rig.refusal(Secret(text)) == "invalid_grant"
 

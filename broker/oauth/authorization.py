@@ -1,0 +1,198 @@
+"""Authorization requests: what a client asks a person for, checked before anybody is shown anything (RFC 6749 §4.1.1).
+
+Until client and redirect URI are known to belong together, no answer leaves this server: whoever made up the link would
+get it. From then on every answer, refusals too, goes to the client, with `state` as it came and `iss` (RFC 9207).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+from urllib.parse import quote, urlencode
+
+from broker.oauth.clients import AUTHORIZATION_CODE, Client
+from broker.oauth.codes import is_challenge
+from broker.oauth.errors import OAuthError
+from broker.oauth.redirect_uris import allowed
+from broker.oauth.scope_rules import asked, of_client, of_role
+from core.scopes import shown
+
+MOST_STATE = 2_000
+MOST_ID = 2_000
+MOST_REQUEST = 8_000
+"""Of the whole request as it is carried through the sign-in, written out in characters of a URL."""
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
+
+
+class NotTrusted(Exception):
+    """The person in front of the browser is told, and nobody else.
+
+    `key` is the name of a message: unknown_client, redirect_uri or client_request, which shows `detail`.
+    """
+
+    def __init__(self, key: Literal["unknown_client", "redirect_uri", "client_request"], detail: str = "") -> None:
+        super().__init__(key)
+        self.key = key
+        self.detail = detail
+
+
+class FindsClients(Protocol):
+    """Where clients are found."""
+
+    async def find(self, client_id: str) -> Client | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where answers go."""
+
+    client: Client
+    redirect_uri: str
+    state: str | None
+
+    def answer(self, issuer: str, parameters: Mapping[str, str]) -> str:
+        """The URL that brings `parameters` to the client."""
+        said = {**parameters, **({} if self.state is None else {"state": self.state}), "iss": issuer}
+        separator = "" if self.redirect_uri.endswith(("?", "&")) else "&" if "?" in self.redirect_uri else "?"
+        return self.redirect_uri + separator + urlencode(said, quote_via=quote)
+
+    def refusal(self, issuer: str, error: OAuthError) -> str:
+        """The URL that brings an error to the client."""
+        return self.answer(issuer, error.as_json())
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """A request that may be put before a person. `scopes` are those that the client may have; `prompt` is what OpenID
+    Connect Core §3.1.2.1 calls so: "none" never asks, "consent" always does."""
+
+    target: Target
+    scopes: frozenset[str]
+    resource: str
+    challenge: str
+    prompt: Literal["", "none", "consent"]
+
+    @property
+    def client(self) -> Client:
+        return self.target.client
+
+    def query(self) -> str:
+        """The request as a query of our own making: the same for the same request, and nothing that was not checked."""
+        said = {
+            "response_type": "code",
+            "client_id": self.client.id,
+            "redirect_uri": self.target.redirect_uri,
+            "scope": shown(self.scopes),
+            "resource": self.resource,
+            "code_challenge": self.challenge,
+            "code_challenge_method": "S256",
+        }
+        if self.target.state is not None:
+            said["state"] = self.target.state
+        if self.prompt:
+            said["prompt"] = self.prompt
+        return urlencode(said, quote_via=quote)
+
+    def of_role(self, system_role: str) -> "AuthorizationRequest":
+        """What is left of it for a user of that role.
+
+        Raises:
+            OAuthError: invalid_scope.
+        """
+        return replace(self, scopes=of_role(self.scopes, system_role))
+
+
+class Authorization:
+    """Reads authorization requests. `resource` is the only one that there are tokens for."""
+
+    def __init__(self, clients: FindsClients, resource: str) -> None:
+        self._clients = clients
+        self._resource = resource
+
+    async def target(self, parameters: Mapping[str, str]) -> Target:
+        """Where the answer may go.
+
+        Raises:
+            NotTrusted: nowhere.
+            core.errors.Unavailable, core.errors.LimitReached: the client's own document cannot be had now.
+        """
+        given = said(parameters)
+        client_id, redirect_uri = given.get("client_id", ""), given.get("redirect_uri", "")
+        client = await self._clients.find(client_id) if 0 < len(client_id) <= MOST_ID else None
+        if client is None:
+            raise NotTrusted("unknown_client")
+        if not allowed(client.redirect_uris, redirect_uri):
+            raise NotTrusted("redirect_uri")
+        state = given.get("state")
+        if state is not None and len(state) > MOST_STATE:
+            raise NotTrusted("client_request", f"state is longer than {MOST_STATE} characters")
+        return Target(client, redirect_uri, state)
+
+    def request(self, target: Target, parameters: Mapping[str, str]) -> AuthorizationRequest:
+        """The rest of the request.
+
+        Raises:
+            OAuthError: for the client to read.
+        """
+        given = said(parameters)
+        _check_kind(given)
+        if AUTHORIZATION_CODE not in target.client.grant_types:
+            raise OAuthError("unauthorized_client", "this client is not registered for authorization_code")
+        challenge = _challenge(given)
+        resource = checked_resource(given.get("resource"), self._resource)
+        scopes = of_client(asked(given.get("scope")), target.client.scopes)
+        prompt = given.get("prompt", "").split(" ", 3)
+        found = AuthorizationRequest(target, scopes, resource, challenge, _prompt(prompt))
+        if len(found.query()) > MOST_REQUEST:
+            raise OAuthError("invalid_request", f"the request is longer than {MOST_REQUEST} characters")
+        return found
+
+
+def said(parameters: Mapping[str, str]) -> Mapping[str, str]:
+    """The parameters without those that are empty, which count as left out (RFC 6749 §3.1)."""
+    return {name: value for name, value in parameters.items() if value}
+
+
+def checked_resource(given: str | None, ours: str) -> str:
+    """Our resource, if that is what a client names, or if it names none (RFC 8707 §2).
+
+    Scheme and host may be written in any case (RFC 3986 §6.2.2.1); everything else is compared as it is.
+
+    Raises:
+        OAuthError: invalid_target.
+    """
+    found = _URL.fullmatch(given) if given else None
+    if given and (found is None or f"{found[1].lower()}://{found[2].lower()}{found[3]}" != ours):
+        raise OAuthError("invalid_target", f"resource has to be {ours}")
+    return ours
+
+
+def _check_kind(given: Mapping[str, str]) -> None:
+    for name in ("request", "request_uri"):
+        if name in given:  # RFC 9101; unsigned parameters beside it must not count in its place
+            raise OAuthError(f"{name}_not_supported", "send the parameters in the query")
+    if "response_type" not in given:
+        raise OAuthError("invalid_request", "response_type is missing")
+    if given["response_type"] != "code":
+        raise OAuthError("unsupported_response_type", "response_type has to be code")
+    if given.get("response_mode", "query") != "query":
+        raise OAuthError("invalid_request", "response_mode has to be query")
+
+
+def _challenge(given: Mapping[str, str]) -> str:
+    challenge = given.get("code_challenge", "")
+    if not challenge:
+        raise OAuthError("invalid_request", "code_challenge is missing: PKCE is required (RFC 7636)")
+    if given.get("code_challenge_method") != "S256":
+        raise OAuthError("invalid_request", "code_challenge_method has to be S256")
+    if not is_challenge(challenge):
+        raise OAuthError("invalid_request", "code_challenge is no S256 challenge: 43 characters of base64url")
+    return challenge
+
+
+def _prompt(words: list[str]) -> Literal["", "none", "consent"]:
+    if "none" in words:
+        if len(words) > 1:
+            raise OAuthError("invalid_request", "prompt=none stands alone")
+        return "none"
+    return "consent" if "consent" in words else ""

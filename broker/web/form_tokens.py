@@ -1,0 +1,16 @@
+"""What a form carries to show that it was made for this session, and for exactly what it says."""
+
+import hashlib
+import hmac
+
+from core.secret import Secret
+
+
+def form_token(session: Secret, content: str) -> str:
+    """A token for `content`. Its key is the session's own secret, so nothing has to be kept and no process differs."""
+    return hmac.new(session.reveal().encode(), f"form\n{content}".encode(), hashlib.sha256).hexdigest()
+
+
+def is_form_token(session: Secret, content: str, given: str) -> bool:
+    """Whether `given` was made for this session and `content`."""
+    return hmac.compare_digest(form_token(session, content).encode(), given.encode())

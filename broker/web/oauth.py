@@ -1,0 +1,157 @@
+"""The routes of the authorization server (docs/decisions and RFC 6749, 7009, 7517, 7591, 8414 say what each is)."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from broker.identity.sessions import Sessions
+from broker.oauth.authorization import Authorization
+from broker.oauth.consents import Consents
+from broker.oauth.errors import OAuthError
+from broker.oauth.grants import Grants
+from broker.oauth.metadata import authorization_server, openid_configuration
+from broker.oauth.revocation import Revocation
+from broker.oauth.token_endpoint import TokenEndpoint
+from broker.web import requests
+from broker.web.authorize import PATH, AuthorizePages
+from broker.web.cross_origin import Endpoint, open_route
+from broker.web.parts import WebParts
+from core.errors import Invalid
+from core.limits import AttemptLimits
+
+TALKATIVE = ("authlib", "joserfc")
+"""Libraries that write tokens to their log below INFO."""
+MORE_TOKENS = 5
+"""How many times as many refusals the token endpoint stands as the others: one address may be a whole company's, whose
+programs all come back with tokens that have ended when somebody ends them all."""
+PUBLIC = {"Cache-Control": "public, max-age=300"}
+
+
+class PublishesKeys(Protocol):
+    """Has the keys that access tokens are signed by."""
+
+    async def document(self) -> bytes: ...
+
+
+class RegistersClients(Protocol):
+    """Takes clients that come by themselves (RFC 7591)."""
+
+    async def register(self, document: bytes, address: str) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationServer:
+    """Everything that the routes lead to. `registration` is None where clients cannot register themselves."""
+
+    authorization: Authorization
+    token_endpoint: TokenEndpoint
+    revocation: Revocation
+    sessions: Sessions
+    consents: Consents
+    grants: Grants
+    keys: PublishesKeys
+    registration: RegistersClients | None = None
+
+
+def routes(
+    parts: WebParts, server: AuthorizationServer, *, monotonic: Callable[[], float] = time.monotonic
+) -> list[Route]:
+    """The authorization server's routes; none where it is switched off."""
+    settings = parts.identity.authorization_server
+    if not settings.enabled:
+        return []
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.INFO)
+    per_minute = parts.settings.failed_auth_per_minute
+
+    def limits(times: int = 1) -> AttemptLimits:
+        return AttemptLimits(per_minute * times, per_minute * times, clock=monotonic)
+
+    pages = AuthorizePages(parts, server.authorization, server.sessions, server.consents, server.grants, limits())
+    programs = _Programs(parts, server, limits(MORE_TOKENS), limits(), limits())
+    resource = parts.url("/mcp")
+    document = authorization_server(parts.issuer, resource, settings)
+    found = [
+        Route(PATH, pages.ask, methods=["GET"]),
+        Route(PATH, pages.decide, methods=["POST"]),
+        open_route("/oauth/token", programs.token, ["POST"]),
+        open_route("/oauth/revoke", programs.revoke, ["POST"]),
+        open_route("/oauth/jwks.json", programs.keys, ["GET"]),
+        open_route("/.well-known/oauth-authorization-server", _published(document), ["GET"]),
+        open_route(
+            "/.well-known/openid-configuration",
+            _published(openid_configuration(parts.issuer, resource, settings)),
+            ["GET"],
+        ),
+    ]
+    if settings.dynamic_registration and server.registration is not None:
+        found.append(open_route("/oauth/register", programs.register, ["POST"]))
+    return found
+
+
+class _Programs:
+    """The endpoints that only programs call; whoever is refused too often has to wait."""
+
+    def __init__(
+        self,
+        parts: WebParts,
+        server: AuthorizationServer,
+        tokens: AttemptLimits,
+        revocations: AttemptLimits,
+        registrations: AttemptLimits,
+    ) -> None:
+        self._parts = parts
+        self._server = server
+        self._tokens = tokens
+        self._revocations = revocations
+        self._registrations = registrations
+
+    async def token(self, request: Request) -> Response:
+        async def answer(_address: str) -> Response:
+            form = await requests.form(request)
+            found = await self._server.token_endpoint.answer(request.headers, form)
+            return JSONResponse(dict(found), headers={"Cache-Control": "no-store", "Pragma": "no-cache"})
+
+        return await self._counted(request, self._tokens, answer)
+
+    async def revoke(self, request: Request) -> Response:
+        async def answer(_address: str) -> Response:
+            await self._server.revocation.revoke(request.headers, await requests.form(request))
+            return Response(headers={"Cache-Control": "no-store"})
+
+        return await self._counted(request, self._revocations, answer)
+
+    async def register(self, request: Request) -> Response:
+        registration = self._server.registration
+        assert registration is not None, "there is no route without it"
+
+        async def answer(address: str) -> Response:
+            document = await requests.body(request)
+            return JSONResponse(dict(await registration.register(document, address)), 201)
+
+        return await self._counted(request, self._registrations, answer)
+
+    async def keys(self, request: Request) -> Response:
+        return Response(await self._server.keys.document(), media_type="application/json", headers=PUBLIC)
+
+    async def _counted(self, request: Request, limits: AttemptLimits, answer: Callable[[str], Any]) -> Response:
+        address = requests.client_address(request, self._parts.proxies)
+        limits.check(address)
+        try:
+            return await answer(address)
+        except (OAuthError, Invalid):
+            limits.failed(address)
+            raise
+
+
+def _published(document: Mapping[str, Any]) -> Endpoint:
+    async def answer(_request: Request) -> Response:
+        return JSONResponse(dict(document), headers=PUBLIC)
+
+    return answer

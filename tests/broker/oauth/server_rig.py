@@ -1,0 +1,286 @@
+"""An authorization server as programs and browsers meet it: the whole application, without a socket in between."""
+
+import contextlib
+import html
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from uuid import UUID
+
+import httpx2
+
+from broker.identity.sessions import Sessions
+from broker.identity.settings import AuthorizationServerSettings, IdentitySettings
+from broker.oauth.access_tokens import AccessTokens
+from broker.oauth.authorization import Authorization
+from broker.oauth.client_authentication import ClientAuthentication
+from broker.oauth.client_keys import PublishedKeys
+from broker.oauth.clients import Client, Clients
+from broker.oauth.codes import challenge_of
+from broker.oauth.consents import Consents
+from broker.oauth.errors import OAuthError
+from broker.oauth.grant_records import Grant
+from broker.oauth.grants import Grants
+from broker.oauth.registered_clients import NewClient, RegisteredClients
+from broker.oauth.revocation import Revocation
+from broker.oauth.single_use import SingleUse
+from broker.oauth.token_endpoint import TokenEndpoint
+from broker.web.app import identity_app
+from broker.web.oauth import AuthorizationServer, routes
+from broker.web.parts import web_parts
+from core.audit.bounds import unpack
+from core.audit.event import Event
+from core.db import Database
+from core.outbound.addresses import AllowedAddresses
+from core.outbound.documents import Documents
+from core.scopes import MCP
+from core.secret import Secret
+from core.settings import Settings
+from tests.broker.oauth.rig import ACTOR, PEPPERS, Clock
+from tests.support.postgres import MadeTenant, ScratchDatabase
+
+ISSUER = "https://mcp.example.com"
+RESOURCE = f"{ISSUER}/mcp"
+VERIFIER = "verifier-" * 6
+CHALLENGE = challenge_of(VERIFIER)
+WEB = Client(
+    id="https://agent.example/client.json",
+    name="Agent",
+    kind="metadata",
+    redirect_uris=("https://agent.example/callback", "http://127.0.0.1/callback"),
+    verified_host="agent.example",
+)
+DYNAMIC = Client(
+    id="dyn_" + "a" * 22, name="Stranger", kind="dynamic", redirect_uris=("https://stranger.example/back",)
+)
+KNOWN = {client.id: client for client in (WEB, DYNAMIC)}
+
+
+class StubTokens:
+    """Access tokens that say what they are for, where a test is not about their signature."""
+
+    async def mint(self, grant: Grant, now: object) -> tuple[Secret, int]:
+        return Secret(f"{grant.tenant_id}.{grant.id}.{' '.join(sorted(grant.scopes))}"), 600
+
+    async def grant_of(self, token: Secret) -> tuple[UUID, UUID] | None:
+        try:
+            tenant_id, grant_id, _ = token.reveal().split(".")
+            return UUID(tenant_id), UUID(grant_id)
+        except ValueError:
+            return None
+
+
+class StubAssertions:
+    """Says of each assertion what a test told it to."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, SimpleNamespace] = {}
+
+    async def verify(self, assertion: str, client: Client) -> Any:
+        if assertion not in self.known:
+            raise OAuthError("invalid_grant", "not known")
+        return self.known[assertion]
+
+
+class StubKeys:
+    async def document(self) -> bytes:
+        return b'{"keys":[]}'
+
+
+class StubRegistration:
+    async def register(self, document: bytes, address: str) -> Mapping[str, Any]:
+        if not document.startswith(b"{"):
+            raise OAuthError("invalid_client_metadata", "send a JSON object")
+        return {"client_id": DYNAMIC.id}
+
+
+@dataclass(slots=True)
+class Server:
+    """The server, a tenant of it, and a browser that keeps its cookies."""
+
+    scratch: ScratchDatabase
+    tenant: MadeTenant
+    broker: Database
+    clock: Clock
+    sessions: Sessions
+    grants: Grants
+    registered: RegisteredClients
+    assertions: StubAssertions
+    http: httpx2.AsyncClient
+    secret: Secret | None = None
+    seen: list[httpx2.Response] = field(default_factory=list[httpx2.Response])
+
+    @property
+    def user(self) -> UUID:
+        return self.tenant.users[0]
+
+    async def sign_in(self, number: int = 0) -> None:
+        """The browser is that user's from now on."""
+        self.secret = await self.sessions.begin(self.tenant.id, self.tenant.users[number], "link")
+
+    def sign_out(self) -> None:
+        self.secret = None
+
+    async def client(self, **options: Any) -> tuple[Client, Secret | None]:
+        """A client that an administrator has registered."""
+        asked = NewClient(**{"name": "Ours", "redirect_uris": ("https://ours.example/back",), **options})
+        return await self.registered.create(ACTOR, self.tenant.id, asked)
+
+    async def authorize(self, query: str | None = None, **changes: str | None) -> httpx2.Response:
+        """The browser follows a client's link; None leaves a parameter out."""
+        asked = query if query is not None else urlencode(parameters(**changes), quote_via=quote)
+        return await self.http.get(f"/oauth/authorize?{asked}", headers=self._cookies())
+
+    async def press(self, page: httpx2.Response, decision: str = "allow", **changes: str) -> httpx2.Response:
+        """Press a button of the page of consent; `changes` are other values in its fields."""
+        form = {**fields(page), "decision": decision, **changes}
+        headers = {"Origin": ISSUER, "Sec-Fetch-Site": "same-origin", **self._cookies()}
+        return await self.http.post("/oauth/authorize", data=form, headers=headers)
+
+    async def code(self, **changes: str | None) -> str:
+        """Authorize and agree; the code that the client gets."""
+        page = await self.authorize(**changes)
+        if page.status_code == 200:
+            return answer_of(await self.press(page))["code"]
+        return answer_of(page)["code"]
+
+    async def token(self, *, headers: Mapping[str, str] | None = None, **form: str | None) -> httpx2.Response:
+        """A token request of the public client; None leaves a field out."""
+        filled = {"client_id": WEB.id, **form}
+        sent = {name: value for name, value in filled.items() if value is not None}
+        return await self.http.post("/oauth/token", data=sent, headers=headers)
+
+    async def redeem(self, code: str, **changes: str | None) -> httpx2.Response:
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": WEB.redirect_uris[0],
+            "code_verifier": VERIFIER,
+        }
+        return await self.token(**{**form, **changes})
+
+    async def refresh(self, token: str, **changes: str | None) -> httpx2.Response:
+        return await self.token(**{"grant_type": "refresh_token", "refresh_token": token, **changes})
+
+    async def execute(self, sql: str, *args: object) -> None:
+        async with self.scratch.admin_connection() as admin:
+            await admin.execute(sql, *args)
+
+    async def value(self, sql: str, *args: object) -> Any:
+        async with self.scratch.admin_connection() as admin:
+            return await admin.fetchval(sql, *args)
+
+    async def events(self, kind: str) -> list[Event]:
+        async with self.scratch.admin_connection() as admin:
+            rows = await admin.fetch("SELECT record FROM audit.incoming ORDER BY id")
+        return [event for event in (unpack(row["record"]) for row in rows) if event.kind == kind]
+
+    def _cookies(self) -> dict[str, str]:
+        return {"Cookie": f"__Host-mcpist-session={self.secret.reveal()}"} if self.secret else {}
+
+
+def parameters(**changes: str | None) -> dict[str, str]:
+    """A right authorization request, or one with changes."""
+    right = {
+        "response_type": "code",
+        "client_id": WEB.id,
+        "redirect_uri": WEB.redirect_uris[0],
+        "scope": "mcp:read mcp:write",
+        "resource": RESOURCE,
+        "state": "s 1/2+3&é",
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+    }
+    return {name: value for name, value in {**right, **changes}.items() if value is not None}
+
+
+def fields(page: httpx2.Response) -> dict[str, str]:
+    """The hidden fields of a page's form."""
+    found = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', page.text)
+    return {name: html.unescape(value) for name, value in found}
+
+
+def location(response: httpx2.Response) -> str:
+    """Where a redirect, or the page after a form, sends the browser."""
+    if response.status_code in (302, 303):
+        return response.headers["location"]
+    assert response.status_code == 200, response.text
+    found = re.search(r'http-equiv="refresh" content="0; url=([^"]*)"', response.text)
+    assert found is not None, response.text
+    return html.unescape(found[1])
+
+
+def answer_of(response: httpx2.Response) -> dict[str, str]:
+    """The parameters that a client gets."""
+    pairs = parse_qsl(urlsplit(location(response)).query, keep_blank_values=True)
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
+
+
+class _FixedClients:
+    async def find(self, url: str) -> Client | None:
+        return KNOWN.get(url)
+
+
+@contextlib.asynccontextmanager
+async def server_on(
+    database: ScratchDatabase,
+    tenant: MadeTenant,
+    *,
+    access_tokens: AccessTokens | None = None,
+    **settings: Any,
+) -> AsyncIterator[Server]:
+    """The whole application; `settings` are those of the authorization server."""
+    clock = Clock()
+    async with database.open("mcpist_broker", most_connections=25) as broker:
+        parts = web_parts(
+            Settings(home=Path("/nowhere"), public_url=ISSUER, failed_auth_per_minute=20),
+            IdentitySettings(authorization_server=AuthorizationServerSettings(**settings)),
+            clock,
+        )
+        clients = Clients(broker, _FixedClients(), clock=clock, built_in=[DYNAMIC])
+        published = PublishedKeys(Documents(AllowedAddresses.of([]), seconds=1), clock=clock.seconds)
+        authentication = ClientAuthentication(
+            clients,
+            PEPPERS,
+            SingleUse(broker, clock=clock),
+            published,
+            issuer=ISSUER,
+            token_endpoint=f"{ISSUER}/oauth/token",
+            clock=clock,
+        )
+        grants, sessions, assertions = Grants(broker, clock=clock), Sessions(broker, clock=clock), StubAssertions()
+        tokens: Any = access_tokens or StubTokens()
+        endpoint = TokenEndpoint(
+            authentication=authentication,
+            clients=clients,
+            grants=grants,
+            access_tokens=tokens,
+            assertions=assertions,
+            resource=RESOURCE,
+            clock=clock,
+        )
+        server = AuthorizationServer(
+            Authorization(clients, RESOURCE),
+            endpoint,
+            Revocation(authentication, grants, tokens),
+            sessions,
+            Consents(broker, clock=clock),
+            grants,
+            StubKeys(),
+            StubRegistration(),
+        )
+        app = identity_app(parts, routes(parts, server, monotonic=clock.seconds))
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url=ISSUER) as http:
+            registered = RegisteredClients(broker, PEPPERS, clock=clock)
+            yield Server(database, tenant, broker, clock, sessions, grants, registered, assertions, http)
+
+
+LATER = timedelta(days=31)
+BOTH = " ".join(sorted(MCP))

@@ -1,0 +1,317 @@
+"""The authorization endpoint in a browser: who is asked what, where the answer goes, and what nobody can forge."""
+
+from collections.abc import AsyncIterator
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from tests.broker.oauth.server_rig import (
+    BOTH,
+    CHALLENGE,
+    DYNAMIC,
+    ISSUER,
+    RESOURCE,
+    WEB,
+    Server,
+    answer_of,
+    fields,
+    location,
+    server_on,
+)
+from tests.support.postgres import ScratchDatabase
+
+
+@pytest.fixture
+async def server(database: ScratchDatabase, make_tenant) -> AsyncIterator[Server]:
+    async with server_on(database, await make_tenant(users=2)) as made:
+        yield made
+
+
+async def test_sign_in_comes_first_and_brings_the_request_back(server: Server) -> None:
+    response = await server.authorize(surprise="dropped", prompt="consent")
+    assert response.status_code == 303
+    target = urlsplit(location(response))
+    assert (target.path, target.netloc) == ("/sign-in", "")
+    came_back = parse_qs(target.query)["next"][0]
+    assert came_back.startswith("/oauth/authorize?")
+    assert "surprise" not in came_back
+    assert "prompt=consent" in came_back
+    await server.sign_in()
+    page = await server.http.get(came_back, headers={"Cookie": f"__Host-mcpist-session={server.secret.reveal()}"})  # type: ignore[union-attr]
+    assert fields(page)["request"] == came_back.partition("?")[2]
+
+
+async def test_consent_then_code(server: Server) -> None:
+    await server.sign_in()
+    page = await server.authorize()
+    assert page.status_code == 200
+    for told in ("Agent", "agent.example", "user0@"):
+        assert told in page.text
+    assert page.headers["cache-control"] == "no-store"
+    assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
+    response = await server.press(page)
+    assert location(response).startswith(WEB.redirect_uris[0] + "?")
+    answer = answer_of(response)
+    assert (answer["state"], answer["iss"]) == ("s 1/2+3&é", ISSUER)
+    tokens = (await server.redeem(answer["code"])).json()
+    assert (tokens["token_type"], tokens["expires_in"], tokens["scope"]) == ("Bearer", 600, BOTH)
+    (event,) = await server.events("consent.given")
+    assert event.user_id == server.user
+
+
+async def test_consent_is_asked_for_once(server: Server) -> None:
+    await server.sign_in()
+    await server.press(await server.authorize())
+    again = await server.authorize()
+    assert again.status_code == 302
+    assert set(answer_of(again)) == {"code", "state", "iss"}
+    server.clock.go(days=400)
+    await server.sign_in()
+    assert (await server.authorize()).status_code == 302
+    assert (await server.authorize(scope="mcp:read")).status_code == 302
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"prompt": "consent"},
+        {"redirect_uri": "http://127.0.0.1:4000/callback"},
+        {"client_id": DYNAMIC.id, "redirect_uri": DYNAMIC.redirect_uris[0]},
+    ],
+    ids=str,
+)
+async def test_consent_is_for_one_client_and_one_redirect_uri(server: Server, changes: dict[str, str]) -> None:
+    await server.sign_in()
+    await server.press(await server.authorize())
+    assert (await server.authorize(**changes)).status_code == 200
+
+
+async def test_consent_is_for_one_person_and_these_scopes(server: Server) -> None:
+    await server.sign_in()
+    await server.press(await server.authorize(scope="mcp:read"))
+    assert (await server.authorize(scope="mcp:read")).status_code == 302
+    assert (await server.authorize(scope="mcp:write")).status_code == 200
+    await server.sign_in(1)
+    assert (await server.authorize(scope="mcp:read")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"redirect_uri": "http://127.0.0.1:{port}/callback"},
+        {"client_id": DYNAMIC.id, "redirect_uri": DYNAMIC.redirect_uris[0]},
+    ],
+    ids=["loopback", "dynamic"],
+)
+async def test_whoever_could_be_anyone_is_confirmed_every_thirty_days(server: Server, changes: dict[str, str]) -> None:
+    """Another loopback port is the same program for that."""
+
+    async def asked(port: int) -> int:
+        filled = {name: value.replace("{port}", str(port)) for name, value in changes.items()}
+        page = await server.authorize(**filled)
+        if page.status_code == 200:
+            await server.press(page)
+        return page.status_code
+
+    await server.sign_in()
+    assert [await asked(4000), await asked(4001)] == [200, 302]
+    server.clock.go(days=30)
+    await server.sign_in()
+    assert await asked(4002) == 200
+
+
+async def test_warnings(server: Server) -> None:
+    await server.sign_in()
+    stranger = (await server.authorize(client_id=DYNAMIC.id, redirect_uri=DYNAMIC.redirect_uris[0])).text
+    assert "Nobody has verified this application" in stranger
+    local = await server.authorize(redirect_uri="http://127.0.0.1:4000/callback")
+    assert "Any program on this computer" in local.text
+    assert "You have not used this application here before" in local.text
+    await server.press(local)
+    assert "You have not used this application here before" not in (await server.authorize()).text
+
+
+async def test_no_is_no(server: Server) -> None:
+    await server.sign_in()
+    for decision in ("deny", "", "ALLOW"):
+        answer = answer_of(await server.press(await server.authorize(), decision))
+        assert (answer["error"], answer["iss"], answer["state"]) == ("access_denied", ISSUER, "s 1/2+3&é")
+    assert await server.value("SELECT count(*) FROM auth.codes") == 0
+    assert (await server.authorize()).status_code == 200
+
+
+LOCAL: list[dict[str, str | None]] = [
+    {"client_id": None},
+    {"client_id": "https://nobody.example/client.json"},
+    {"client_id": "x" * 2001},
+    {"redirect_uri": None},
+    {"redirect_uri": "https://evil.example/callback"},
+    {"redirect_uri": WEB.redirect_uris[0] + "/../callback"},
+    {"redirect_uri": "https://agent.example/callback?more"},
+    {"redirect_uri": "javascript:alert(1)"},
+    {"redirect_uri": "//evil.example"},
+    {"state": "s" * 2001},
+]
+
+
+async def test_nobody_but_the_person_hears_of_what_cannot_be_trusted(server: Server) -> None:
+    await server.sign_in()
+    for changes in LOCAL:
+        response = await server.authorize(**changes)
+        assert response.status_code == 400, changes
+        assert "location" not in response.headers, changes
+        assert "refresh" not in response.text, changes
+
+
+async def test_a_parameter_twice(server: Server) -> None:
+    await server.sign_in()
+    query = f"client_id={WEB.id}&redirect_uri={WEB.redirect_uris[0]}&redirect_uri=https://evil.example/"
+    response = await server.authorize(query)
+    assert (response.status_code, "location" in response.headers) == (400, False)
+
+
+FOR_THE_CLIENT: list[tuple[dict[str, str | None], str]] = [
+    ({"response_type": "token"}, "unsupported_response_type"),
+    ({"response_type": None}, "invalid_request"),
+    ({"response_mode": "fragment"}, "invalid_request"),
+    ({"code_challenge": None}, "invalid_request"),
+    ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
+    ({"code_challenge_method": "plain"}, "invalid_request"),
+    ({"code_challenge_method": None}, "invalid_request"),
+    ({"code_challenge": CHALLENGE + "="}, "invalid_request"),
+    ({"code_challenge": "short"}, "invalid_request"),
+    ({"scope": "mcp:everything"}, "invalid_scope"),
+    ({"scope": "openid"}, "invalid_scope"),
+    ({"scope": "mcp:read  mcp:write"}, "invalid_scope"),
+    ({"scope": "admin:read"}, "invalid_scope"),
+    ({"resource": "https://other.example/mcp"}, "invalid_target"),
+    ({"resource": RESOURCE + "/"}, "invalid_target"),
+    ({"resource": RESOURCE + "#x"}, "invalid_target"),
+    ({"resource": ISSUER}, "invalid_target"),
+    ({"request": "e30.e30."}, "request_not_supported"),
+    ({"request_uri": "https://agent.example/r"}, "request_uri_not_supported"),
+    ({"prompt": "none login"}, "invalid_request"),
+    ({"state": "é" * 1900}, "invalid_request"),
+]
+
+
+async def test_what_is_wrong_goes_to_the_client(server: Server) -> None:
+    """Before anybody signs in, with the state as it came, and with `iss`."""
+    for changes, error in FOR_THE_CLIENT:
+        response = await server.authorize(**changes)
+        assert response.status_code == 302, changes
+        assert location(response).startswith(WEB.redirect_uris[0] + "?")
+        answer = answer_of(response)
+        assert (answer["error"], answer["iss"]) == (error, ISSUER), changes
+        assert answer["state"] == changes.get("state", "s 1/2+3&é")
+
+
+@pytest.mark.parametrize("resource", [None, "", "HTTPS://MCP.Example.COM/mcp"])
+async def test_our_resource_is_the_default_and_known_in_any_case(server: Server, resource: str | None) -> None:
+    await server.sign_in()
+    await server.redeem(await server.code(resource=resource), resource=resource or None)
+    assert await server.value("SELECT resource FROM auth.grants") == RESOURCE
+
+
+@pytest.mark.parametrize("scope", [None, "", "offline_access", "mcp:read mcp:write offline_access"])
+async def test_reading_and_writing_is_the_default(server: Server, scope: str | None) -> None:
+    await server.sign_in()
+    assert (await server.redeem(await server.code(scope=scope))).json()["scope"] == BOTH
+
+
+async def test_administration_is_for_administrators_by_clients_that_may(server: Server) -> None:
+    client, _ = await server.client(scopes=frozenset({"mcp:read", "admin:read"}))
+    ours = {"client_id": client.id, "redirect_uri": client.redirect_uris[0]}
+    await server.sign_in()
+    assert answer_of(await server.authorize(**ours, scope="admin:read"))["error"] == "invalid_scope"
+    page = await server.authorize(**ours, scope="mcp:read admin:read")
+    assert "administration" not in page.text
+    await server.execute("UPDATE core.users SET system_role = 'admin'")
+    # What was not shown is not granted, even if it could be by now.
+    narrowed = await server.redeem(answer_of(await server.press(page))["code"], **ours)
+    assert narrowed.json()["scope"] == "mcp:read"
+    full = await server.redeem(await server.code(**ours, scope="mcp:read admin:read"), **ours)
+    assert full.json()["scope"] == "admin:read mcp:read"
+    assert answer_of(await server.authorize(scope="admin:read"))["error"] == "invalid_scope"
+
+
+async def test_a_client_of_another_tenant_does_not_exist(server: Server, make_tenant) -> None:
+    client, _ = await server.client()
+    other = await make_tenant()
+    server.secret = await server.sessions.begin(other.id, other.users[0], "link")
+    response = await server.authorize(client_id=client.id, redirect_uri=client.redirect_uris[0])
+    made_up = await server.authorize(client_id="nobody-knows", redirect_uri=client.redirect_uris[0])
+    assert (response.status_code, made_up.status_code) == (400, 400)
+    assert {line for line in response.text.splitlines() if "nonce" not in line} == {
+        line for line in made_up.text.splitlines() if "nonce" not in line
+    }
+
+
+async def test_silence_where_a_client_asks_for_it(server: Server) -> None:
+    assert answer_of(await server.authorize(prompt="none"))["error"] == "login_required"
+    await server.sign_in()
+    assert answer_of(await server.authorize(prompt="none"))["error"] == "consent_required"
+    await server.press(await server.authorize())
+    assert "code" in answer_of(await server.authorize(prompt="none"))
+
+
+async def test_a_form_is_for_one_session_and_one_request(server: Server) -> None:
+    """An attacker's own page of consent is of no use in the victim's browser, nor a changed one in its own."""
+    await server.sign_in(1)
+    attackers = await server.authorize()
+    await server.sign_in()
+    assert (await server.press(attackers)).status_code == 403
+    page = await server.authorize(scope="mcp:read")
+    wider = fields(await server.authorize())["request"]
+    elsewhere = fields(await server.authorize(redirect_uri="http://127.0.0.1:1/callback"))["request"]
+    for changes in ({"request": wider}, {"request": elsewhere}, {"form_token": ""}, {"form_token": "é"}):
+        assert (await server.press(page, **changes)).status_code == 403
+    evil = fields(page)["request"].replace("agent.example%2Fcallback", "evil.example%2Fcallback")
+    assert evil != fields(page)["request"]
+    assert (await server.press(page, request=evil)).status_code == 400
+    assert await server.value("SELECT count(*) FROM auth.codes") == 0
+    assert await server.value("SELECT count(*) FROM auth.consents") == 0
+    assert "code" in answer_of(await server.press(page))
+
+
+@pytest.mark.parametrize("origin", [{}, {"Origin": "https://evil.example"}, {"Origin": "null"}], ids=str)
+async def test_another_site_cannot_press_the_button(server: Server, origin: dict[str, str]) -> None:
+    await server.sign_in()
+    form = {**fields(await server.authorize()), "decision": "allow"}
+    cookies = {"Cookie": f"__Host-mcpist-session={server.secret.reveal()}"}  # type: ignore[union-attr]
+    response = await server.http.post("/oauth/authorize", data=form, headers={**cookies, **origin})
+    assert response.status_code == 403
+    assert await server.value("SELECT count(*) FROM auth.consents") == 0
+
+
+async def test_a_session_that_ended_meanwhile_signs_in_again(server: Server) -> None:
+    await server.sign_in()
+    page = await server.authorize()
+    server.clock.go(hours=1)
+    response = await server.press(page)
+    assert response.status_code == 303
+    assert unquote(location(response)).startswith("/sign-in?next=/oauth/authorize?")
+
+
+async def test_a_client_that_is_gone_meanwhile(server: Server) -> None:
+    client, _ = await server.client()
+    await server.sign_in()
+    page = await server.authorize(client_id=client.id, redirect_uri=client.redirect_uris[0])
+    await server.execute("DELETE FROM auth.clients")
+    assert (await server.press(page)).status_code == 400
+
+
+async def test_whoever_guesses_has_to_wait(server: Server) -> None:
+    for _ in range(20):
+        assert (await server.authorize(client_id="guessed-id")).status_code == 400
+    assert (await server.authorize()).status_code == 429
+    server.clock.go(minutes=1)
+    assert (await server.authorize()).status_code == 303
+
+
+@pytest.mark.parametrize("state", ["", "a" * 2000, "%2526+%20&=#?/\\\"'<>", "日本語", "\r\nSet-Cookie: x=y"])
+async def test_state_comes_back_as_it_went(server: Server, state: str) -> None:
+    await server.sign_in()
+    response = await server.press(await server.authorize(state=state), "deny")
+    assert answer_of(response).get("state", "") == state
+    assert "x=y" not in str(response.headers)
