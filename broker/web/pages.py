@@ -27,7 +27,6 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from broker.web.browsers import browser_name
 from broker.web.languages import Language, Texts, chosen
 from broker.web.names import destination, shown
 from broker.web.problems import Problem
@@ -56,7 +55,6 @@ class Pages:
         )
         filters: dict[str, Any] = cast("Any", self._templates).filters  # jinja2 does not say what is in it
         filters["shown"] = shown
-        filters["browser_name"] = browser_name
         self._style = Markup((TEMPLATES / "pages.css").read_text())  # noqa: S704 a file of ours
 
     def render(

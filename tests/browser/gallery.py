@@ -26,7 +26,6 @@ from gateway.single.serving import served
 from tests.support.chromium import chromium
 
 AT = datetime(2026, 11, 22, 1, 5, tzinfo=UTC)
-BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
 CONSENT: Mapping[str, Any] = {
     "client": "Claude Code",
     "host": "",
@@ -42,15 +41,16 @@ ACCOUNT: Mapping[str, Any] = {
     "email": "ada@acme.test",
     "tenant": "Acme",
     "done": "grant_revoked",
+    "providers": [("google", "Google"), ("github", "GitHub")],
     "identities": [{"provider": "Google", "email": "ada@acme.test", "last_sign_in_at": AT}],
     "grants": [
         {"id": "1", "client": "Claude Code", "scopes": ["mcp:read", "mcp:write"], "created_at": AT, "last_used_at": AT},
         {"id": "2", "client": "Cursor", "scopes": ["mcp:read"], "created_at": AT, "last_used_at": AT},
     ],
     "sessions": [
-        {"id": "1", "current": True, "user_agent": BROWSER, "address": "192.0.2.7", "method": "google",
+        {"id": "1", "current": True, "browser": "Chrome, Windows", "address": "192.0.2.7", "method": "google",
          "created_at": AT, "last_seen_at": AT},
-        {"id": "2", "current": False, "user_agent": "", "address": "2001:db8::1", "method": "link",
+        {"id": "2", "current": False, "browser": "", "address": "2001:db8::1", "method": "link",
          "created_at": AT, "last_seen_at": AT},
     ],
 }  # fmt: skip

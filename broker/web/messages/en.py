@@ -99,8 +99,10 @@ MESSAGES: Mapping[str, str] = {
     "account.grants.revoke.label": "Remove {client}",
     "account.identities": "How you sign in",
     "account.identities.none": "With one-time links only.",
+    "account.identities.tie": "Sign in with {provider} too",
     "account.identities.since": "last used {moment}",
     "account.done.session_ended": "That session is over.",
+    "account.done.account_tied": "You can sign in with that account from now on.",
     "account.done.grant_revoked": "That application can no longer work in your name.",
     # problems
     "problem.summary": "There is a problem",
@@ -148,6 +150,14 @@ MESSAGES: Mapping[str, str] = {
     "problem.suspended.title": "Your access is suspended",
     "problem.suspended.text": "Your account, or your organisation, has been suspended on this MCPist.",
     "problem.suspended.do": "Ask the administrator of MCPist in your organisation.",
+    "problem.other_account.title": "Somebody signs in here with another account",
+    "problem.other_account.text": "{email} belongs to a person who has signed in with another account before, and "
+    "addresses change hands.",
+    "problem.other_account.do": "If that is you, sign in as before, or with a one-time link from your administrator, "
+    "and add this account under Account.",
+    "problem.already_tied.title": "That account is taken",
+    "problem.already_tied.text": "Somebody else in your organisation signs in with that account at {provider}.",
+    "problem.already_tied.do": "Choose another account there. If this one is yours, ask your administrator.",
     "problem.not_found.title": "There is nothing here",
     "problem.not_found.text": "The address may be mistyped or out of date.",
     "problem.not_found.do": "Check the address, or go to the sign-in page.",

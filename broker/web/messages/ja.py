@@ -99,8 +99,10 @@ MESSAGES: Mapping[str, str] = {
     "account.grants.revoke.label": "{client} を削除する",
     "account.identities": "サインインの方法",
     "account.identities.none": "ワンタイムリンクのみ",
+    "account.identities.tie": "{provider}でもサインインする",
     "account.identities.since": "最終利用 {moment}",
     "account.done.session_ended": "そのセッションを終了しました。",
+    "account.done.account_tied": "今後はそのアカウントでもサインインできます。",
     "account.done.grant_revoked": "そのアプリケーションは、あなたに代わって動作できなくなりました。",
     # problems
     "problem.summary": "問題があります",
@@ -149,6 +151,14 @@ MESSAGES: Mapping[str, str] = {
     "problem.suspended.title": "利用が停止されています",
     "problem.suspended.text": "この MCPist で、あなたのアカウントまたは組織の利用が停止されています。",
     "problem.suspended.do": "あなたの組織の MCPist 管理者に問い合わせてください。",
+    "problem.other_account.title": "別のアカウントで登録されています",
+    "problem.other_account.text": "{email} は、以前に別のアカウントでサインインした方のものです。"
+    "メールアドレスは別の人に引き継がれることがあります。",
+    "problem.other_account.do": "ご本人の場合は、以前の方法、または管理者が発行するワンタイムリンクでサインインし、"
+    "「アカウント」でこのアカウントを追加してください。",
+    "problem.already_tied.title": "そのアカウントは使われています",
+    "problem.already_tied.text": "{provider}のそのアカウントは、組織内の別の人がサインインに使っています。",
+    "problem.already_tied.do": "別のアカウントを選んでください。ご自身のものである場合は、管理者に連絡してください。",
     "problem.not_found.title": "ページが見つかりません",
     "problem.not_found.text": "アドレスが間違っているか、古くなっている可能性があります。",
     "problem.not_found.do": "アドレスを確認するか、サインイン画面に移動してください。",
