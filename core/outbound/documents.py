@@ -99,6 +99,7 @@ class Documents:
             headers=HEADERS,
             auto_decompress=False,
             trust_env=False,
+            middlewares=(_once,),
         )
 
     async def close(self) -> None:
@@ -153,6 +154,17 @@ class Documents:
                 response.close()
                 raise NoDocument("wrong")
             return Document(body, _fresh_seconds(response))
+
+
+async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from asking again by itself when the server hangs up."""
+    try:
+        return await handler(request)
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+        pass
+    raise NoDocument("unreachable")
 
 
 def _is_json(response: aiohttp.ClientResponse) -> bool:

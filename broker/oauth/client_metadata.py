@@ -1,0 +1,225 @@
+"""Clients whose id is the URL of a document about them (draft-ietf-oauth-client-id-metadata-document-02).
+
+Anybody can make us fetch such a document without signing in, so what is asked, how often, and what is kept is bounded
+(broker-security.md §2, row 13).
+"""
+
+import asyncio
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, cast
+from urllib.parse import urlsplit
+from weakref import WeakValueDictionary
+
+from broker.oauth.client_keys import checked_jwks
+from broker.oauth.client_names import NAMELESS, cleaned
+from broker.oauth.clients import AUTHORIZATION_CODE, AuthMethod, Client
+from broker.oauth.redirect_uris import checked_registration
+from core.errors import Invalid, LimitReached, Unavailable
+from core.limits import CallerLimits
+from core.outbound.documents import Documents, NoDocument, Trouble
+
+LONGEST_URL = 500
+MOST_BYTES = 5 * 1024
+MOST_REDIRECT_URIS = 20
+MOST_KEPT = 1_000
+LEAST_FRESH, MOST_FRESH = 300.0, 86_400.0
+BAD_SECONDS = 60.0
+
+FETCHES_PER_SECOND, FETCHES_AT_ONCE, BURST = 2.0, 16, 100
+HOST_PER_SECOND, HOST_AT_ONCE, HOST_BURST = 1 / 6, 4, 20
+
+_URL = re.compile(r"https?://[^/?#@\\]+/(?P<path>[0-9A-Za-z\-._~/!$&'()*+,;=:@%]+)")
+
+
+@dataclass(slots=True)
+class _Kept:
+    client: Client
+    fetched_at: float
+    fresh_until: float
+
+
+class ClientMetadata:
+    """Finds clients by their document. `hosts` are patterns such as ``*.example.com`` of hosts that may have one;
+    `clock` gives seconds that never go back."""
+
+    def __init__(self, documents: Documents, *, hosts: Sequence[str] = ("*",), clock: Callable[[], float]) -> None:
+        self._documents = documents
+        self._hosts = tuple(host.lower() for host in hosts)
+        self._clock = clock
+        self._good: OrderedDict[str, _Kept] = OrderedDict()
+        self._bad: OrderedDict[str, tuple[float, Trouble]] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._all = CallerLimits(FETCHES_PER_SECOND, BURST, FETCHES_AT_ONCE, clock=clock)
+        self._per_host = CallerLimits(HOST_PER_SECOND, HOST_BURST, HOST_AT_ONCE, clock=clock)
+
+    async def find(self, url: str) -> Client | None:
+        """The client that the document at `url` describes; None if there is no such document, or it is not right.
+
+        Raises:
+            Unavailable: its server cannot be asked now.
+            LimitReached: too many documents were asked for lately.
+        """
+        if not self._may_be_asked(url):
+            return None
+        known, client = self._known(url)
+        if known:
+            return client
+        # Whoever comes meanwhile for the same document waits for this fetch.
+        async with self._locks.setdefault(url, asyncio.Lock()):
+            known, client = self._known(url)
+            return client if known else await self._fetched(url)
+
+    def _may_be_asked(self, url: str) -> bool:
+        found = _URL.fullmatch(url) if len(url) <= LONGEST_URL else None
+        if found is None or _climbs(found["path"]) or not self._documents.may_ask(url):
+            return False
+        host = urlsplit(url).hostname or ""
+        return any(fnmatchcase(host, pattern) for pattern in self._hosts)
+
+    def _known(self, url: str) -> tuple[bool, Client | None]:
+        now = self._clock()
+        kept = self._good.get(url)
+        if kept is not None and now < kept.fresh_until:
+            self._good.move_to_end(url)
+            return True, kept.client
+        until, trouble = self._bad.get(url, (0.0, "wrong"))
+        if now >= until:
+            return False, None
+        if trouble == "unreachable":
+            raise _unavailable(until - now)
+        return True, None
+
+    async def _fetched(self, url: str) -> Client | None:
+        host = urlsplit(url).netloc
+        if url not in self._good:  # an old acquaintance is asked again however much others ask of its host
+            self._enter(host)
+        else:
+            host = ""
+        try:
+            document = await self._documents.read(url, MOST_BYTES)
+            client = client_of(url, document.object())
+        except NoDocument as problem:
+            return self._without(url, problem.trouble)
+        finally:
+            if host:
+                self._per_host.leave(host)
+                self._all.leave("")
+        if client is None:
+            return self._without(url, "wrong")
+        self._keep(url, client, document.fresh_seconds)
+        return client
+
+    def _enter(self, host: str) -> None:
+        try:
+            self._per_host.enter(host)
+            try:
+                self._all.enter("")
+            except LimitReached:
+                self._per_host.leave(host)
+                raise
+        except LimitReached as limit:
+            told = "too many client metadata documents were asked for lately; try again in a moment"
+            raise LimitReached(told, limit.retry_after) from None
+
+    def _keep(self, url: str, client: Client, fresh_seconds: float | None) -> None:
+        now = self._clock()
+        self._bad.pop(url, None)
+        self._good[url] = _Kept(client, now, now + min(max(fresh_seconds or 0.0, LEAST_FRESH), MOST_FRESH))
+        self._good.move_to_end(url)
+        if len(self._good) > MOST_KEPT:
+            self._good.popitem(last=False)
+
+    def _without(self, url: str, trouble: Trouble) -> Client | None:
+        """Remember that there is none now. While a server is away, what it said within the last day counts."""
+        now, kept = self._clock(), self._good.get(url)
+        if kept is not None and trouble == "unreachable" and now < kept.fetched_at + MOST_FRESH:
+            kept.fresh_until = now + BAD_SECONDS
+            return kept.client
+        self._good.pop(url, None)
+        self._bad[url] = (now + BAD_SECONDS, trouble)
+        self._bad.move_to_end(url)
+        if len(self._bad) > MOST_KEPT:
+            self._bad.popitem(last=False)
+        if trouble == "unreachable":
+            raise _unavailable(BAD_SECONDS)
+        return None
+
+
+def client_of(url: str, content: Mapping[str, Any]) -> Client | None:
+    """The client that a document at `url` describes; None if it breaks the draft's rules (§4.1) or MCP's.
+
+    Redirect URIs that we send no answer to are passed over, as long as one is left.
+    """
+    name, uris = cleaned(content.get("client_name")), _redirect_uris(content.get("redirect_uris"))
+    if content.get("client_id") != url or "client_secret" in content or name == NAMELESS or not uris:
+        return None
+    if not _includes(content, "grant_types", AUTHORIZATION_CODE) or not _includes(content, "response_types", "code"):
+        return None
+    keys = _keys(url, content)
+    if keys is None:
+        return None
+    method, jwks, jwks_uri = keys
+    return Client(
+        id=url,
+        name=name,
+        kind="metadata",
+        redirect_uris=uris,
+        auth_method=method,
+        jwks=jwks,
+        jwks_uri=jwks_uri,
+        verified_host=urlsplit(url).netloc,
+    )
+
+
+def _keys(url: str, content: Mapping[str, Any]) -> tuple[AuthMethod, Mapping[str, Any] | None, str] | None:
+    """How the client proves who it is: by nothing, or by keys that stand in the document or on the same host."""
+    method = content.get("token_endpoint_auth_method", "none")
+    if method == "none":
+        return "none", None, ""
+    jwks, jwks_uri = content.get("jwks"), content.get("jwks_uri")
+    if method != "private_key_jwt" or (jwks is None) == (jwks_uri is None):
+        return None
+    if jwks_uri is not None:
+        # Of another host's, one document each would let anybody send us there as often as they like.
+        same = isinstance(jwks_uri, str) and len(jwks_uri) <= LONGEST_URL and jwks_uri.startswith(_origin(url))
+        return ("private_key_jwt", None, cast("str", jwks_uri)) if same else None
+    try:
+        return "private_key_jwt", checked_jwks(jwks), ""
+    except Invalid:
+        return None
+
+
+def _redirect_uris(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(cast("list[Any]", value)) > MOST_REDIRECT_URIS:
+        return ()
+    return tuple(uri for uri in cast("list[Any]", value) if isinstance(uri, str) and _is_usable(uri))
+
+
+def _is_usable(uri: str) -> bool:
+    try:
+        checked_registration(uri)
+    except Invalid:
+        return False
+    return True
+
+
+def _includes(content: Mapping[str, Any], name: str, wanted: str) -> bool:
+    value = content.get(name)
+    return value is None or (isinstance(value, list) and wanted in value)
+
+
+def _climbs(path: str) -> bool:
+    return any(re.sub("%2e", ".", part, flags=re.IGNORECASE) in (".", "..") for part in path.split("/"))
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/"
+
+
+def _unavailable(seconds: float) -> Unavailable:
+    return Unavailable("the client's metadata document cannot be fetched now; try again in a minute", seconds)
