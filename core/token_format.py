@@ -42,11 +42,20 @@ def is_jwt(text: str) -> bool:
     return len(text) <= MOST_JWT and JWT.fullmatch(text) is not None
 
 
-def new_token() -> tuple[TokenParts, Secret]:
-    """A fresh random token (256 bits of secret): its parts, and the text to show once."""
-    parts = TokenParts(_random(ID_LENGTH), Secret(_random(SECRET_LENGTH)))
+def new_token(token_id: str | None = None) -> tuple[TokenParts, Secret]:
+    """A fresh random token (256 bits of secret), of that id or a random one: its parts, and the text to show once."""
+    parts = TokenParts(token_id or _random(ID_LENGTH), Secret(_random(SECRET_LENGTH)))
     body = parts.id + parts.secret.reveal()
     return parts, Secret(PREFIX + body + _checksum(body))
+
+
+def id_from(digest: bytes) -> str:
+    """The id that belongs to a digest (of at least 12 bytes)."""
+    value, digits = int.from_bytes(digest, "big"), ""
+    for _ in range(ID_LENGTH):
+        value, digit = divmod(value, len(ALPHABET))
+        digits += ALPHABET[digit]
+    return digits
 
 
 def _random(length: int) -> str:

@@ -2,9 +2,9 @@
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,13 +12,15 @@ from broker.identity.pepper import Peppers
 from broker.interface import RefusalReason, Refused
 from core.audit.event import Kind
 from core.caller import Credential
-from core.db import Database, Row
+from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
-from core.errors import Invalid, NotFound
+from core.errors import Conflict, Invalid, NotFound
+from core.scopes import ADMIN, ALL, MCP
 from core.secret import Secret
-from core.token_format import TokenParts, new_token, parse_token
+from core.token_format import TokenParts, id_from, new_token, parse_token
 
-SCOPES = frozenset({"mcp:read", "mcp:write"})
+SCOPES = MCP
+"""What a token may do if nothing else is asked for."""
 MOST_TOKENS = 200
 NIL = UUID(int=0)
 
@@ -28,6 +30,7 @@ class ApiToken:
     """What may be shown of a token: everything but the token."""
 
     id: str
+    user_id: UUID
     user_email: str
     name: str
     scopes: tuple[str, ...]
@@ -78,43 +81,73 @@ class ApiTokens:
         scopes: Iterable[str] = SCOPES,
         read_only: bool = False,
         expires_at: datetime | None = None,
+        request_key: str | None = None,
     ) -> tuple[str, Secret]:
-        """Make a token for a user: its id, and the token, which nobody can be shown again.
+        """Make a token for a user: its id, and the token, which nobody can be shown again. Whoever asks again after a
+        lost answer, with the same `request_key`, gets no second token.
 
         Raises:
             NotFound: the tenant has no such user.
-            Invalid: an unknown scope, a name that is empty or over 100 characters, an expiry in the past,
-                or more than 200 live tokens.
+            Invalid: an unknown scope, one that the user has not, a name that is empty or over 100 characters, an expiry
+                in the past or beyond the tenant's longest life, or more than 200 live tokens.
+            Conflict: this user has made a token with this `request_key`; the text names its id.
         """
         wanted = _checked(name, frozenset(scopes), expires_at, self._clock())
-        parts, token = new_token()
+        parts, token = new_token(None if request_key is None else _id_of(tenant_id, user_id, request_key))
         async with self._database.tenant(tenant_id) as work:
-            if not await work.fetchval(_EXISTS, user_id):
-                raise NotFound("there is no such user; `mcpist user list` shows them")
+            await _check_rights(work, user_id, wanted, expires_at, self._clock())
             if await work.fetchval(_LIVE, user_id, self._clock()) >= MOST_TOKENS:
                 raise Invalid(f"this user has {MOST_TOKENS} tokens; revoke some first")
             hashed = _hash(self._peppers.keys[self._peppers.active], parts)
-            await work.execute(
-                _INSERT, parts.id, user_id, name, self._peppers.active, hashed, sorted(wanted), read_only, expires_at
-            )
+            stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(wanted), read_only, expires_at)
+            if not await work.execute(_INSERT, *stored):
+                raise Conflict(f"this request has made the token {parts.id} already; revoke it if you do not have it")
             await recorded(work, actor, Kind.TOKEN_CREATED, token=parts.id, user=str(user_id), read_only=int(read_only))
         return parts.id, token
 
     async def list(self, tenant_id: UUID, user_id: UUID | None = None) -> list[ApiToken]:
-        """The tenant's tokens, or one user's, newest first; revoked and expired ones too."""
-        async with self._database.tenant(tenant_id) as work:
-            return [ApiToken(**_shown(row)) for row in await work.fetch(_LIST, user_id)]
+        """The tenant's tokens, or one user's, newest first; revoked and expired ones too. At most 1,000."""
+        return [*await self.page(tenant_id, user_id, None, 1000)]
 
-    async def revoke(self, actor: Actor, tenant_id: UUID, token_id: str) -> None:
-        """End a token at once, on every process within a second.
+    async def page(
+        self, tenant_id: UUID, user_id: UUID | None, after: tuple[datetime, str] | None, limit: int
+    ) -> Sequence[ApiToken]:
+        """Like :meth:`list`, after the token made at that time with that id; at most `limit`."""
+        made, token_id = after or (None, None)
+        async with self._database.tenant(tenant_id) as work:
+            rows = await work.fetch(_LIST, user_id, made, token_id, limit)
+            return [ApiToken(**_shown(row)) for row in rows]
+
+    async def revoke(self, actor: Actor, tenant_id: UUID, token_id: str, *, user_id: UUID | None = None) -> None:
+        """End a token at once, on every process within a second; with `user_id`, only one of that user's.
 
         Raises:
-            NotFound: the tenant has no live token of that id.
+            NotFound: there is no such live token.
         """
         async with self._database.tenant(tenant_id) as work:
-            if not await work.execute(_REVOKE, token_id, self._clock()):
+            if not await work.execute(_REVOKE, token_id, self._clock(), user_id):
                 raise NotFound(f"there is no live token {token_id[:40]!r}; `mcpist token list` shows them")
             await recorded(work, actor, Kind.TOKEN_REVOKED, token=token_id)
+
+    async def leaked(self, actor: Actor, token: Secret) -> bool:
+        """End a token that somebody has found where it does not belong; whether it was live. To have it is to prove it:
+        nobody can end a token that they do not hold whole.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        parts = parse_token(token.reveal())
+        if parts is None:
+            return False
+        rows = await self._database.lookup("lookup_token_id", parts.id, "SELECT tenant_id FROM auth.api_tokens")
+        async with self._database.tenant(rows[0]["tenant_id"] if rows else NIL) as work:
+            row = await work.fetchrow(_STORED, parts.id)
+            if not hmac.compare_digest(*self._hashes(parts, row)):
+                return False
+            if not await work.execute(_REVOKE, parts.id, self._clock(), None):
+                return False
+            await recorded(work, actor, Kind.TOKEN_REVOKED, token=parts.id, cause="leaked")
+        return True
 
     def _hashes(self, parts: TokenParts, row: Row | None) -> tuple[bytes, bytes]:
         """What is stored and what was presented, hashed alike; for an unknown id two values that differ."""
@@ -132,20 +165,29 @@ _STORED = """SELECT a.tenant_id, a.id, a.user_id, a.pepper_kid, a.secret_hmac, a
     WHERE a.tenant_id = $1 AND a.id = $2"""
 _USED = """UPDATE auth.api_tokens SET last_used_at = $3::timestamptz WHERE tenant_id = $1 AND id = $2
     AND (last_used_at IS NULL OR last_used_at < $3::timestamptz - interval '1 minute')"""
-_EXISTS = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2)"
+_RIGHTS = """SELECT u.system_role, t.longest_token_days
+    FROM core.users u JOIN core.tenants t ON t.tenant_id = u.tenant_id WHERE u.tenant_id = $1 AND u.id = $2"""
 _LIVE = """SELECT count(*) FROM auth.api_tokens WHERE tenant_id = $1 AND user_id = $2
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)"""
 _INSERT = """INSERT INTO auth.api_tokens
     (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"""
-_LIST = """SELECT a.id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at, a.revoked_at,
-    a.last_used_at FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
-    WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2) ORDER BY a.created_at DESC, a.id LIMIT 1000"""
-_REVOKE = """UPDATE auth.api_tokens SET revoked_at = $3 WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL"""
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING"""
+_LIST = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at,
+    a.revoked_at, a.last_used_at
+    FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+    WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
+    AND ($3::timestamptz IS NULL OR (a.created_at, a.id) < ($3, $4)) ORDER BY a.created_at DESC, a.id DESC LIMIT $5"""
+_REVOKE = """UPDATE auth.api_tokens SET revoked_at = $3 WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL
+    AND ($4::uuid IS NULL OR user_id = $4)"""
 
 
 def _hash(key: bytes, parts: TokenParts) -> bytes:
     return hmac.digest(key, f"{parts.id}.{parts.secret.reveal()}".encode(), hashlib.sha256)
+
+
+def _id_of(tenant_id: UUID, user_id: UUID, request_key: str) -> str:
+    """Nobody but this user can have a token of this id."""
+    return id_from(hashlib.sha256(f"{tenant_id} {user_id} {request_key}".encode()).digest())
 
 
 def _refusal(right: bool, row: Row, now: datetime) -> RefusalReason | None:
@@ -180,8 +222,21 @@ def _shown(row: Row) -> dict[str, Any]:
 def _checked(name: str, scopes: frozenset[str], expires_at: datetime | None, now: datetime) -> frozenset[str]:
     if not 1 <= len(name) <= 100:
         raise Invalid("a token's name has 1 to 100 characters")
-    if not scopes or scopes - SCOPES:
-        raise Invalid(f"scopes are any of {', '.join(sorted(SCOPES))}")
+    if not scopes or scopes - ALL:
+        raise Invalid(f"scopes are any of {', '.join(sorted(ALL))}")
     if expires_at is not None and expires_at <= now:
         raise Invalid("the expiry lies in the past")
     return scopes
+
+
+async def _check_rights(
+    work: UnitOfWork, user_id: UUID, scopes: frozenset[str], expires_at: datetime | None, now: datetime
+) -> None:
+    row = await work.fetchrow(_RIGHTS, user_id)
+    if row is None:
+        raise NotFound("there is no such user; `mcpist user list` shows them")
+    if scopes & ADMIN and row["system_role"] != "admin":
+        raise Invalid("only an administrator's token can have admin scopes")
+    days: int | None = row["longest_token_days"]
+    if days is not None and (expires_at is None or expires_at > now + timedelta(days=days)):
+        raise Invalid(f"this tenant's API tokens live for at most {days} days: choose an expiry within them")
