@@ -32,16 +32,25 @@ async def create_role(console: Database, actor: Actor, tenant_id: UUID, name: st
         Invalid: the name or the priority has the wrong form.
         Conflict: the tenant has a role of that name.
     """
-    if not 1 <= len(name) <= 100 or not name.isprintable():
-        raise Invalid("a role's name has 1 to 100 printable characters")
-    if abs(priority) > 1_000_000:
-        raise Invalid("a role's priority lies between -1000000 and 1000000")
+    checked_role(name, priority)
     try:
         async with console.tenant(tenant_id) as work:
             await work.execute("INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3)", name, priority)
             await recorded(work, actor, Kind.ROLE_CREATED, role=name, priority=priority)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a role {name!r} already") from None
+
+
+def checked_role(name: str, priority: int) -> None:
+    """Check the form of a role's name and priority.
+
+    Raises:
+        Invalid: one of them is wrong; the text says which.
+    """
+    if not 1 <= len(name) <= 100 or not name.isprintable():
+        raise Invalid("a role's name has 1 to 100 printable characters")
+    if abs(priority) > 1_000_000:
+        raise Invalid("a role's priority lies between -1000000 and 1000000")
 
 
 async def delete_role(console: Database, actor: Actor, tenant_id: UUID, name: str) -> None:

@@ -7,23 +7,28 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from core.audit.event import Kind
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.directory.actor import Actor, recorded
 from core.errors import Conflict, Invalid, NotFound
 
 _STATUS = {"active": Kind.TENANT_RESUMED, "suspended": Kind.TENANT_SUSPENDED}
+MOST_TOKEN_DAYS = 3650
 SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A company. `slug` is its short name at the command line; `record_arguments` keeps arguments in the audit log."""
+    """A company. `slug` is its short name at the command line; `record_arguments` keeps arguments in the audit log.
+
+    `longest_token_days` is how long new API tokens may live; None is no limit.
+    """
 
     id: UUID
     slug: str
     name: str
     status: str
     record_arguments: bool
+    longest_token_days: int | None = None
 
 
 async def create_tenant(console: Database, actor: Actor, slug: str, name: str = "") -> Tenant:
@@ -33,11 +38,8 @@ async def create_tenant(console: Database, actor: Actor, slug: str, name: str = 
         Invalid: the slug or the name has the wrong form.
         Conflict: the slug is taken.
     """
-    if not SLUG.fullmatch(slug):
-        raise Invalid("a tenant's slug has 1 to 63 of a-z, 0-9 and -, and no - at its ends")
     name = name or slug
-    if len(name) > 200:
-        raise Invalid("a tenant's name has at most 200 characters")
+    checked_tenant(slug, name)
     tenant_id = uuid4()
     try:
         async with console.tenant(tenant_id) as work:
@@ -46,6 +48,18 @@ async def create_tenant(console: Database, actor: Actor, slug: str, name: str = 
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a tenant {slug!r} already") from None
     return Tenant(tenant_id, slug, name, "active", False)
+
+
+def checked_tenant(slug: str, name: str) -> None:
+    """Check the form of a tenant's slug and name.
+
+    Raises:
+        Invalid: one of them is wrong; the text says which.
+    """
+    if not SLUG.fullmatch(slug):
+        raise Invalid("a tenant's slug has 1 to 63 of a-z, 0-9 and -, and no - at its ends")
+    if not 1 <= len(name) <= 200:
+        raise Invalid("a tenant's name has 1 to 200 characters")
 
 
 async def list_tenants(console: Database) -> list[Tenant]:
@@ -66,6 +80,61 @@ async def find_tenant(console: Database, slug: str) -> Tenant:
     return Tenant(*rows[0].values())
 
 
+async def page_of_tenants(console: Database, after: str, limit: int) -> list[Tenant]:
+    """The tenants of the deployment by slug, after the slug `after`."""
+    rows = await console.lookup("deployment", "list", _PAGE, after, limit)
+    return [Tenant(*row.values()) for row in rows]
+
+
+async def get_tenant(console: Database, tenant_id: UUID) -> Tenant:
+    """The tenant of that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    async with console.tenant(tenant_id) as work:
+        return await _tenant(work)
+
+
+async def change_tenant(
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    *,
+    name: str,
+    record_arguments: bool,
+    longest_token_days: int | None,
+) -> Tenant:
+    """Set these three; the tenant as it is now. A shorter life of API tokens holds for those made from now on.
+
+    Raises:
+        NotFound: there is none of that id.
+        Invalid: a value has the wrong form.
+    """
+    if longest_token_days is not None and not 1 <= longest_token_days <= MOST_TOKEN_DAYS:
+        raise Invalid(f"API tokens may live for at most 1 to {MOST_TOKEN_DAYS} days")
+    async with console.tenant(tenant_id) as work:
+        before = await _tenant(work)
+        checked_tenant(before.slug, name)
+        wanted = {"name": name, "record_arguments": record_arguments, "longest_token_days": longest_token_days}
+        detail = {field: _told(value) for field, value in wanted.items() if getattr(before, field) != value}
+        if detail:
+            await work.execute(_CHANGE, *wanted.values())
+            await recorded(work, actor, Kind.TENANT_CHANGED, **detail)
+        return await _tenant(work)
+
+
+def _told(value: str | bool | int | None) -> str | int:
+    return value if isinstance(value, str) else int(value or 0)
+
+
+async def _tenant(work: UnitOfWork) -> Tenant:
+    row = await work.fetchrow(_GET)
+    if row is None:
+        raise NotFound("there is no tenant of this id")
+    return Tenant(*row.values())
+
+
 async def set_status(console: Database, actor: Actor, tenant_id: UUID, status: str) -> None:
     """Suspend a tenant, whose people lose all access within a second, or let them in again."""
     if status not in _STATUS:
@@ -82,4 +151,9 @@ async def set_recording(console: Database, actor: Actor, tenant_id: UUID, *, arg
         await recorded(work, actor, Kind.TENANT_CHANGED, record_arguments=int(arguments))
 
 
-_COLUMNS = "SELECT tenant_id, slug, name, status, record_arguments FROM core.tenants ORDER BY slug"
+_COLUMNS = "SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants ORDER BY slug"
+_PAGE = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants
+    WHERE slug > $1 ORDER BY slug LIMIT $2"""
+_GET = """SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants
+    WHERE tenant_id = $1"""
+_CHANGE = "UPDATE core.tenants SET name = $2, record_arguments = $3, longest_token_days = $4 WHERE tenant_id = $1"

@@ -18,6 +18,7 @@ from core.directory.actor import Actor
 from core.errors import MCPistError
 from core.secret import Secret
 from gateway.auth.policies import load_caller
+from tests.core.directory.story_by_id import told_by_id
 from tests.support.postgres import ScratchDatabase
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -30,6 +31,7 @@ TABLES = (
     "core.permissions",
     "core.services",
     "core.generations",
+    "core.allow_list",
     "auth.api_tokens",
     "audit.incoming",
     "audit.events",
@@ -127,6 +129,7 @@ async def begin(house: House, slug: str, stranger: Stranger) -> Made:
 async def the_story(house: House, made: Made) -> list[Any]:
     """Every statement with a filter runs at least once."""
     told = [await all_that_can_be_read(house, made)]
+    told.append(await told_by_id(house.console, house.tokens, made.id, made.stranger.id))
     console, tenant = house.console, made.id
     await users.assign_role(console, ACTOR, tenant, "bob@mail.test", "first")
     await users.unassign_role(console, ACTOR, tenant, "ada@mail.test", "first")

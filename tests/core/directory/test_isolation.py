@@ -111,6 +111,17 @@ BY_AN_ID_OF_ITS_OWN = (
     "SELECT count(*) FROM auth.api_tokens",
     "SELECT EXISTS (SELECT FROM core.users",
     "DELETE FROM core.permissions WHERE",
+    "SELECT u.system_role, t.longest_token_days",
+    "SELECT count(*) FROM core.allow_list",  # only asked whether it is under 20,000
+    # After the same transaction has found the user or the role of that id in the tenant.
+    "FROM core.users u JOIN core.role_assignments has",
+    "JOIN core.role_assignments has",
+    "DELETE FROM core.role_assignments WHERE",
+    "UPDATE core.users SET name",
+    "DELETE FROM core.users WHERE",
+    "UPDATE core.roles SET name",
+    "DELETE FROM core.roles WHERE tenant_id = $1 AND id",
+    "SELECT FROM core.roles WHERE",
 )
 
 

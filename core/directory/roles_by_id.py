@@ -1,0 +1,213 @@
+"""Roles by their id, as the admin API names them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+import asyncpg
+
+from core.audit.event import Kind
+from core.db import Database, Row, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.directory.roles import checked_role
+from core.errors import Conflict, Invalid, NotFound
+from core.permissions import parse_permission
+
+MOST_PERMISSIONS = 500
+_GRANTED = {"allow": Kind.PERMISSION_ALLOWED, "deny": Kind.PERMISSION_DENIED}
+Granted = frozenset[tuple[str, str]]
+"""Pairs of an effect (allow, deny) and a permission."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRecord:
+    """A role with all its permissions, and how many have it."""
+
+    id: UUID
+    name: str
+    priority: int
+    allow: tuple[str, ...]
+    deny: tuple[str, ...]
+    members: int
+
+
+async def make_role(
+    console: Database, actor: Actor, tenant_id: UUID, name: str, priority: int, granted: Granted
+) -> RoleRecord:
+    """Make a role with its permissions.
+
+    Raises:
+        Invalid: the name, the priority or a permission has the wrong form.
+        Conflict: the tenant has a role of that name.
+    """
+    checked_role(name, priority)
+    wanted = checked_permissions(granted)
+    try:
+        async with console.tenant(tenant_id) as work:
+            role_id: UUID = await work.fetchval(_INSERT, name, priority)
+            await recorded(work, actor, Kind.ROLE_CREATED, role=name, priority=priority)
+            await _grant(work, actor, role_id, name, wanted)
+            return await _role(work, role_id)
+    except asyncpg.UniqueViolationError:
+        raise Conflict(f"there is a role {name!r} already") from None
+
+
+async def get_role(console: Database, tenant_id: UUID, role_id: UUID) -> RoleRecord:
+    """The role of that id.
+
+    Raises:
+        NotFound: the tenant has none.
+    """
+    async with console.tenant(tenant_id) as work:
+        return await _role(work, role_id)
+
+
+async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord:
+    """The role of that name.
+
+    Raises:
+        NotFound: the tenant has none.
+    """
+    async with console.tenant(tenant_id) as work:
+        row = await work.fetchrow(_BY_NAME, name)
+    if row is None:
+        raise NotFound("there is no role of this name")
+    return _of(row)
+
+
+async def page_of_roles(
+    console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int
+) -> list[RoleRecord]:
+    """The tenant's roles, the highest priority first, after the one of that priority and name."""
+    priority, name = after or (2**31 - 1, "")
+    async with console.tenant(tenant_id) as work:
+        return [_of(row) for row in await work.fetch(_PAGE, priority, name, limit)]
+
+
+async def roles_of(console: Database, tenant_id: UUID, user_id: UUID) -> list[RoleRecord]:
+    """The roles that a user has, the highest priority first.
+
+    Raises:
+        NotFound: the tenant has no such user.
+    """
+    async with console.tenant(tenant_id) as work:
+        if not await work.fetchval(_USER_EXISTS, user_id):
+            raise NotFound("there is no user of this id")
+        return [_of(row) for row in await work.fetch(_OF_USER, user_id)]
+
+
+async def change_role(
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    role_id: UUID,
+    *,
+    name: str | None = None,
+    priority: int | None = None,
+    granted: Granted | None = None,
+) -> RoleRecord:
+    """Change what is not None; `granted` replaces all permissions at once. The role as it is now.
+
+    Raises:
+        NotFound: the tenant has no such role.
+        Invalid: a value has the wrong form.
+        Conflict: the tenant has another role of that name.
+    """
+    wanted = None if granted is None else checked_permissions(granted)
+    try:
+        async with console.tenant(tenant_id) as work:
+            await _locked(work, role_id)
+            before = await _role(work, role_id)
+            await _rename(work, actor, before, name or before.name, before.priority if priority is None else priority)
+            if wanted is not None:
+                await _replace(work, actor, before, wanted)
+            return await _role(work, role_id)
+    except asyncpg.UniqueViolationError:
+        raise Conflict("there is another role of this name") from None
+
+
+async def remove_role(console: Database, actor: Actor, tenant_id: UUID, role_id: UUID) -> None:
+    """Delete a role with its permissions, its assignments and its shared credentials.
+
+    Raises:
+        NotFound: the tenant has no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        role = await _role(work, role_id)
+        await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
+        await recorded(work, actor, Kind.ROLE_REMOVED, role=role.name)
+
+
+def checked_permissions(granted: Iterable[tuple[str, str]]) -> Granted:
+    """The same pairs, if each is well-formed.
+
+    Raises:
+        Invalid: one is not, or there are more than 500.
+    """
+    wanted = frozenset((effect, parse_permission(permission)) for effect, permission in granted)
+    if len(wanted) > MOST_PERMISSIONS:
+        raise Invalid(f"a role has at most {MOST_PERMISSIONS} permissions")
+    return wanted
+
+
+async def _rename(work: UnitOfWork, actor: Actor, before: RoleRecord, name: str, priority: int) -> None:
+    checked_role(name, priority)
+    if (name, priority) != (before.name, before.priority):
+        await work.execute(_CHANGE, before.id, name, priority)
+        await recorded(work, actor, Kind.ROLE_CHANGED, role=before.name, name=name, priority=priority)
+
+
+async def _replace(work: UnitOfWork, actor: Actor, before: RoleRecord, wanted: Granted) -> None:
+    there = frozenset({*(("allow", one) for one in before.allow), *(("deny", one) for one in before.deny)})
+    for effect, permission in sorted(there - wanted):
+        await work.execute(_REVOKE, before.id, effect, permission)
+        await recorded(work, actor, Kind.PERMISSION_REMOVED, role=before.name, effect=effect, permission=permission)
+    await _grant(work, actor, before.id, before.name, wanted - there)
+
+
+async def _grant(work: UnitOfWork, actor: Actor, role_id: UUID, name: str, granted: Granted) -> None:
+    for effect, permission in sorted(granted):
+        await work.execute(_GRANT, role_id, effect, permission)
+        await recorded(work, actor, _GRANTED[effect], role=name, permission=permission)
+
+
+async def _locked(work: UnitOfWork, role_id: UUID) -> None:
+    await work.execute("SELECT FROM core.roles WHERE tenant_id = $1 AND id = $2 FOR UPDATE", role_id)
+
+
+async def _role(work: UnitOfWork, role_id: UUID) -> RoleRecord:
+    row = await work.fetchrow(_GET, role_id)
+    if row is None:
+        raise NotFound("there is no role of this id")
+    return _of(row)
+
+
+def _of(row: Row) -> RoleRecord:
+    return RoleRecord(row["id"], row["name"], row["priority"], tuple(row["allow"]), tuple(row["deny"]), row["members"])
+
+
+_COLUMNS = """SELECT r.id, r.name, r.priority,
+    array(SELECT permission FROM core.permissions p
+          WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id AND effect = 'allow' ORDER BY 1) AS allow,
+    array(SELECT permission FROM core.permissions p
+          WHERE p.tenant_id = r.tenant_id AND p.role_id = r.id AND effect = 'deny' ORDER BY 1) AS deny,
+    (SELECT count(*) FROM core.role_assignments a WHERE a.tenant_id = r.tenant_id AND a.role_id = r.id) AS members
+    FROM core.roles r """
+_GET = _COLUMNS + "WHERE r.tenant_id = $1 AND r.id = $2"
+_BY_NAME = _COLUMNS + "WHERE r.tenant_id = $1 AND r.name = $2"
+_PAGE = (
+    _COLUMNS
+    + """WHERE r.tenant_id = $1 AND (r.priority < $2 OR (r.priority = $2 AND r.name > $3))
+    ORDER BY r.priority DESC, r.name LIMIT $4"""
+)
+_OF_USER = (
+    _COLUMNS
+    + """JOIN core.role_assignments has ON has.tenant_id = r.tenant_id AND has.role_id = r.id
+    WHERE r.tenant_id = $1 AND has.user_id = $2 ORDER BY r.priority DESC, r.name LIMIT 1000"""
+)
+_USER_EXISTS = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2)"
+_INSERT = "INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3) RETURNING id"
+_CHANGE = "UPDATE core.roles SET name = $3, priority = $4 WHERE tenant_id = $1 AND id = $2"
+_GRANT = """INSERT INTO core.permissions (tenant_id, role_id, effect, permission) VALUES ($1, $2, $3, $4)
+    ON CONFLICT DO NOTHING"""
+_REVOKE = """DELETE FROM core.permissions WHERE tenant_id = $1 AND role_id = $2 AND effect = $3 AND permission = $4"""

@@ -1,0 +1,169 @@
+"""Users by their id, as the admin API names them. A tenant's last active administrator stays one."""
+
+from uuid import UUID
+
+from core.audit.event import Kind
+from core.db import Database, Row, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.directory.users import SYSTEM_ROLES, User
+from core.errors import Conflict, Invalid, NotFound
+
+STATUSES = ("active", "suspended")
+_STATUS_KINDS = {"active": Kind.USER_RESUMED, "suspended": Kind.USER_SUSPENDED}
+
+
+async def get_user(console: Database, tenant_id: UUID, user_id: UUID) -> User:
+    """The user of that id.
+
+    Raises:
+        NotFound: the tenant has none.
+    """
+    async with console.tenant(tenant_id) as work:
+        return await _user(work, user_id)
+
+
+async def change_user(
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    user_id: UUID,
+    *,
+    name: str | None = None,
+    system_role: str | None = None,
+    status: str | None = None,
+) -> User:
+    """Change what is not None; the user as they are now. Whoever is suspended loses all access within a second.
+
+    Raises:
+        NotFound: the tenant has no such user.
+        Invalid: a value has the wrong form.
+        Conflict: the tenant would be left without an active administrator.
+    """
+    _check(name, system_role, status)
+    async with console.tenant(tenant_id) as work:
+        administrators = await _administrators(work)
+        before = await _user(work, user_id)
+        wanted = (before.name if name is None else name, system_role or before.system_role, status or before.status)
+        if user_id in administrators and wanted[1:] != ("admin", "active"):
+            _keep_one(administrators)
+        await work.execute(_CHANGE, user_id, *wanted)
+        await _record(work, actor, before, *wanted)
+        return await _user(work, user_id)
+
+
+async def remove_user(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID) -> None:
+    """Delete a user and all that is theirs: roles, tokens, sessions, connected accounts, notes. The audit log stays.
+
+    Their own entry of the allow list goes too, or they could come back; one of their whole domain stays.
+
+    Raises:
+        NotFound: the tenant has no such user.
+        Conflict: they are the tenant's last active administrator.
+    """
+    async with console.tenant(tenant_id) as work:
+        administrators = await _administrators(work)
+        user = await _user(work, user_id)
+        if user_id in administrators:
+            _keep_one(administrators)
+        await work.execute("DELETE FROM core.users WHERE tenant_id = $1 AND id = $2", user_id)
+        await work.execute("DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2", user.email)
+        await recorded(work, actor, Kind.USER_REMOVED, user=str(user_id), email=user.email)
+
+
+async def give_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
+    """Give a user a role; one that they have already stays.
+
+    Raises:
+        NotFound: the tenant has no such user, or no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        user, role = await _user(work, user_id), await _role_name(work, role_id)
+        if await work.execute(_ASSIGN, user_id, role_id):
+            await recorded(work, actor, Kind.ROLE_ASSIGNED, email=user.email, role=role)
+
+
+async def take_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
+    """Take a role from a user; one that they do not have is no error.
+
+    Raises:
+        NotFound: the tenant has no such user, or no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        user, role = await _user(work, user_id), await _role_name(work, role_id)
+        if await work.execute(_UNASSIGN, user_id, role_id):
+            await recorded(work, actor, Kind.ROLE_UNASSIGNED, email=user.email, role=role)
+
+
+async def members(console: Database, tenant_id: UUID, role_id: UUID, *, after: str = "", limit: int = 50) -> list[User]:
+    """The users who have a role, by e-mail address, after the address `after`.
+
+    Raises:
+        NotFound: the tenant has no such role.
+    """
+    async with console.tenant(tenant_id) as work:
+        await _role_name(work, role_id)
+        return [_of(row) for row in await work.fetch(_MEMBERS, role_id, after, limit)]
+
+
+def _check(name: str | None, system_role: str | None, status: str | None) -> None:
+    if name is not None and len(name) > 200:
+        raise Invalid("a user's name has at most 200 characters")
+    if system_role is not None and system_role not in SYSTEM_ROLES:
+        raise Invalid("a user's system role is admin or user")
+    if status is not None and status not in STATUSES:
+        raise Invalid("a user's status is active or suspended")
+
+
+async def _administrators(work: UnitOfWork) -> set[UUID]:
+    """The active administrators, locked: two who demote each other at the same time must not both succeed."""
+    return {row["id"] for row in await work.fetch(_LOCK_ADMINISTRATORS)}
+
+
+def _keep_one(administrators: set[UUID]) -> None:
+    if len(administrators) == 1:
+        raise Conflict("this is the tenant's last active administrator; make somebody else one first")
+
+
+async def _record(work: UnitOfWork, actor: Actor, before: User, name: str, system_role: str, status: str) -> None:
+    if status != before.status:
+        await recorded(work, actor, _STATUS_KINDS[status], email=before.email)
+    changed = {"name": (before.name, name), "system_role": (before.system_role, system_role)}
+    detail = {field: now for field, (was, now) in changed.items() if was != now}
+    if detail:
+        await recorded(work, actor, Kind.USER_CHANGED, email=before.email, **detail)
+
+
+async def _user(work: UnitOfWork, user_id: UUID) -> User:
+    row = await work.fetchrow(_GET, user_id)
+    if row is None:
+        raise NotFound("there is no user of this id")
+    return _of(row)
+
+
+async def _role_name(work: UnitOfWork, role_id: UUID) -> str:
+    name: str | None = await work.fetchval("SELECT name FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
+    if name is None:
+        raise NotFound("there is no role of this id")
+    return name
+
+
+def _of(row: Row) -> User:
+    *columns, roles = row.values()
+    return User(*columns, roles=tuple(roles))
+
+
+_LOCK_ADMINISTRATORS = """SELECT id FROM core.users
+    WHERE tenant_id = $1 AND system_role = 'admin' AND status = 'active' ORDER BY id FOR UPDATE"""
+_CHANGE = "UPDATE core.users SET name = $3, system_role = $4, status = $5 WHERE tenant_id = $1 AND id = $2"
+_ASSIGN = """INSERT INTO core.role_assignments (tenant_id, user_id, role_id) VALUES ($1, $2, $3)
+    ON CONFLICT DO NOTHING"""
+_UNASSIGN = "DELETE FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $2 AND role_id = $3"
+_GET = """SELECT u.id, u.email, u.name, u.system_role, u.status, u.created_at,
+    array(SELECT r.name FROM core.role_assignments a JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+          WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id ORDER BY r.priority DESC, r.name) AS roles
+    FROM core.users u WHERE u.tenant_id = $1 AND u.id = $2"""
+_MEMBERS = """SELECT u.id, u.email, u.name, u.system_role, u.status, u.created_at,
+    array(SELECT r.name FROM core.role_assignments a JOIN core.roles r ON r.tenant_id = a.tenant_id AND r.id = a.role_id
+          WHERE a.tenant_id = u.tenant_id AND a.user_id = u.id ORDER BY r.priority DESC, r.name) AS roles
+    FROM core.users u JOIN core.role_assignments has ON has.tenant_id = u.tenant_id AND has.user_id = u.id
+    WHERE u.tenant_id = $1 AND has.role_id = $2 AND u.email > $3 ORDER BY u.email LIMIT $4"""

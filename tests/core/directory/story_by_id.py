@@ -1,0 +1,107 @@
+"""The part of the story that is told by ids, as the admin API tells it, and by entries of the allow list."""
+
+from collections.abc import Awaitable
+from typing import Any
+from uuid import UUID
+
+from broker.identity.api_tokens import ApiTokens
+from core.db import Database
+from core.directory import allow_list, roles_by_id, tenants, users, users_by_id
+from core.directory.actor import Actor
+from core.errors import MCPistError
+
+ACTOR = Actor("tester")
+
+
+async def told_by_id(console: Database, tokens: ApiTokens, tenant: UUID, stranger: UUID) -> list[Any]:
+    """Every statement with a filter runs at least once; the tenant is in the end as it was, but for two entries."""
+    zoe = await users.create_user(console, ACTOR, tenant, "zoe@mail.test", roles=("first",))
+    eves_role = await _role_of_the_stranger(console)
+    return [
+        await _roles(console, tenant, zoe, eves_role),
+        await _people(console, tenant, zoe, stranger),
+        await _tokens(tokens, tenant, zoe),
+        await _refused(users_by_id.remove_user(console, ACTOR, tenant, stranger)),
+        await _refused(users_by_id.remove_user(console, ACTOR, tenant, zoe)),
+        await _allow_list(console, tenant),
+        await _tenant(console, tenant),
+    ]
+
+
+async def _role_of_the_stranger(console: Database) -> UUID:
+    (hers,) = [one for one in await tenants.list_tenants(console) if one.slug == "stranger"]
+    return (await roles_by_id.find_role(console, hers.id, "strange")).id
+
+
+async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) -> list[Any]:
+    granted = frozenset({("allow", "kg.read"), ("deny", "kg.write")})
+    third = await roles_by_id.make_role(console, ACTOR, tenant, "third", 3, granted)
+    await roles_by_id.change_role(console, ACTOR, tenant, third.id, name="Third", priority=4)
+    await users_by_id.give_role(console, ACTOR, tenant, zoe, third.id)
+    told = [
+        await roles_by_id.change_role(console, ACTOR, tenant, third.id, granted=frozenset({("allow", "kg.*")})),
+        *await roles_by_id.page_of_roles(console, tenant, None, 10),
+        *await roles_by_id.page_of_roles(console, tenant, (4, "Third"), 10),
+        *await roles_by_id.roles_of(console, tenant, zoe),
+        await roles_by_id.find_role(console, tenant, "Third"),
+    ]
+    members = [one.email for one in await users_by_id.members(console, tenant, third.id)]
+    await users_by_id.take_role(console, ACTOR, tenant, zoe, third.id)
+    left = await roles_by_id.roles_of(console, tenant, zoe)
+    await roles_by_id.remove_role(console, ACTOR, tenant, third.id)
+    refused = [
+        await _refused(roles_by_id.get_role(console, tenant, third.id)),
+        await _refused(roles_by_id.get_role(console, tenant, eves_role)),
+        await _refused(users_by_id.give_role(console, ACTOR, tenant, zoe, eves_role)),
+        await _refused(roles_by_id.find_role(console, tenant, "strange")),
+    ]
+    shown = [(one.name, one.priority, one.allow, one.deny, one.members) for one in [*told, *left]]
+    return [shown, members, refused]
+
+
+async def _people(console: Database, tenant: UUID, zoe: UUID, stranger: UUID) -> list[Any]:
+    changed = await users_by_id.change_user(console, ACTOR, tenant, zoe, name="Zoe", system_role="admin")
+    return [
+        (changed.email, changed.name, changed.system_role, changed.roles),
+        (await users_by_id.get_user(console, tenant, zoe)).name,
+        await _refused(users_by_id.change_user(console, ACTOR, tenant, zoe, status="suspended")),
+        await _refused(users_by_id.get_user(console, tenant, stranger)),
+        await _refused(users_by_id.change_user(console, ACTOR, tenant, stranger, name="Mine")),
+        await _refused(users.create_user(console, ACTOR, tenant, "yan@mail.test", system_role="admin")),
+        (await users_by_id.change_user(console, ACTOR, tenant, zoe, system_role="user")).system_role,
+    ]
+
+
+async def _tokens(tokens: ApiTokens, tenant: UUID, zoe: UUID) -> list[Any]:
+    _, token = await tokens.create(ACTOR, tenant, zoe, "lost")
+    return [await tokens.leaked(ACTOR, token), await tokens.leaked(ACTOR, token)]
+
+
+async def _allow_list(console: Database, tenant: UUID) -> list[Any]:
+    for entry in ("@one.test", "zoe@mail.test"):
+        await allow_list.add_entry(console, ACTOR, tenant, entry)
+    listed = [one.entry for one in await allow_list.list_entries(console, tenant)]
+    await allow_list.remove_entry(console, ACTOR, tenant, "@one.test")
+    refused = await _refused(allow_list.remove_entry(console, ACTOR, tenant, "eve@mail.test"))
+    await allow_list.add_entry(console, ACTOR, tenant, "@one.test")
+    return [listed, refused]
+
+
+async def _tenant(console: Database, tenant: UUID) -> list[Any]:
+    options = {"name": "Another name", "record_arguments": False, "longest_token_days": 30}
+    changed = await tenants.change_tenant(console, ACTOR, tenant, **options)
+    options = {"name": "The same name", "record_arguments": False, "longest_token_days": None}
+    return [
+        changed.name,
+        changed.longest_token_days,
+        (await tenants.change_tenant(console, ACTOR, tenant, **options)).name,
+    ]
+
+
+async def _refused(attempt: Awaitable[Any]) -> str:
+    """How it was refused; what came of it may hold ids, which are new each time."""
+    try:
+        await attempt
+    except MCPistError as error:
+        return str(error)
+    return "done"
