@@ -1,0 +1,5 @@
+"""What the two applications behind ``/api/v1`` share: the control plane's and the trust zone's own.
+
+Neither may import the other, so it stands here; nothing else of core imports it, and FastAPI is loaded by those
+applications alone (it costs half a second).
+"""

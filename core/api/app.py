@@ -1,0 +1,106 @@
+"""One application out of routers: the same errors, limits and OpenAPI document, whoever serves which routes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp
+
+from core.api.access import DeclaredRoute
+from core.api.door import Door
+from core.api.problems import MEDIA_TYPE, Problem, answer_problems
+from core.api.served import MOST_BODY, Served
+
+PREFIX = "/api/v1"
+OPENAPI = f"{PREFIX}/openapi.json"
+_SECURITY: Mapping[str, Any] = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "An API token, or an access token of MCPist's own."},
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-mcpist-session",
+        "description": "A browser's session.",
+    },
+}
+
+
+def router(tag: str) -> APIRouter:
+    """An empty router whose routes have to declare who may call them."""
+    return APIRouter(route_class=DeclaredRoute, tags=[tag])
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Some routes, and what they find in the application's state."""
+
+    routers: tuple[APIRouter, ...]
+    state: Mapping[str, object]
+
+
+def assembled(door: Door, sections: Sequence[Section], version: str) -> ASGIApp:
+    """The application that serves these sections under ``/api/v1``, with one OpenAPI document.
+
+    Raises:
+        TypeError: a route does not declare who may call it.
+    """
+    return Served(framework(door, sections, version))
+
+
+def framework(door: Door, sections: Sequence[Section], version: str) -> FastAPI:
+    """The same, before what stands outside the framework: for the tests that look at its routes."""
+    app = FastAPI(
+        title="MCPist",
+        version=version,
+        description="Administration of MCPist. Errors are problem documents (RFC 9457) with a stable `code`.",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        max_body_size=MOST_BODY,
+        responses={"default": {"model": Problem, "description": "A problem.", "content": {MEDIA_TYPE: {}}}},
+    )
+    app.state.door = door
+    for section in sections:
+        for name, part in section.state.items():
+            setattr(app.state, name, part)
+        for one in section.routers:
+            app.include_router(one, prefix=PREFIX)
+    answer_problems(app)
+    _document(app, declared(sections))
+    app.add_route(OPENAPI, _openapi, include_in_schema=False)
+    return app
+
+
+def declared(sections: Sequence[Section]) -> Iterator[DeclaredRoute]:
+    """Every route of the sections.
+
+    Raises:
+        TypeError: one is not of the kind that has to declare who may call it.
+    """
+    for one in (router for section in sections for router in section.routers):
+        for route in one.routes:
+            if not isinstance(route, DeclaredRoute):
+                raise TypeError(f"{route} is not declared: make routers with core.api.app.router")
+            yield route
+
+
+def _document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> None:
+    """Make the OpenAPI document: who may call each route stands in it, and errors have their own media type."""
+    document = app.openapi()
+    document.setdefault("components", {})["securitySchemes"] = dict(_SECURITY)
+    for route in routes:
+        for method in route.methods or ():
+            operation = document["paths"][PREFIX + route.path_format][method.lower()]
+            operation["x-access"] = route.access.described()
+            operation["security"] = [] if route.access.who == "anyone" else [{"bearer": []}, {"session": []}]
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            content = operation["responses"]["default"]["content"]
+            content[MEDIA_TYPE] = content.pop("application/json")
+    app.openapi_schema = document
+
+
+async def _openapi(request: Request) -> Response:
+    return JSONResponse(request.app.openapi())

@@ -1,0 +1,44 @@
+"""Who calls, as the type of a route's parameter; :class:`core.api.access.Access` says what each means."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends
+
+from core.api.access import allow
+from core.api.principal import Principal
+from core.errors import Forbidden
+from core.scopes import ADMIN_READ, ADMIN_WRITE, READ, WRITE
+
+Anyone = Annotated[Principal, Depends(allow("user"))]
+"""Any signed-in person, whatever their credential may do."""
+
+Person = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ)))]
+"""A person who reads what is theirs."""
+
+ChangingPerson = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE)))]
+"""A person who changes what is theirs."""
+
+FreshPerson = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), fresh=True))]
+"""A person who has just signed in, for what makes credentials of theirs."""
+
+ReadingAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_READ))]
+ChangingAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]
+FreshAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE, fresh=True))]
+"""An administrator who has just signed in, for what makes credentials that speak for others."""
+
+ReadingOperator = Annotated[Principal, Depends(allow("operator", scope=ADMIN_READ))]
+ChangingOperator = Annotated[Principal, Depends(allow("operator", scope=ADMIN_WRITE))]
+
+
+def whose(caller: Principal, user: UUID | None, scope: str) -> UUID:
+    """The user whose things are asked for: the caller unless another is named, which takes an administrator's `scope`.
+
+    Raises:
+        Forbidden: another is named, and the caller is no administrator.
+    """
+    if user in (None, caller.user_id):
+        return caller.user_id
+    if not caller.administers(scope):
+        raise Forbidden("only administrators may see what belongs to others")
+    return user

@@ -1,0 +1,88 @@
+"""Who calls the admin API, and how an application finds out."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from uuid import UUID
+
+from core.directory.actor import Actor
+from core.errors import MCPistError
+from core.scopes import covers
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+ADMINISTRATOR = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A signed-in person and what the credential that speaks for them may do.
+
+    `system_role` is that of this moment, not of when the credential was made. `authenticated_at` is when the person
+    last proved who they are; None where the credential does not tell. `operator` may administer the whole deployment.
+    `client` is the id of the OAuth client.
+    """
+
+    tenant_id: UUID
+    user_id: UUID
+    email: str
+    system_role: str
+    scopes: frozenset[str]
+    authenticated_at: datetime | None
+    by: Literal["session", "token", "oauth"]
+    credential_id: str = ""
+    client: str = ""
+    operator: bool = False
+
+    @property
+    def actor(self) -> Actor:
+        """The principal as the audit log names them."""
+        return Actor(self.email, self.user_id, self.credential_id)
+
+    def administers(self, scope: str) -> bool:
+        """Whether this is an administrator of their tenant whose credential has `scope`."""
+        return self.system_role == ADMINISTRATOR and covers(self.scopes, scope)
+
+
+class Authenticate(Protocol):
+    """Tells whom a request speaks for; the composition root gives one to each application."""
+
+    async def __call__(self, request: "Request") -> Principal:
+        """The principal behind a bearer credential or a session cookie.
+
+        Raises:
+            Unauthenticated: there is none that counts; for a client all of those look alike.
+            core.errors.LimitReached: this address has sent too many wrong ones.
+            core.errors.Unavailable: the database is away.
+        """
+        ...
+
+
+class Unauthenticated(MCPistError):
+    """No credential, or one that does not count."""
+
+    status, code, exit_code = 401, "unauthenticated", 3
+
+
+class CrossOrigin(MCPistError):
+    """A browser says that another site has sent this."""
+
+    status, code, exit_code = 403, "cross_origin", 3
+
+
+class InsufficientScope(MCPistError):
+    """The user may do this, but the credential may not do it for them. `scope` is what it lacks."""
+
+    status, code, exit_code = 403, "insufficient_scope", 3
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"this needs a credential with the scope {scope}")
+        self.scope = scope
+
+
+class SignInAgain(MCPistError):
+    """What makes a new credential needs a person who has signed in just now."""
+
+    status, code, exit_code = 403, "sign_in_again", 3
+    minutes: ClassVar[int] = 10

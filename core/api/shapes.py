@@ -1,0 +1,54 @@
+"""The forms of what goes in and out: every text is bounded, unknown fields are refused, times are RFC 3339 in UTC."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
+
+PLAIN = r"^[^\x00-\x1f\x7f]*$"
+"""No control characters: PostgreSQL stores no NUL, and a line break in a name forges lines elsewhere."""
+
+
+def _utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("this time lies outside the calendar") from None
+
+
+Time = Annotated[AwareDatetime, AfterValidator(_utc)]
+Name = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
+NotEmptyName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PLAIN)]
+ShortName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=PLAIN)]
+Email = Annotated[str, StringConstraints(min_length=3, max_length=320, pattern=PLAIN, to_lower=True)]
+Word = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
+
+
+class Asked(BaseModel):
+    """What a caller sends."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Told(BaseModel):
+    """What a caller gets; made of the directory's own values, whose other fields it leaves out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+
+class Changed(Asked):
+    """A change: what is not named stays as it is."""
+
+    def named(self) -> dict[str, Any]:
+        """The fields that the caller has named, with their values."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+_View = TypeVar("_View")
+
+
+class PageOf(Told, Generic[_View]):
+    """Some items, and the `cursor` of the next request; null at the end."""
+
+    items: list[_View]
+    next_cursor: str | None
