@@ -1,0 +1,150 @@
+"""``/roles``: named sets of tool permissions, and who has them."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Response
+from pydantic import Field, StringConstraints
+
+from admin_ui.api.parts import Console
+from admin_ui.api.users import UserView, views
+from core.api.app import router
+from core.api.callers import ChangingAdmin, ReadingAdmin
+from core.api.paging import Cursor, Most, PriorityKey, TextKey, key_of, paged
+from core.api.shapes import Asked, Changed, PageOf, ShortName, Told
+from core.directory import roles_by_id as roles
+from core.directory.roles_by_id import MOST_PERMISSIONS, Granted
+from core.directory.users_by_id import give_role, members, take_role
+from core.errors import Conflict
+from core.permissions import PERMISSION
+
+routes = router("roles")
+
+Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
+Permission = Annotated[str, StringConstraints(pattern=f"^(?:{PERMISSION.pattern})$", max_length=200)]
+Permissions = Annotated[list[Permission], Field(max_length=MOST_PERMISSIONS)]
+
+
+class RoleView(Told):
+    """A role. A permission is `module.tool`, `module.*`, `module:read` or `*`; `deny` takes from this role only."""
+
+    id: UUID
+    name: str
+    priority: int
+    allow: list[str]
+    deny: list[str]
+    members: int
+
+
+class NewRole(Asked):
+    """`priority` orders shared credentials, the highest first, and nothing else."""
+
+    name: ShortName
+    priority: Priority = 0
+    allow: Permissions = Field(default=[])
+    deny: Permissions = Field(default=[])
+
+
+class RoleChange(Changed):
+    """What is left out, or null, stays as it is."""
+
+    name: ShortName | None = None
+    priority: Priority | None = None
+
+
+class RolePermissions(Asked):
+    """All permissions of a role."""
+
+    allow: Permissions
+    deny: Permissions
+
+    @property
+    def granted(self) -> Granted:
+        return _granted(self.allow, self.deny)
+
+
+def _granted(allow: list[str], deny: list[str]) -> Granted:
+    return frozenset({*(("allow", one) for one in allow), *(("deny", one) for one in deny)})
+
+
+@routes.get("/roles")
+async def list_roles(
+    caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[RoleView]:
+    """The tenant's roles, the highest priority first."""
+    after: tuple[int, str] | None = None if cursor is None else key_of(cursor, tuple[PriorityKey, TextKey])
+    found = await roles.page_of_roles(console, caller.tenant_id, after, limit + 1)
+    shown, following = paged(found, limit, lambda one: (one.priority, one.name))
+    return PageOf(items=[RoleView.model_validate(one) for one in shown], next_cursor=following)
+
+
+@routes.post("/roles", status_code=201)
+async def add_role(asked: NewRole, caller: ChangingAdmin, console: Console, response: Response) -> RoleView:
+    """Make a role with its permissions. Asked again, it answers 200 with the one that is there."""
+    granted = _granted(asked.allow, asked.deny)
+    try:
+        made = await roles.make_role(console, caller.actor, caller.tenant_id, asked.name, asked.priority, granted)
+    except Conflict:
+        made = await roles.find_role(console, caller.tenant_id, asked.name)
+        if (made.priority, _granted([*made.allow], [*made.deny])) != (asked.priority, granted):
+            raise
+        response.status_code = 200
+    return RoleView.model_validate(made)
+
+
+@routes.get("/roles/{role_id}")
+async def show_role(role_id: UUID, caller: ReadingAdmin, console: Console) -> RoleView:
+    """One role."""
+    return RoleView.model_validate(await roles.get_role(console, caller.tenant_id, role_id))
+
+
+@routes.patch("/roles/{role_id}")
+async def change_role(role_id: UUID, asked: RoleChange, caller: ChangingAdmin, console: Console) -> RoleView:
+    """Rename a role, or change its priority."""
+    changed = await roles.change_role(
+        console, caller.actor, caller.tenant_id, role_id, name=asked.name, priority=asked.priority
+    )
+    return RoleView.model_validate(changed)
+
+
+@routes.delete("/roles/{role_id}", status_code=204)
+async def remove_role(role_id: UUID, caller: ChangingAdmin, console: Console) -> None:
+    """Delete a role with its permissions, its assignments and its shared credentials."""
+    await roles.remove_role(console, caller.actor, caller.tenant_id, role_id)
+
+
+@routes.put("/roles/{role_id}/permissions")
+async def replace_permissions(
+    role_id: UUID, asked: RolePermissions, caller: ChangingAdmin, console: Console
+) -> RoleView:
+    """Give a role exactly these permissions, all at once."""
+    changed = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, granted=asked.granted)
+    return RoleView.model_validate(changed)
+
+
+@routes.get("/roles/{role_id}/users")
+async def list_members(
+    role_id: UUID, caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[UserView]:
+    """The users who have a role, by e-mail address."""
+    after: str = "" if cursor is None else key_of(cursor, TextKey)
+    return views(await members(console, caller.tenant_id, role_id, after=after, limit=limit + 1), limit)
+
+
+@routes.get("/users/{user_id}/roles")
+async def list_roles_of_user(user_id: UUID, caller: ReadingAdmin, console: Console) -> PageOf[RoleView]:
+    """The roles that a user has, the highest priority first; all of them, in one page."""
+    found = await roles.roles_of(console, caller.tenant_id, user_id)
+    return PageOf(items=[RoleView.model_validate(one) for one in found], next_cursor=None)
+
+
+@routes.put("/users/{user_id}/roles/{role_id}", status_code=204)
+async def assign(user_id: UUID, role_id: UUID, caller: ChangingAdmin, console: Console) -> None:
+    """Give a user a role; one that they have already stays."""
+    await give_role(console, caller.actor, caller.tenant_id, user_id, role_id)
+
+
+@routes.delete("/users/{user_id}/roles/{role_id}", status_code=204)
+async def unassign(user_id: UUID, role_id: UUID, caller: ChangingAdmin, console: Console) -> None:
+    """Take a role from a user; one that they do not have is no error."""
+    await take_role(console, caller.actor, caller.tenant_id, user_id, role_id)

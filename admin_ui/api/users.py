@@ -1,0 +1,107 @@
+"""``/users``: the people of a tenant."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from fastapi import Response
+
+from admin_ui.api.parts import Console
+from core.api.app import router
+from core.api.callers import ChangingAdmin, ReadingAdmin
+from core.api.paging import Cursor, Most, TextKey, key_of, paged
+from core.api.shapes import Asked, Changed, Email, Name, PageOf, Told
+from core.directory import users
+from core.directory.users_by_id import change_user, get_user, remove_user
+from core.errors import Conflict
+
+routes = router("users")
+
+SystemRole = Literal["admin", "user"]
+
+
+class UserView(Told):
+    """A person. `roles` are the names of the roles that they have."""
+
+    id: UUID
+    email: str
+    name: str
+    system_role: SystemRole
+    status: Literal["active", "suspended"]
+    created_at: datetime
+    roles: list[str]
+
+
+class NewUser(Asked):
+    """The address is put on the allow list, so that they can sign in."""
+
+    email: Email
+    name: Name = ""
+    system_role: SystemRole = "user"
+
+
+class UserChange(Changed):
+    """What is left out, or null, stays as it is."""
+
+    name: Name | None = None
+    system_role: SystemRole | None = None
+    status: Literal["active", "suspended"] | None = None
+
+
+def views(found: "list[users.User]", limit: int) -> PageOf[UserView]:
+    """One page of users, which are in the order of their addresses."""
+    shown, following = paged(found, limit, lambda one: one.email)
+    return PageOf(items=[UserView.model_validate(one) for one in shown], next_cursor=following)
+
+
+@routes.get("/users")
+async def list_users(
+    caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[UserView]:
+    """The tenant's users, by e-mail address."""
+    after: str = "" if cursor is None else key_of(cursor, TextKey)
+    return views(await users.list_users(console, caller.tenant_id, after=after, limit=limit + 1), limit)
+
+
+@routes.post("/users", status_code=201)
+async def add_user(asked: NewUser, caller: ChangingAdmin, console: Console, response: Response) -> UserView:
+    """Make a user, without roles. Asked again, it answers 200 with the one that is there."""
+    wanted = (asked.name, asked.system_role)
+    try:
+        user_id = await users.create_user(
+            console, caller.actor, caller.tenant_id, asked.email, name=asked.name, system_role=asked.system_role
+        )
+    except Conflict:
+        there = await users.find_user(console, caller.tenant_id, asked.email)
+        if (there.name, there.system_role) != wanted:
+            raise
+        response.status_code = 200
+        return UserView.model_validate(there)
+    return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
+
+
+@routes.get("/users/{user_id}")
+async def show_user(user_id: UUID, caller: ReadingAdmin, console: Console) -> UserView:
+    """One user."""
+    return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
+
+
+@routes.patch("/users/{user_id}")
+async def change(user_id: UUID, asked: UserChange, caller: ChangingAdmin, console: Console) -> UserView:
+    """Change a user. Whoever is suspended loses sessions and tokens within a second."""
+    changed = await change_user(
+        console,
+        caller.actor,
+        caller.tenant_id,
+        user_id,
+        name=asked.name,
+        system_role=asked.system_role,
+        status=asked.status,
+    )
+    return UserView.model_validate(changed)
+
+
+@routes.delete("/users/{user_id}", status_code=204)
+async def remove(user_id: UUID, caller: ChangingAdmin, console: Console) -> None:
+    """Delete a user with all that is theirs, and their own entry of the allow list. The audit log stays."""
+    await remove_user(console, caller.actor, caller.tenant_id, user_id)

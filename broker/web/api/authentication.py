@@ -1,0 +1,151 @@
+"""Who calls the admin API: the bearer credential of the request, or else the session in its cookie."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Literal, Protocol
+from uuid import UUID
+
+from starlette.requests import Request
+
+from broker.identity.sessions import Sessions
+from broker.interface import Refused, Verifier
+from broker.web.cookies import Cookies
+from core.api.principal import ADMINISTRATOR, Principal, Unauthenticated
+from core.caller import Credential
+from core.db import Database, Row
+from core.scopes import ADMIN, ADMIN_READ, ADMIN_WRITE, ALL, MCP, READ, WRITE
+from core.secret import Secret
+
+MOST_HEADER = 8_192
+_ONLY_READING = {WRITE: READ, ADMIN_WRITE: ADMIN_READ}
+
+
+class Refusals(Protocol):
+    """What happens besides the 401; the gateway's, so that one limit holds for both doors."""
+
+    def admit(self, client: str) -> None: ...
+
+    def malformed(self, client: str) -> None: ...
+
+    async def refused(self, client: str, refused: Refused) -> None: ...
+
+
+class Authenticator:
+    """Implements :class:`core.api.principal.Authenticate`. Nothing is cached: the user's role and status are those of
+    this moment. `operator_tenant` is the slug of the tenant whose administrators operate the deployment; nobody does
+    over the network where it is empty.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        verifier: Verifier,
+        sessions: Sessions,
+        cookies: Cookies,
+        refusals: Refusals,
+        client_address: Callable[[Request], str],
+        operator_tenant: str = "",
+    ) -> None:
+        self._database = database
+        self._verifier = verifier
+        self._sessions = sessions
+        self._cookies = cookies
+        self._refusals = refusals
+        self._client_address = client_address
+        self._operator_tenant = operator_tenant
+
+    async def __call__(self, request: Request) -> Principal:
+        """The principal; raises as the protocol says."""
+        address = self._client_address(request)
+        headers = request.headers.getlist("authorization")
+        cookie = None if headers else self._cookies.read(request, "session")
+        if not headers and cookie is None:
+            raise Unauthenticated("sign in, or send an API token as a bearer token")
+        self._refusals.admit(address)
+        if cookie is not None:
+            return await self._by_session(cookie, address)
+        return await self._by_bearer(headers, address)
+
+    async def _by_session(self, cookie: Secret, address: str) -> Principal:
+        session = await self._sessions.find(cookie)
+        if session is None:
+            self._refusals.malformed(address)
+            raise _refused()
+        row = await self._person(session.tenant_id, session.user_id, None)
+        return self._principal(
+            session.tenant_id, session.user_id, row, ALL, session.authenticated_at, "session", str(session.id)
+        )
+
+    async def _by_bearer(self, headers: list[str], address: str) -> Principal:
+        scheme, _, token = headers[0].partition(" ")
+        if len(headers) > 1 or scheme.lower() != "bearer" or len(token) > MOST_HEADER or not token.strip():
+            self._refusals.malformed(address)
+            raise _refused()
+        verdict = await self._verifier.verify(Secret(token.strip()))
+        if isinstance(verdict, Refused):
+            await self._refusals.refused(address, verdict)
+            raise _refused()
+        return await self._of_credential(verdict)
+
+    async def _of_credential(self, credential: Credential) -> Principal:
+        grant_id = _grant_id(credential)
+        row = await self._person(credential.tenant_id, credential.user_id, grant_id)
+        by = "token" if credential.kind == "api_token" else "oauth"
+        scopes = _reading(credential.scopes) if credential.read_only else credential.scopes
+        signed_in = None if by == "token" else row["granted_at"]
+        return self._principal(credential.tenant_id, credential.user_id, row, scopes, signed_in, by, credential.id)
+
+    async def _person(self, tenant_id: UUID, user_id: UUID, grant_id: UUID | None) -> Row:
+        async with self._database.tenant(tenant_id) as work:
+            row = await work.fetchrow(_PERSON, user_id, grant_id)
+        if row is None:
+            raise _refused()
+        return row
+
+    def _principal(
+        self,
+        tenant_id: UUID,
+        user_id: UUID,
+        row: Row,
+        scopes: frozenset[str],
+        authenticated_at: datetime | None,
+        by: Literal["session", "token", "oauth"],
+        credential_id: str,
+    ) -> Principal:
+        administers = row["system_role"] == ADMINISTRATOR
+        return Principal(
+            tenant_id=tenant_id,
+            user_id=user_id,
+            email=row["email"],
+            system_role=row["system_role"],
+            scopes=scopes & (MCP | ADMIN if administers else MCP),
+            authenticated_at=authenticated_at,
+            by=by,
+            credential_id=credential_id,
+            client=row["client_id"] or "",
+            operator=administers and bool(self._operator_tenant) and row["slug"] == self._operator_tenant,
+        )
+
+
+# A grant says when its client was let in; that of a machine or of an assertion was no sign-in.
+_PERSON = """SELECT u.email, u.system_role, t.slug, g.client_id, g.created_at AS granted_at
+    FROM core.users u JOIN core.tenants t ON t.tenant_id = u.tenant_id
+    LEFT JOIN auth.grants g ON g.tenant_id = u.tenant_id AND g.id = $3 AND g.kind = 'code'
+    WHERE u.tenant_id = $1 AND u.id = $2 AND u.status = 'active' AND t.status = 'active'"""
+
+
+def _grant_id(credential: Credential) -> UUID | None:
+    if credential.kind != "oauth":
+        return None
+    try:
+        return UUID(credential.id)
+    except ValueError:
+        return None
+
+
+def _reading(scopes: frozenset[str]) -> frozenset[str]:
+    return frozenset(_ONLY_READING.get(scope, scope) for scope in scopes)
+
+
+def _refused() -> Unauthenticated:
+    return Unauthenticated("this credential does not count, or does not any more: sign in again")

@@ -1,0 +1,30 @@
+"""What the routes of identity's part of the admin API work with."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.sessions import Sessions
+from broker.oauth.grants import Grants
+from broker.oauth.registered_clients import RegisteredClients
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityParts:
+    """The services of identity."""
+
+    tokens: ApiTokens
+    sessions: Sessions
+    grants: Grants
+    clients: RegisteredClients
+    links: OneTimeLinks
+
+
+async def _parts(request: Request) -> IdentityParts:
+    return request.app.state.identity
+
+
+Parts = Annotated[IdentityParts, Depends(_parts)]

@@ -1,0 +1,233 @@
+"""The admin API whole, on a real database: tenants, people with every kind of credential, and what is theirs."""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx2
+
+from admin_ui.api.app import api
+from admin_ui.api.app import section as admin_section
+from admin_ui.api.parts import AdminParts
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.pepper import Peppers
+from broker.identity.sessions import Sessions
+from broker.interface import RefusalReason, Refused
+from broker.oauth.codes import Approval, Proof, challenge_of
+from broker.oauth.grants import Grants
+from broker.oauth.registered_clients import NewClient, RegisteredClients
+from broker.web.api.app import section as identity_section
+from broker.web.api.authentication import Authenticator
+from broker.web.api.parts import IdentityParts
+from broker.web.cookies import Cookies
+from core.api.app import Section, framework
+from core.api.door import Door
+from core.audit.sealer import Sealer
+from core.caller import Credential
+from core.db import Database
+from core.directory import allow_list, roles, services, users
+from core.directory.actor import Actor
+from core.directory.roles_by_id import find_role
+from core.directory.tenants import create_tenant
+from core.limits import AttemptLimits, CallerLimits
+from core.scopes import ALL, MCP
+from core.secret import Secret
+from tests.support.postgres import ScratchDatabase
+
+URL = "https://mcp.test"
+COOKIE = "__Host-mcpist-session"
+ACTOR = Actor("tests")
+OPERATORS = "operators"
+OWN_CLIENT = "mcpist-command-line"
+VERIFIER = "v" * 43
+
+
+@dataclass(slots=True)
+class Clock:
+    """Real time, and what a test adds to it."""
+
+    ahead: timedelta = field(default_factory=timedelta)
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+class Verifier:
+    """API tokens as they are; access tokens as a test says, since what makes them is tested elsewhere."""
+
+    def __init__(self, tokens: ApiTokens) -> None:
+        self._tokens = tokens
+        self.access_tokens: dict[str, Credential] = {}
+
+    async def verify(self, token: Secret) -> Credential | Refused:
+        known = self.access_tokens.get(token.reveal())
+        return known if known is not None else await self._tokens.verify(token)
+
+
+class Refusals:
+    """Limits attempts, and remembers what was refused."""
+
+    def __init__(self) -> None:
+        self.seen: list[RefusalReason | None] = []
+        self.attempts = AttemptLimits(1000, 1000, clock=lambda: 0.0)
+
+    def admit(self, client: str) -> None:
+        self.attempts.check(client)
+
+    def malformed(self, client: str) -> None:
+        self.attempts.failed(client)
+        self.seen.append(None)
+
+    async def refused(self, client: str, refused: Refused) -> None:
+        self.attempts.failed(client)
+        self.seen.append(refused.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a session and an API token of every scope that they may have."""
+
+    tenant_id: UUID
+    id: UUID
+    email: str
+    session: Secret
+    session_id: UUID
+    token: Secret
+    token_id: str
+    grant_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant with an administrator, a user, a role, a client and an entry on the allow list."""
+
+    id: UUID
+    slug: str
+    admin: Person
+    user: Person
+    role_id: UUID
+    client_id: str
+    entry: str
+
+
+@dataclass(slots=True)
+class Rig:
+    """Everything that the tests of the API touch."""
+
+    database: ScratchDatabase
+    console: Database
+    broker: Database
+    clock: Clock
+    parts: IdentityParts
+    verifier: Verifier
+    refusals: Refusals
+    door: Door
+    served: Any = None
+
+    def sections(self) -> tuple[Section, Section]:
+        return admin_section(AdminParts(self.console, ("kg",))), identity_section(self.parts)
+
+    def app(self, **door: Any) -> Any:
+        """The application; `door` are fields of its door that a test wants otherwise."""
+        admin, identity = self.sections()
+        parts: AdminParts = admin.state["admin"]  # type: ignore[assignment]
+        return api(replace(self.door, **door), parts, identity, version="test")
+
+    def openapi(self) -> dict[str, Any]:
+        return framework(self.door, self.sections(), "test").openapi()
+
+    def caller(self, **headers: str) -> httpx2.AsyncClient:
+        """A client of the API without a credential, unless the headers hold one."""
+        self.served = self.served or self.app()
+        return self.client(self.served, headers)
+
+    def client(self, app: Any, headers: Mapping[str, str]) -> httpx2.AsyncClient:
+        transport = httpx2.ASGITransport(app, raise_app_exceptions=True)
+        return httpx2.AsyncClient(transport=transport, base_url=f"{URL}/api/v1", headers=dict(headers))
+
+    def browser(self, person: Person) -> httpx2.AsyncClient:
+        """A client with a person's session, on a page of ours."""
+        return self.caller(Cookie=f"{COOKIE}={person.session.reveal()}", Origin=URL)
+
+    def script(self, token: Secret) -> httpx2.AsyncClient:
+        """A client with an API token or an access token."""
+        return self.caller(Authorization=f"Bearer {token.reveal()}")
+
+    def access_token(self, person: Person, client_id: str, scopes: frozenset[str] = MCP) -> Secret:
+        """An access token of a person's grant."""
+        token = Secret(f"access-token-of-{person.id}-{client_id}")
+        credential = Credential(str(person.grant_id), "oauth", person.tenant_id, person.id, scopes, client=client_id)
+        self.verifier.access_tokens[token.reveal()] = credential
+        return token
+
+    async def tenant(self, slug: str) -> Tenant:
+        """Make a tenant with all that can be somebody's."""
+        tenant = await create_tenant(self.console, ACTOR, slug, f"Name of {slug}")
+        await roles.create_role(self.console, ACTOR, tenant.id, f"{slug}-readers", 7)
+        await roles.grant(self.console, ACTOR, tenant.id, f"{slug}-readers", "allow", "kg:read")
+        await services.set_service(self.console, ACTOR, tenant.id, f"module_of_{slug}", enabled=True)
+        await allow_list.add_entry(self.console, ACTOR, tenant.id, f"@{slug}.example")
+        admin = await self.person(tenant.id, f"admin@{slug}.example", "admin")
+        user = await self.person(tenant.id, f"user@{slug}.example", "user")
+        asked = NewClient(name=f"Client of {slug}", redirect_uris=("https://client.example/back",))
+        client, _ = await self.parts.clients.create(ACTOR, tenant.id, asked)
+        role = await find_role(self.console, tenant.id, f"{slug}-readers")
+        return Tenant(tenant.id, slug, admin, user, role.id, client.id, f"@{slug}.example")
+
+    async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
+        """Make a user who is signed in, has a token and has let a client in."""
+        user_id = await users.create_user(self.console, ACTOR, tenant_id, email, system_role=system_role)
+        session = await self.parts.sessions.begin(tenant_id, user_id, "test", "192.0.2.1", "a browser")
+        (entry,) = await self.parts.sessions.list(tenant_id, user_id)
+        scopes = ALL if system_role == "admin" else MCP
+        token_id, token = await self.parts.tokens.create(ACTOR, tenant_id, user_id, f"of {email}", scopes=scopes)
+        approval = Approval(
+            tenant_id, user_id, OWN_CLIENT, "Client", "http://127.0.0.1/", MCP, f"{URL}/mcp", challenge_of(VERIFIER)
+        )
+        code = await self.parts.grants.begin_code(approval)
+        issued = await self.parts.grants.redeem(code, Proof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER))
+        return Person(tenant_id, user_id, email, session, entry.id, token, token_id, issued.grant.id)
+
+    async def seal(self) -> None:
+        """Make the audit log show what was appended."""
+        await Sealer(self.console, self.clock).seal_all()
+
+    async def value(self, sql: str, *args: object) -> Any:
+        """One value, seen by nobody's role."""
+        async with self.database.admin_connection() as admin:
+            return await admin.fetchval(sql, *args)
+
+
+@contextlib.asynccontextmanager
+async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
+    """The API on a database, with nobody in it."""
+    clock = Clock()
+    async with database.open("mcpist_console") as console, database.open("mcpist_broker") as broker:
+        peppers = Peppers("k", {"k": b"p" * 32})
+        tokens = ApiTokens(broker, peppers, clock=clock)
+        sessions = Sessions(broker, clock=clock)
+        parts = IdentityParts(
+            tokens,
+            sessions,
+            Grants(broker, clock=clock),
+            RegisteredClients(broker, peppers, clock=clock),
+            OneTimeLinks(broker, sessions, clock=clock),
+        )
+        verifier, refusals = Verifier(tokens), Refusals()
+        authenticate = Authenticator(
+            broker, verifier, sessions, Cookies(URL), refusals, lambda _: "192.0.2.7", OPERATORS
+        )
+        door = Door(
+            authenticate,
+            URL,
+            clock,
+            lambda _: "192.0.2.7",
+            own_clients=frozenset({OWN_CLIENT}),
+            callers=CallerLimits(1e6, 1_000_000, 1000, clock=lambda: 0.0),
+            anonymous=AttemptLimits(1e6, 1_000_000, clock=lambda: 0.0),
+        )
+        yield Rig(database, console, broker, clock, parts, verifier, refusals, door)
