@@ -116,6 +116,14 @@ class Settings:
         None,
         shown="`identity.toml` in the data folder",
     )
+    authorization_server: str = setting(
+        "MCPIST_AUTHORIZATION_SERVER",
+        values.endpoint_url,
+        "the issuer URL of an authorization server",
+        "For a gateway beside a broker that trusts another authorization server: its issuer, as the broker knows it.",
+        "",
+        shown="`external.issuer` of the identity file, or MCPist itself",
+    )
     postgres_user: str = setting(
         "MCPIST_POSTGRES_USER",
         values.host,

@@ -11,8 +11,9 @@ from broker.interface import Refused, Verifier
 from core.caller import Caller, Credential
 from core.db import Database
 from core.generations import Generations
+from core.scopes import MCP, shown
 from core.secret import Secret
-from core.token_format import parse_token
+from core.token_format import MOST_JWT, is_jwt, parse_token
 from gateway.auth.policies import load_caller
 from gateway.auth.refusals import Refusals
 from gateway.mcp.errors import Unauthenticated
@@ -20,9 +21,10 @@ from gateway.mcp.errors import Unauthenticated
 MOST_CACHED = 10_000
 # Verified again at least this often, so that a token's last use is known to within it.
 LONGEST = 300.0
-MOST_HEADER = 8_192
-NO_CREDENTIAL = 'Bearer realm="mcpist"'
-WRONG_CREDENTIAL = 'Bearer realm="mcpist", error="invalid_token"'
+MOST_HEADER = MOST_JWT + 16
+# The transport adds where a client learns how to get a token. `scope` is what it asks for first (MCP Authorization).
+NO_CREDENTIAL = f'Bearer realm="mcpist", scope="{shown(MCP)}"'
+WRONG_CREDENTIAL = f'Bearer realm="mcpist", error="invalid_token", scope="{shown(MCP)}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,22 @@ class Authenticator:
             raise Unauthenticated(NO_CREDENTIAL)
         digest = hashlib.sha256(authorization.encode()).digest()
         known = self._known.get(digest)
-        if known is not None and self._counts(known):
-            return known.caller
+        if known is not None and self._is_current(known):
+            if self._clock() < known.until:
+                return known.caller
+            if self._has_expired(known):
+                self._refusals.expired()
+                raise Unauthenticated(WRONG_CREDENTIAL)
         return await self._load_once(digest, authorization, client)
 
-    def _counts(self, known: _Known) -> bool:
-        generation = self._generations.current(known.caller.credential.tenant_id)
-        return generation == known.generation and self._clock() < known.until
+    def _is_current(self, known: _Known) -> bool:
+        return self._generations.current(known.caller.credential.tenant_id) == known.generation
+
+    def _has_expired(self, known: _Known) -> bool:
+        """Access tokens do so every few minutes, and some clients notice by the 401: nobody has to be asked, and it is
+        no attempt of anybody's at anything."""
+        expires_at = known.caller.credential.expires_at
+        return expires_at is not None and expires_at.timestamp() <= self._clock()
 
     async def _load_once(self, digest: bytes, authorization: str, client: str) -> Caller:
         """Verify once for all requests that wait for the same credential; a waiter that goes away stops nobody."""
@@ -108,7 +119,7 @@ class Authenticator:
     async def _verify(self, authorization: str, client: str) -> Credential:
         scheme, _, token = authorization.partition(" ")
         token = token.strip()
-        if scheme.lower() != "bearer" or len(authorization) > MOST_HEADER or parse_token(token) is None:
+        if scheme.lower() != "bearer" or len(authorization) > MOST_HEADER or not _is_a_credential(token):
             self._refusals.malformed(client)
             raise Unauthenticated(WRONG_CREDENTIAL)
         verdict = await self._broker.verify(Secret(token))
@@ -125,3 +136,8 @@ class Authenticator:
         self._known[digest] = known
         if len(self._known) > MOST_CACHED:
             self._known.popitem(last=False)
+
+
+def _is_a_credential(token: str) -> bool:
+    """Whether it may be an API token or an access token; anything else is noise, for which nobody is asked."""
+    return parse_token(token) is not None or is_jwt(token)

@@ -3,7 +3,7 @@
 import time
 from typing import Protocol
 
-from broker.interface import Refused
+from broker.interface import RefusalReason, Refused
 from core.audit.event import Event, Kind, Outcome
 from core.audit.tally import Tally
 from core.audit.writer import AuditWriter
@@ -47,6 +47,10 @@ class Refusals:
         self._attempts.failed(client)
         self._counters.malformed()
         self._malformed.add()
+
+    def expired(self) -> None:
+        """Count a credential that was good until it expired."""
+        self._counters.refused(RefusalReason.EXPIRED)
 
     async def refused(self, client: str, refused: Refused) -> None:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""

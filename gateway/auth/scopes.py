@@ -1,19 +1,29 @@
 """Roles decide what exists; scopes decide 403: what a credential may do with the tools that exist for its user."""
 
 from core.caller import Caller
+from core.scopes import READ, WRITE, covers, shown
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.errors import InsufficientScope
 
-READ = "mcp:read"
-WRITE = "mcp:write"
+
+def needed_scope(tool: CatalogueTool) -> str:
+    """The least scope that a tool asks for."""
+    return READ if tool.tool.hints.read_only else WRITE
 
 
-def demand_scope(caller: Caller, tool: CatalogueTool) -> None:
+def demand_scope(caller: Caller, tool: CatalogueTool, operation: frozenset[str] = frozenset()) -> None:
     """Go on only if the credential's scopes cover the tool; writing covers reading.
 
+    `operation` is what all that was asked for needs, where the tool is not alone: a client that steps up does it once.
+
     Raises:
-        InsufficientScope: names the scope that would do (RFC 6750 §3.1), so that a client can step up.
+        InsufficientScope: names the scopes that would do (RFC 6750 §3.1), so that a client can step up.
     """
-    needed = READ if tool.tool.hints.read_only else WRITE
-    if needed not in caller.credential.scopes and WRITE not in caller.credential.scopes:
-        raise InsufficientScope(f'Bearer realm="mcpist", error="insufficient_scope", scope="{needed}"')
+    needed = needed_scope(tool)
+    if covers(caller.credential.scopes, needed):
+        return
+    wanted = shown(operation | {needed})
+    raise InsufficientScope(
+        f'Bearer realm="mcpist", error="insufficient_scope", scope="{wanted}", '
+        f'error_description="this needs the scope {wanted}"'
+    )

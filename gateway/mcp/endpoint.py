@@ -102,7 +102,7 @@ class McpEndpoint:
         except Refusal as refusal:
             await self._refuse(exchange, refusal)
         except MCPistError as error:
-            await self._refuse(exchange, _as_refusal(error))
+            await self._refuse(exchange, _as_refusal(error, self._settings.resource_metadata))
         except Exception as error:  # noqa: BLE001 - the server would log and show its text
             _log.error("%s outside a handler, request %s", type(error).__name__, exchange.request_id)
             if not exchange.reply.status:
@@ -195,10 +195,11 @@ async def _send(reply: Reply, answer: Answer | None, accepts: Accepts) -> None:
         await reply.whole(answer.status, event(answer.body), EVENTS)
 
 
-def _as_refusal(error: MCPistError) -> Refusal:
+def _as_refusal(error: MCPistError, metadata: str) -> Refusal:
     headers: list[tuple[bytes, bytes]] = []
     if isinstance(error, Unauthenticated | InsufficientScope):
-        headers.append((b"www-authenticate", error.challenge.encode("latin-1")))
+        challenge = f'{error.challenge}, resource_metadata="{metadata}"' if metadata else error.challenge
+        headers.append((b"www-authenticate", challenge.encode("latin-1")))
     if isinstance(error, LimitReached | Unavailable):
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(error.retry_after))))
     return Refusal(error.status, str(error), *headers)

@@ -6,7 +6,8 @@ from core.errors import MCPistError
 
 
 class Unauthenticated(MCPistError):
-    """No caller stands behind this credential. Becomes HTTP 401 (RFC 6750 §3) with `challenge` as it is."""
+    """No caller stands behind this credential. Becomes HTTP 401 (RFC 6750 §3) with `challenge`,
+    to which the transport adds where the metadata of the resource are (RFC 9728 §5.1)."""
 
     status: ClassVar[int] = 401
     code: ClassVar[str] = "unauthenticated"
@@ -18,7 +19,7 @@ class Unauthenticated(MCPistError):
 
 
 class InsufficientScope(MCPistError):
-    """The caller may do this, but not with this token. Becomes HTTP 403 (RFC 6750 §3.1) with `challenge` as it is."""
+    """The caller may do this, but not with this token. Becomes HTTP 403 (RFC 6750 §3.1), as above."""
 
     status: ClassVar[int] = 403
     code: ClassVar[str] = "insufficient_scope"

@@ -13,7 +13,8 @@ class McpSettings:
 
     `public_url` is the address that clients use; `trusted_proxies` are addresses or networks whose `X-Forwarded-*`
     headers are believed; an entry of `allowed_origins` may end in ``:*`` for any port. `list_ttl_ms` is how long a
-    modern client may keep a list (milliseconds).
+    modern client may keep a list (milliseconds). `resource_metadata` is the URL of this resource's metadata (RFC 9728),
+    named in every challenge.
     """
 
     public_url: str
@@ -28,3 +29,4 @@ class McpSettings:
     disconnect_watch_after: float = 0.1
     keep_alive: float = 15.0
     list_ttl_ms: int = 5_000
+    resource_metadata: str = ""

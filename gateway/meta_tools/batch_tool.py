@@ -7,7 +7,7 @@ import orjson
 
 from core.audit.event import Outcome
 from gateway.arguments import WrongArguments, checked
-from gateway.auth.scopes import demand_scope
+from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.context import Params, RequestContext, Result
 from gateway.mcp.errors import InsufficientScope
@@ -66,8 +66,9 @@ class BatchTool:
         if not isinstance(planned, Plan):
             return planned
         found = [(step, tool) for step in steps if (tool := view.find(step.module, step.tool_name))]
+        needed = frozenset(needed_scope(tool) for _, tool in found)
         for step, tool in found:
-            await self._demand_scope(request, step, tool)
+            await self._demand_scope(request, step, tool, needed)
         return await self._unusable(request, found) or planned
 
     async def _unusable(self, request: RequestContext, steps: list[tuple[Step, CatalogueTool]]) -> list[Problem]:
@@ -75,9 +76,11 @@ class BatchTool:
         reasons = [(step, await self._vendors.unusable(request, tool)) for step, tool in steps]
         return [Problem(step.place, reason) for step, reason in reasons if reason]
 
-    async def _demand_scope(self, request: RequestContext, step: Step, tool: CatalogueTool) -> None:
+    async def _demand_scope(
+        self, request: RequestContext, step: Step, tool: CatalogueTool, needed: frozenset[str]
+    ) -> None:
         try:
-            demand_scope(request.caller, tool)
+            demand_scope(request.caller, tool, needed)
         except InsufficientScope:
             await self._runner.refuse(request, tool, orjson.dumps(step.params), Outcome.DENIED, "scope")
             raise

@@ -1,6 +1,7 @@
 """The cache of verified credentials: what ends it, besides the generation; and one verification for many requests."""
 
 import asyncio
+import contextlib
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -26,6 +27,7 @@ from gateway.operations.metrics import Metrics
 from tests.support.eventually import within
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
+JWT = "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
@@ -117,9 +119,53 @@ async def test_expiry_needs_no_event(
     await authenticate(token, "192.0.2.1")
     assert broker.asked == 1
     clock.now = NOW + timedelta(seconds=30)
+    for _ in range(20):
+        with pytest.raises(Unauthenticated):
+            await authenticate(token, "192.0.2.1")
+    assert broker.asked == 1, "nobody has to be asked, and an address where many expire is not held for an attacker's"
+
+
+async def test_an_expiry_that_was_put_off_counts(
+    authenticate: Authenticator, broker: CountingBroker, clock: Clock, database: ScratchDatabase, token: str
+) -> None:
+    broker.credential = replace(broker.credential, expires_at=NOW + timedelta(seconds=30))
+    await authenticate(token, "192.0.2.1")
+    clock.now = NOW + timedelta(seconds=30)
+    broker.credential = replace(broker.credential, expires_at=NOW + timedelta(seconds=60))
+    await promote(database, broker)
+
+    async def counts() -> bool:
+        with contextlib.suppress(Unauthenticated):
+            return (await authenticate(token, "192.0.2.1")).system_role == "admin"
+        return False
+
+    await within(1, counts)
+
+
+@pytest.mark.parametrize("kind", ["api_token", "oauth"])
+async def test_an_access_token_is_known_like_any_other(
+    authenticate: Authenticator, broker: CountingBroker, kind: str
+) -> None:
+    broker.credential = replace(broker.credential, kind=kind)
+    first = await authenticate(f"Bearer {JWT}", "192.0.2.1")
+    assert await authenticate(f"Bearer {JWT}", "192.0.2.1") is first
+    assert broker.asked == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a.b", "a.b.", ".b.c", "a.b.c.d", "a b.c.d", "a.b.c=", "a.b.é", "a.b.c\n.d", "a.b." + "c" * 8_189]
+)
+async def test_what_is_no_jwt_is_noise_for_which_nobody_is_asked(
+    authenticate: Authenticator, broker: CountingBroker, text: str
+) -> None:
     with pytest.raises(Unauthenticated):
-        await authenticate(token, "192.0.2.1")
-    assert broker.asked == 2
+        await authenticate(f"Bearer {text}", "192.0.2.1")
+    assert broker.asked == 0
+
+
+async def test_the_longest_jwt_is_asked_for(authenticate: Authenticator, broker: CountingBroker) -> None:
+    await authenticate("Bearer a.b." + "c" * 8_188, "192.0.2.1")
+    assert broker.asked == 1
 
 
 async def test_it_is_asked_again_after_a_while(

@@ -1,0 +1,61 @@
+"""Where a client finds out how to get a token for /mcp: the protected resource metadata (RFC 9728)."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from core.scopes import MCP
+
+ROOT = "/.well-known/oauth-protected-resource"
+RESOURCE = "/mcp"
+PATHS = (ROOT, ROOT + RESOURCE)
+_ALLOW = (b"allow", b"GET, HEAD, OPTIONS")
+# Public to everybody, so to every page too: clients that run in a browser have to read it.
+_OPEN = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-methods", b"GET, HEAD, OPTIONS"),
+    (b"access-control-allow-headers", b"authorization, accept, content-type, mcp-protocol-version"),
+    (b"access-control-max-age", b"600"),
+)
+_DOCUMENT = ((b"content-type", b"application/json"), (b"cache-control", b"public, max-age=300"))
+
+
+def resource(public_url: str) -> str:
+    """What tokens for /mcp name as their audience (RFC 8707)."""
+    return public_url + RESOURCE
+
+
+def metadata_url(public_url: str) -> str:
+    """Where the metadata of /mcp are (RFC 9728 §3.1), to be named in challenges."""
+    return public_url + ROOT + RESOURCE
+
+
+class ProtectedResource:
+    """The ASGI application behind `PATHS`. `authorization_server` is the issuer that gives tokens for /mcp."""
+
+    def __init__(self, public_url: str, authorization_server: str) -> None:
+        self._body = orjson.dumps(
+            {
+                "resource": resource(public_url),
+                "authorization_servers": [authorization_server],
+                "scopes_supported": sorted(MCP),
+                "bearer_methods_supported": ["header"],
+                "resource_name": f"MCPist at {urlsplit(public_url).netloc}",
+            }
+        )
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        method = scope["method"]
+        if method == "OPTIONS":
+            await _answer(send, 204, b"")
+        elif method in ("GET", "HEAD"):
+            await _answer(send, 200, self._body, *_DOCUMENT, shown=method == "GET")
+        else:
+            await _answer(send, 405, b'{"error":"Method Not Allowed"}', _DOCUMENT[0], _ALLOW)
+
+
+async def _answer(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes], shown: bool = True) -> None:
+    fields = [(b"content-length", b"%d" % len(body)), *headers, *_OPEN]
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": body if shown else b""})

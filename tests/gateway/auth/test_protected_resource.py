@@ -1,0 +1,91 @@
+"""The metadata of /mcp (RFC 9728), and the words in which a client is told to step up."""
+
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+
+from core.caller import Caller, Credential
+from core.permissions import Policy
+from gateway.auth.protected_resource import PATHS, ProtectedResource, metadata_url, resource
+from gateway.auth.scopes import demand_scope
+from gateway.catalogue import CatalogueTool, build, installed
+from gateway.mcp.errors import InsufficientScope
+
+PUBLIC = "https://mcp.example.com:8443"
+
+
+async def asked(method: str, path: str = PATHS[1]) -> tuple[int, dict[str, str], bytes]:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await ProtectedResource(PUBLIC, PUBLIC)({"type": "http", "method": method, "path": path}, None, send)
+    start, body = sent
+    return start["status"], {name.decode(): value.decode() for name, value in start["headers"]}, body["body"]
+
+
+async def test_what_it_says() -> None:
+    status, headers, body = await asked("GET")
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert int(headers["content-length"]) == len(body)
+    assert orjson.loads(body) == {
+        "resource": "https://mcp.example.com:8443/mcp",
+        "authorization_servers": ["https://mcp.example.com:8443"],
+        "scopes_supported": ["mcp:read", "mcp:write"],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "MCPist at mcp.example.com:8443",
+    }
+    assert orjson.loads(body)["resource"] == resource(PUBLIC)
+
+
+def test_where_it_is() -> None:
+    """RFC 9728 §3.1: the resource's path goes behind the well-known one."""
+    assert metadata_url(PUBLIC) == "https://mcp.example.com:8443/.well-known/oauth-protected-resource/mcp"
+    assert PATHS == ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
+async def test_every_page_may_read_it(method: str) -> None:
+    status, headers, body = await asked(method)
+    assert status == {"GET": 200, "HEAD": 200, "OPTIONS": 204, "POST": 405}[method]
+    assert headers["access-control-allow-origin"] == "*"
+    assert "mcp-protocol-version" in headers["access-control-allow-headers"]
+    assert bool(body) == (method in ("GET", "POST"))
+    if method == "HEAD":
+        assert int(headers["content-length"]) > 0
+
+
+def tool(read_only: bool) -> CatalogueTool:
+    tools = build(installed().modules).tools["knowledge_graph"]
+    return next(one for one in tools if one.tool.hints.read_only is read_only)
+
+
+def caller(*scopes: str) -> Caller:
+    credential = Credential("c", "oauth", uuid4(), uuid4(), frozenset(scopes))
+    return Caller(credential, "ada@example.test", "user", Policy((), frozenset()))
+
+
+@pytest.mark.parametrize(
+    ("scopes", "read_only", "operation", "wanted"),
+    [
+        ((), True, (), "mcp:read"),
+        ((), False, (), "mcp:write"),
+        (("mcp:read",), False, (), "mcp:write"),
+        (("admin:write",), True, (), "mcp:read"),
+        ((), True, ("mcp:read", "mcp:write"), "mcp:read mcp:write"),
+        (("mcp:read",), True, (), ""),
+        (("mcp:write",), True, (), ""),
+        (("mcp:write",), False, (), ""),
+    ],
+)
+def test_what_a_tool_needs(scopes: tuple[str, ...], read_only: bool, operation: tuple[str, ...], wanted: str) -> None:
+    if not wanted:
+        demand_scope(caller(*scopes), tool(read_only))
+        return
+    with pytest.raises(InsufficientScope) as refused:
+        demand_scope(caller(*scopes), tool(read_only), frozenset(operation))
+    assert f'error="insufficient_scope", scope="{wanted}"' in refused.value.challenge
+    assert "error_description=" in refused.value.challenge
