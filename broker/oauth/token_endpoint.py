@@ -12,7 +12,7 @@ from broker.oauth.errors import OAuthError
 from broker.oauth.grant_records import Grant
 from broker.oauth.grants import Grants
 from broker.oauth.scope_rules import asked, of_client
-from core.scopes import shown
+from core.scopes import MCP, covers, shown
 from core.secret import Secret
 
 MOST_ASSERTION = 16_384
@@ -132,8 +132,9 @@ class TokenEndpoint:
             raise OAuthError("invalid_grant", f"the assertion is longer than {MOST_ASSERTION} characters")
         found = await self._assertions.verify(assertion, client)
         checked_resource(found.resource, self._resource)
-        wanted = asked(form.get("scope"))
-        scopes = of_client(wanted or found.scopes, client.scopes) & (found.scopes or frozenset())
+        said_by_issuer = found.scopes or MCP
+        wanted = of_client(asked(form.get("scope")) or said_by_issuer, client.scopes)
+        scopes = frozenset(scope for scope in wanted if covers(said_by_issuer, scope))
         if not scopes:
             raise OAuthError("invalid_scope", "the assertion does not allow these scopes")
         return await self._direct("id_jag", client, found.tenant_id, found.user_id, scopes)

@@ -4,7 +4,7 @@ import contextlib
 import html
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,8 +28,11 @@ from broker.oauth.grant_records import Grant
 from broker.oauth.grants import Grants
 from broker.oauth.registered_clients import NewClient, RegisteredClients
 from broker.oauth.revocation import Revocation
+from broker.oauth.signing_keys import open_signing_keys
 from broker.oauth.single_use import SingleUse
 from broker.oauth.token_endpoint import TokenEndpoint
+from broker.vault.keys import LocalKeys
+from broker.vault.vault import open_vault
 from broker.web.app import identity_app
 from broker.web.oauth import AuthorizationServer, routes
 from broker.web.parts import web_parts
@@ -59,6 +62,7 @@ DYNAMIC = Client(
     id="dyn_" + "a" * 22, name="Stranger", kind="dynamic", redirect_uris=("https://stranger.example/back",)
 )
 KNOWN = {client.id: client for client in (WEB, DYNAMIC)}
+BOTH = " ".join(sorted(MCP))
 
 
 class StubTokens:
@@ -109,11 +113,11 @@ class Server:
     clock: Clock
     sessions: Sessions
     grants: Grants
+    access_tokens: Any
     registered: RegisteredClients
     assertions: StubAssertions
     http: httpx2.AsyncClient
     secret: Secret | None = None
-    seen: list[httpx2.Response] = field(default_factory=list[httpx2.Response])
 
     @property
     def user(self) -> UUID:
@@ -149,23 +153,24 @@ class Server:
             return answer_of(await self.press(page))["code"]
         return answer_of(page)["code"]
 
-    async def token(self, *, headers: Mapping[str, str] | None = None, **form: str | None) -> httpx2.Response:
-        """A token request of the public client; None leaves a field out."""
-        filled = {"client_id": WEB.id, **form}
-        sent = {name: value for name, value in filled.items() if value is not None}
+    async def token(self, form: Mapping[str, str | None], headers: Mapping[str, str] | None = None) -> httpx2.Response:
+        """A token request, of the public client unless the form names another; None leaves a field out."""
+        sent = {name: value for name, value in {"client_id": WEB.id, **form}.items() if value is not None}
         return await self.http.post("/oauth/token", data=sent, headers=headers)
 
-    async def redeem(self, code: str, **changes: str | None) -> httpx2.Response:
+    async def redeem(
+        self, code: str, changes: Mapping[str, str | None] | None = None, headers: Mapping[str, str] | None = None
+    ) -> httpx2.Response:
         form = {
             "grant_type": "authorization_code",
             "code": code,
             "redirect_uri": WEB.redirect_uris[0],
             "code_verifier": VERIFIER,
         }
-        return await self.token(**{**form, **changes})
+        return await self.token({**form, **(changes or {})}, headers)
 
     async def refresh(self, token: str, **changes: str | None) -> httpx2.Response:
-        return await self.token(**{"grant_type": "refresh_token", "refresh_token": token, **changes})
+        return await self.token({"grant_type": "refresh_token", "refresh_token": token, **changes})
 
     async def execute(self, sql: str, *args: object) -> None:
         async with self.scratch.admin_connection() as admin:
@@ -227,15 +232,25 @@ class _FixedClients:
         return KNOWN.get(url)
 
 
+async def _signing(broker: Database, clock: Clock) -> tuple[Any, Any]:
+    provider = LocalKeys("k1", {"k1": b"k" * 32})
+    await open_vault(broker, provider, clock=clock)
+    keys, _ = await open_signing_keys(broker, provider, clock=clock)
+    life = timedelta(minutes=10)
+    tokens = AccessTokens(keys, broker, issuer=ISSUER, resource=RESOURCE, lifetime=life, clock=clock)
+    return tokens, keys
+
+
 @contextlib.asynccontextmanager
 async def server_on(
     database: ScratchDatabase,
     tenant: MadeTenant,
     *,
-    access_tokens: AccessTokens | None = None,
+    signing: bool = False,
     **settings: Any,
 ) -> AsyncIterator[Server]:
-    """The whole application; `settings` are those of the authorization server."""
+    """The whole application, with tokens that are really signed if asked for; `settings` are those of
+    identity.toml."""
     clock = Clock()
     async with database.open("mcpist_broker", most_connections=25) as broker:
         parts = web_parts(
@@ -255,7 +270,7 @@ async def server_on(
             clock=clock,
         )
         grants, sessions, assertions = Grants(broker, clock=clock), Sessions(broker, clock=clock), StubAssertions()
-        tokens: Any = access_tokens or StubTokens()
+        tokens, keys = await _signing(broker, clock) if signing else (StubTokens(), StubKeys())
         endpoint = TokenEndpoint(
             authentication=authentication,
             clients=clients,
@@ -272,15 +287,11 @@ async def server_on(
             sessions,
             Consents(broker, clock=clock),
             grants,
-            StubKeys(),
+            keys,
             StubRegistration(),
         )
         app = identity_app(parts, routes(parts, server, monotonic=clock.seconds))
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url=ISSUER) as http:
             registered = RegisteredClients(broker, PEPPERS, clock=clock)
-            yield Server(database, tenant, broker, clock, sessions, grants, registered, assertions, http)
-
-
-LATER = timedelta(days=31)
-BOTH = " ".join(sorted(MCP))
+            yield Server(database, tenant, broker, clock, sessions, grants, tokens, registered, assertions, http)

@@ -209,7 +209,7 @@ async def test_what_is_wrong_goes_to_the_client(server: Server) -> None:
 @pytest.mark.parametrize("resource", [None, "", "HTTPS://MCP.Example.COM/mcp"])
 async def test_our_resource_is_the_default_and_known_in_any_case(server: Server, resource: str | None) -> None:
     await server.sign_in()
-    await server.redeem(await server.code(resource=resource), resource=resource or None)
+    await server.redeem(await server.code(resource=resource), {"resource": resource})
     assert await server.value("SELECT resource FROM auth.grants") == RESOURCE
 
 
@@ -221,16 +221,16 @@ async def test_reading_and_writing_is_the_default(server: Server, scope: str | N
 
 async def test_administration_is_for_administrators_by_clients_that_may(server: Server) -> None:
     client, _ = await server.client(scopes=frozenset({"mcp:read", "admin:read"}))
-    ours = {"client_id": client.id, "redirect_uri": client.redirect_uris[0]}
+    ours: dict[str, str | None] = {"client_id": client.id, "redirect_uri": client.redirect_uris[0]}
     await server.sign_in()
     assert answer_of(await server.authorize(**ours, scope="admin:read"))["error"] == "invalid_scope"
     page = await server.authorize(**ours, scope="mcp:read admin:read")
     assert "administration" not in page.text
     await server.execute("UPDATE core.users SET system_role = 'admin'")
     # What was not shown is not granted, even if it could be by now.
-    narrowed = await server.redeem(answer_of(await server.press(page))["code"], **ours)
+    narrowed = await server.redeem(answer_of(await server.press(page))["code"], ours)
     assert narrowed.json()["scope"] == "mcp:read"
-    full = await server.redeem(await server.code(**ours, scope="mcp:read admin:read"), **ours)
+    full = await server.redeem(await server.code(**ours, scope="mcp:read admin:read"), ours)
     assert full.json()["scope"] == "admin:read mcp:read"
     assert answer_of(await server.authorize(scope="admin:read"))["error"] == "invalid_scope"
 
