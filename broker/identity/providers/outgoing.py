@@ -72,7 +72,7 @@ class Outgoing:
         """
         more = {"Authorization": f"Bearer {bearer}"} if bearer is not None else {}
         async with self._asking():
-            response = await client.get(url, withhold_token=True, headers={**(headers or {}), **more})
+            response = await client.request("GET", url, withhold_token=True, headers={**(headers or {}), **more})
         if response.status_code != 200:
             raise SignInFailed("provider_away" if response.status_code >= 500 else "provider", "status")
         with _no_nonsense():
@@ -84,7 +84,7 @@ class Outgoing:
         try:
             async with asyncio.timeout(self._seconds):
                 yield
-        except (AuthlibBaseError, ValueError, KeyError):
+        except (AuthlibBaseError, ValueError, TypeError, KeyError, RecursionError):
             raise SignInFailed("provider", "token") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, OSError):
             raise SignInFailed("provider_away", "unreachable") from None
