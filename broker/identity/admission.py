@@ -85,20 +85,33 @@ class Admission:
         except asyncpg.UniqueViolationError:
             raise Conflict("an administrator has just made this user; sign in once more") from None
 
+    async def admit(self, tenant_id: UUID, account: VerifiedAccount) -> UUID | NotAdmitted:
+        """The user that the account is in a tenant; made, and tied to it, where they are new. Nobody is signed in."""
+        try:
+            async with self._database.tenant(tenant_id) as work:
+                return await self._admitted(work, account)
+        except asyncpg.UniqueViolationError:
+            raise Conflict("an administrator has just made this user; try once more") from None
+
     async def _enter(
         self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str, user_agent: str
     ) -> Secret | NotAdmitted:
         async with self._database.tenant(tenant_id) as work:
-            # One at a time in a tenant, so that two accounts of one address cannot both be a user's first.
-            await work.execute("SELECT pg_advisory_xact_lock(hashtextextended('sign-in ' || $1::uuid::text, 0))")
-            judged = await self._judge(work, account)
-            if not isinstance(judged, Choice):
-                return NotAdmitted(judged, (tenant_id,))
-            user_id = judged.user_id or await self._made(work, account)
-            actor = Actor(account.email or account.subject, user_id)
-            await self._identities.tie_in(work, actor, user_id, account)
-            await work.execute(_USED, account.issuer, account.subject, account.email, self._clock())
+            user_id = await self._admitted(work, account)
+            if isinstance(user_id, NotAdmitted):
+                return user_id
             return await self._sessions.begin_in(work, user_id, method, address, user_agent)
+
+    async def _admitted(self, work: UnitOfWork, account: VerifiedAccount) -> UUID | NotAdmitted:
+        # One at a time in a tenant, so that two accounts of one address cannot both be a user's first.
+        await work.execute("SELECT pg_advisory_xact_lock(hashtextextended('sign-in ' || $1::uuid::text, 0))")
+        judged = await self._judge(work, account)
+        if not isinstance(judged, Choice):
+            return NotAdmitted(judged, (work.tenant_id,))
+        user_id = judged.user_id or await self._made(work, account)
+        await self._identities.tie_in(work, Actor(account.email or account.subject, user_id), user_id, account)
+        await work.execute(_USED, account.issuer, account.subject, account.email, self._clock())
+        return user_id
 
     async def _tenants_of(self, account: VerifiedAccount) -> list[UUID]:
         value = f"{account.issuer} {account.subject}"
