@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 
+import orjson
+
 from broker.oauth.client_names import cleaned
 from broker.oauth.clients import AUTHORIZATION_CODE, BROWSER_GRANTS
 from broker.oauth.errors import OAuthError
@@ -60,8 +62,8 @@ class Registration:
         self._per_address = CallerLimits(ADDRESS_PER_SECOND, ADDRESS_BURST, ADDRESS_AT_ONCE, clock=seconds)
         self._one_by_one = asyncio.Lock()
 
-    async def register(self, metadata: object, address: str) -> dict[str, Any]:
-        """Register the client that `metadata`, a JSON object, describes; the body of the answer, whose status is 201.
+    async def register(self, document: bytes, address: str) -> dict[str, Any]:
+        """Register the client that a JSON document describes; the body of the answer, whose status is 201.
 
         Raises:
             OAuthError: access_denied, registration is off; invalid_redirect_uri or invalid_client_metadata;
@@ -73,7 +75,7 @@ class Registration:
         network = network_of(address)
         self._enter(network)
         try:
-            asked = _checked(metadata)
+            asked = _checked(document)
             return _answer(await self._inserted(asked), asked, self._clock())
         finally:
             self._per_address.leave(network)
@@ -107,10 +109,8 @@ class Registration:
         return client_id
 
 
-def _checked(metadata: object) -> _Asked:
-    if not isinstance(metadata, Mapping):
-        raise OAuthError("invalid_client_metadata", "the body has to be one JSON object")
-    given = cast("Mapping[str, Any]", metadata)
+def _checked(document: bytes) -> _Asked:
+    given = _object(document)
     if "software_statement" in given:
         raise OAuthError("unapproved_software_statement", "software statements are not taken here")
     if given.get("token_endpoint_auth_method", "none") not in _REPLACED_METHODS:
@@ -119,6 +119,16 @@ def _checked(metadata: object) -> _Asked:
         raise OAuthError("invalid_client_metadata", "only authorization_code with the response type code is served")
     uris = _redirect_uris(given.get("redirect_uris"))
     return _Asked(cleaned(given.get("client_name")), uris, _application_type(given, uris))
+
+
+def _object(document: bytes) -> Mapping[str, Any]:
+    try:
+        found = orjson.loads(document)
+    except orjson.JSONDecodeError:
+        found = None
+    if not isinstance(found, dict):
+        raise OAuthError("invalid_client_metadata", "the body has to be one JSON object")
+    return cast("dict[str, Any]", found)
 
 
 def _redirect_uris(value: object) -> tuple[str, ...]:

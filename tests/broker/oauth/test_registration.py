@@ -1,6 +1,7 @@
 """Clients that register themselves: what they get, what is refused, and that a flood of them stays a puddle."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -22,6 +23,13 @@ FILL = """INSERT INTO auth.dynamic_clients (id, name, redirect_uris, scopes, cre
     FROM generate_series(1, $1::integer) n"""
 
 
+def body(metadata: Any) -> bytes:
+    return metadata if isinstance(metadata, bytes) else json.dumps(metadata).encode()
+
+
+ONE = body({"redirect_uris": [WEB]})
+
+
 @pytest.fixture
 async def rig(database: ScratchDatabase) -> AsyncIterator[Rig]:
     async with rig_on(database) as made:
@@ -40,7 +48,7 @@ async def code(asked: Any) -> tuple[str, int]:
 
 async def test_what_a_client_gets(rig: Rig) -> None:
     asked = {"client_name": "My App", "redirect_uris": [LOOP, WEB, LOOP], "scope": "openid", "logo_uri": "http://x/"}
-    answer = await registration(rig).register(asked, "192.0.2.1")
+    answer = await registration(rig).register(body(asked), "192.0.2.1")
     client_id = answer.pop("client_id")
     assert answer == {
         "client_id_issued_at": int(rig.clock.seconds()),
@@ -62,7 +70,7 @@ async def test_what_a_client_gets(rig: Rig) -> None:
 
 async def test_it_is_off_unless_switched_on(rig: Rig) -> None:
     off = registration(rig, enabled=False)
-    assert await code(off.register({"redirect_uris": [WEB]}, "192.0.2.1")) == ("access_denied", 403)
+    assert await code(off.register(ONE, "192.0.2.1")) == ("access_denied", 403)
     assert await rig.value(COUNT) == 0
 
 
@@ -81,7 +89,7 @@ async def test_what_is_asked_for_and_what_is_given(rig: Rig) -> None:
         ({"client_name": 7}, "client_name", "a program without a name"),
         ({"client_name": "\u200b\u2066"}, "client_name", "a program without a name"),
     ):
-        assert (await desk.register({"redirect_uris": [WEB], **asked}, "192.0.2.1"))[name] == given
+        assert (await desk.register(body({"redirect_uris": [WEB], **asked}), "192.0.2.1"))[name] == given
         rig.clock.go(minutes=1)
 
 
@@ -89,6 +97,10 @@ async def test_what_is_refused(rig: Rig) -> None:
     desk = registration(rig)
     for metadata, expected in (
         (None, "invalid_client_metadata"),
+        (b"", "invalid_client_metadata"),
+        (b"{", "invalid_client_metadata"),
+        (b'{"redirect_uris": ["\xff"]}', "invalid_client_metadata"),
+        (b"[" * 60_000, "invalid_client_metadata"),
         ([], "invalid_client_metadata"),
         ("x", "invalid_client_metadata"),
         ({}, "invalid_redirect_uri"),
@@ -109,7 +121,7 @@ async def test_what_is_refused(rig: Rig) -> None:
         ({"redirect_uris": [WEB], "application_type": {}}, "invalid_client_metadata"),
         ({"redirect_uris": [WEB], "software_statement": "x"}, "unapproved_software_statement"),
     ):
-        assert await code(desk.register(metadata, "192.0.2.1")) == (expected, 400), metadata
+        assert await code(desk.register(body(metadata), "192.0.2.1")) == (expected, 400), metadata
         rig.clock.go(minutes=1)
     assert await rig.value(COUNT) == 0
 
@@ -150,7 +162,7 @@ async def test_a_full_table_gets_rid_of_what_was_never_used(rig: Rig) -> None:
 
 async def test_unused_clients_are_forgotten_after_90_days(rig: Rig) -> None:
     desk = registration(rig)
-    kept, gone = [(await desk.register({"redirect_uris": [WEB]}, "192.0.2.1"))["client_id"] for _ in range(2)]
+    kept, gone = [(await desk.register(ONE, "192.0.2.1"))["client_id"] for _ in range(2)]
     rig.clock.go(days=89)
     client = await rig.clients.find(kept)
     assert client is not None
@@ -164,7 +176,7 @@ async def test_unused_clients_are_forgotten_after_90_days(rig: Rig) -> None:
 
 async def test_use_is_remembered_to_the_day(rig: Rig) -> None:
     desk = registration(rig)
-    client = await rig.clients.find((await desk.register({"redirect_uris": [WEB]}, "192.0.2.1"))["client_id"])
+    client = await rig.clients.find((await desk.register(ONE, "192.0.2.1"))["client_id"])
     assert client is not None
     start = rig.clock.now
     for hours, expected in ((0, 0), (23, 0), (2, 25)):
@@ -176,7 +188,7 @@ async def test_use_is_remembered_to_the_day(rig: Rig) -> None:
 async def _registered(desk: Registration, address: str) -> int:
     """The status of the answer."""
     try:
-        await desk.register({"redirect_uris": [WEB]}, address)
+        await desk.register(ONE, address)
     except OAuthError as refused:
         waits = int(refused.headers.get("Retry-After", "0")) > 0
         return refused.status if waits and refused.code == "temporarily_unavailable" else 0
