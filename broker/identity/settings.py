@@ -128,7 +128,9 @@ class ExternalSettings(_Table):
     """Another authorization server, in the place of ours.
 
     `audience` is what its tokens for MCPist name, the URL of /mcp if empty. `tenant` is the slug of the one tenant that
-    all of them are for; else the tenant claim has a slug, or a key of `tenants`, whose value is the slug.
+    all of them are for; else the tenant claim has a slug, or a key of `tenants`, whose value is the slug. `token_types`
+    are what its tokens have as `typ`; many servers write JWT there. An e-mail address finds a user only if the token
+    has ``email_verified``, or if `emails_are_verified` says that the server has checked all of them.
     """
 
     issuer: Url
@@ -136,6 +138,13 @@ class ExternalSettings(_Table):
     audience: Annotated[str, Field(max_length=500)] = ""
     tenant: Annotated[str, Field(max_length=63)] = ""
     tenants: Annotated[Mapping[str, str], Field(max_length=10_000)] = Field(default_factory=dict)
+    token_types: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9+/.-]{2,60}$")], ...], Field(strict=False)
+    ] = (
+        "at+jwt",
+        "application/at+jwt",
+    )
+    emails_are_verified: bool = False
     claims: ExternalClaims = Field(default_factory=ExternalClaims)
 
 

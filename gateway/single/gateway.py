@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+from broker.identity.settings import FILE, load
 from broker.interface import Broker
 from core.audit.writer import AuditWriter
 from core.caller import Caller
@@ -19,6 +20,8 @@ from core.outbound.addresses import AllowedAddresses
 from core.settings import Settings
 from gateway.app import App
 from gateway.auth.authenticator import Authenticator
+from gateway.auth.protected_resource import PATHS as METADATA_PATHS
+from gateway.auth.protected_resource import ProtectedResource, metadata_url
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
@@ -133,7 +136,9 @@ def _assembled(parts: _Parts) -> Gateway:
     )
     health = Health(_checks(parts), clock=time.monotonic)
     _watch(metrics, parts, authenticate)
-    return Gateway(App({"/mcp": endpoint, **health_routes(health)}), endpoint, health, metrics, refusals)
+    metadata = ProtectedResource(parts.settings.public_url, _authorization_server(parts.settings))
+    app = App({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **health_routes(health)})
+    return Gateway(app, endpoint, health, metrics, refusals)
 
 
 def _refusals(parts: _Parts, metrics: Metrics) -> Refusals:
@@ -147,7 +152,16 @@ def _mcp_settings(settings: Settings) -> McpSettings:
         trusted_proxies=settings.trusted_proxies,
         allowed_origins=settings.allowed_origins,
         call_timeout=settings.call_timeout,
+        resource_metadata=metadata_url(settings.public_url),
     )
+
+
+def _authorization_server(settings: Settings) -> str:
+    """Where clients of /mcp get their tokens: here, unless somewhere else is named."""
+    if settings.authorization_server:
+        return settings.authorization_server
+    external = load(settings.identity_file or settings.home / FILE).external
+    return external.issuer if external else settings.public_url
 
 
 def _admission(settings: Settings, metrics: Metrics) -> Callable[[Caller], Release]:
