@@ -56,7 +56,7 @@ class AuthorizePages:
         try:
             return await self._asked(request, self._authorization.request(target, parameters))
         except OAuthError as error:
-            return RedirectResponse(target.refusal(self._parts.issuer, error), 302)
+            return self._back(request, target.refusal(self._parts.issuer, error))
 
     async def decide(self, request: Request) -> Response:
         """The person has pressed one of the two buttons."""
@@ -87,7 +87,7 @@ class AuthorizePages:
         wanted = self._for(session, wanted)
         standing = await self._consents.standing(_about(session, wanted))
         if standing.given and wanted.prompt != "consent":
-            return RedirectResponse(await self._answer(session, wanted), 302)
+            return self._back(request, await self._answer(session, wanted))
         if wanted.prompt == "none":
             raise OAuthError("consent_required", "the person has to agree first")
         return self._consent_page(request, secret, session, wanted, known=standing.known)
@@ -103,6 +103,13 @@ class AuthorizePages:
         wanted = self._for(session, wanted)
         await self._consents.give(session.actor, _about(session, wanted))
         return await self._answer(session, wanted)
+
+    def _back(self, request: Request, url: str) -> Response:
+        """Send the browser back to the client. One that comes from a page of ours may have posted a form there, and
+        Chromium holds all redirects after that against the page's `form-action`."""
+        if request.headers.get("sec-fetch-site") == "same-origin":
+            return self._parts.pages.go_on(request, url)
+        return RedirectResponse(url, 302)
 
     async def _signed_in(self, request: Request) -> tuple[Secret | None, Session | None]:
         secret = self._parts.cookies.read(request, "session")

@@ -132,8 +132,8 @@ class _Programs:
         assert registration is not None, "there is no route without it"
 
         async def answer(address: str) -> Response:
-            document = await requests.body(request)
-            return JSONResponse(dict(await registration.register(document, address)), 201)
+            found = await registration.register(await _json(request), address)
+            return JSONResponse(dict(found), 201, headers={"Cache-Control": "no-store"})
 
         return await self._counted(request, self._registrations, answer)
 
@@ -148,6 +148,14 @@ class _Programs:
         except (OAuthError, Invalid):
             limits.failed(address)
             raise
+
+
+async def _json(request: Request) -> bytes:
+    """The body of a registration (RFC 7591 §3.1)."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise OAuthError("invalid_client_metadata", "send a JSON object with Content-Type: application/json")
+    return await requests.body(request)
 
 
 def _published(document: Mapping[str, Any]) -> Endpoint:

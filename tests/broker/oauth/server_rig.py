@@ -27,6 +27,7 @@ from broker.oauth.errors import OAuthError
 from broker.oauth.grant_records import Grant
 from broker.oauth.grants import Grants
 from broker.oauth.registered_clients import NewClient, RegisteredClients
+from broker.oauth.registration import Registration
 from broker.oauth.revocation import Revocation
 from broker.oauth.signing_keys import open_signing_keys
 from broker.oauth.single_use import SingleUse
@@ -96,13 +97,6 @@ class StubKeys:
         return b'{"keys":[]}'
 
 
-class StubRegistration:
-    async def register(self, document: bytes, address: str) -> Mapping[str, Any]:
-        if not document.startswith(b"{"):
-            raise OAuthError("invalid_client_metadata", "send a JSON object")
-        return {"client_id": DYNAMIC.id}
-
-
 @dataclass(slots=True)
 class Server:
     """The server, a tenant of it, and a browser that keeps its cookies."""
@@ -135,10 +129,13 @@ class Server:
         asked = NewClient(**{"name": "Ours", "redirect_uris": ("https://ours.example/back",), **options})
         return await self.registered.create(ACTOR, self.tenant.id, asked)
 
-    async def authorize(self, query: str | None = None, **changes: str | None) -> httpx2.Response:
+    async def authorize(
+        self, query: str | None = None, site: str | None = "cross-site", **changes: str | None
+    ) -> httpx2.Response:
         """The browser follows a client's link; None leaves a parameter out."""
         asked = query if query is not None else urlencode(parameters(**changes), quote_via=quote)
-        return await self.http.get(f"/oauth/authorize?{asked}", headers=self._cookies())
+        headers = {**({"Sec-Fetch-Site": site} if site else {}), **self._cookies()}
+        return await self.http.get(f"/oauth/authorize?{asked}", headers=headers)
 
     async def press(self, page: httpx2.Response, decision: str = "allow", **changes: str) -> httpx2.Response:
         """Press a button of the page of consent; `changes` are other values in its fields."""
@@ -288,7 +285,7 @@ async def server_on(
             Consents(broker, clock=clock),
             grants,
             keys,
-            StubRegistration(),
+            Registration(broker, enabled=True, clock=clock, seconds=clock.seconds),
         )
         app = identity_app(parts, routes(parts, server, monotonic=clock.seconds))
         transport = httpx2.ASGITransport(app=app)

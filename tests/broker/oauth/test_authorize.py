@@ -255,6 +255,16 @@ async def test_silence_where_a_client_asks_for_it(server: Server) -> None:
     assert "code" in answer_of(await server.authorize(prompt="none"))
 
 
+async def test_no_redirect_follows_a_form_of_ours(server: Server) -> None:
+    """Chromium would hold it against the `form-action` of the page that signed the person in."""
+    await server.sign_in()
+    await server.press(await server.authorize())
+    for scope, expected in ((None, "code"), ("nothing", "error")):
+        page = await server.authorize(site="same-origin", scope=scope)
+        assert page.status_code == 200
+        assert expected in answer_of(page)
+
+
 async def test_a_form_is_for_one_session_and_one_request(server: Server) -> None:
     """An attacker's own page of consent is of no use in the victim's browser, nor a changed one in its own."""
     await server.sign_in(1)

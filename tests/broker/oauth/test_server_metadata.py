@@ -63,10 +63,27 @@ async def test_programs_in_browsers_of_any_origin(server: Server) -> None:
 
 
 async def test_registration(server: Server) -> None:
-    made = await server.http.post("/oauth/register", json={"redirect_uris": []})
+    """Of a client that then gets its tokens, and is remembered for that."""
+    asked = {"redirect_uris": ["http://localhost/back"], "client_name": "New"}
+    made = await server.http.post("/oauth/register", json=asked)
     assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
-    wrong = await server.http.post("/oauth/register", content=b"x")
-    assert (wrong.status_code, wrong.json()["error"]) == (400, "invalid_client_metadata")
+    ours: dict[str, str | None] = {
+        "client_id": made.json()["client_id"],
+        "redirect_uri": "http://localhost:5000/back",
+    }
+    await server.sign_in()
+    assert (await server.redeem(await server.code(**ours), ours)).status_code == 200
+    assert await server.value("SELECT last_used_at FROM auth.dynamic_clients") == server.clock.now
+
+
+async def test_wrong_registrations(server: Server) -> None:
+    for content, kind in ((b"x", "application/json"), (b"[]", "application/json"), (b"{}", "text/plain")):
+        wrong = await server.http.post("/oauth/register", content=content, headers={"Content-Type": kind})
+        assert (wrong.status_code, wrong.json()["error"]) == (400, "invalid_client_metadata")
+    wrong = await server.http.post("/oauth/register", json={"redirect_uris": ["javascript:alert(1)"]})
+    assert (wrong.status_code, wrong.json()["error"]) == (400, "invalid_redirect_uri")
+    large = await server.http.post("/oauth/register", json={"client_name": "x" * 70_000})
+    assert large.status_code == 400
 
 
 async def test_registration_is_off_unless_switched_on(database: ScratchDatabase, make_tenant) -> None:

@@ -1,0 +1,96 @@
+"""What people have agreed to, for which client and place, and when they are asked again."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from broker.oauth.consents import Asked, is_sure, place_of
+from core.scopes import MCP, READ, WRITE
+from tests.broker.oauth.grants_rig import ACTOR, CLIENT, REDIRECT, GrantsRig, grants_on
+from tests.support.postgres import ScratchDatabase
+
+
+@pytest.fixture
+async def rig(database: ScratchDatabase, make_tenant) -> AsyncIterator[GrantsRig]:
+    async with grants_on(database, await make_tenant(users=2)) as made:
+        yield made
+
+
+def asked(rig: GrantsRig, *scopes: str, redirect_uri: str = REDIRECT, user: int = 0) -> Asked:
+    wanted = frozenset(scopes) or MCP
+    return Asked(rig.tenant.id, rig.tenant.users[user], CLIENT, redirect_uri, wanted, True)
+
+
+async def given(rig: GrantsRig, question: Asked) -> bool:
+    return (await rig.consents.standing(question)).given
+
+
+async def test_the_last_answer_counts(rig: GrantsRig) -> None:
+    assert not (await rig.consents.standing(asked(rig))).known
+    await rig.consents.give(ACTOR, asked(rig))
+    assert await given(rig, asked(rig, READ))
+    await rig.consents.give(ACTOR, asked(rig, READ))
+    assert not await given(rig, asked(rig, WRITE))
+    await rig.consents.give(ACTOR, asked(rig, WRITE))
+    assert await given(rig, asked(rig, READ))  # writing covers reading
+
+
+async def test_it_is_known_who_has_agreed_to_anything_before(rig: GrantsRig) -> None:
+    await rig.consents.give(ACTOR, asked(rig))
+    elsewhere = await rig.consents.standing(asked(rig, redirect_uri=REDIRECT + "2"))
+    assert (elsewhere.given, elsewhere.known) == (False, True)
+    assert not (await rig.consents.standing(asked(rig, user=1))).known
+
+
+@pytest.mark.parametrize(
+    ("cause", "stays"),
+    [("client", True), ("user", False), ("administrator", False), ("reuse", False), ("code_replay", False)],
+)
+async def test_whoever_takes_access_away_is_asked_again(rig: GrantsRig, cause: str, stays: bool) -> None:
+    for user in (0, 1):
+        await rig.consents.give(ACTOR, asked(rig, user=user))
+    code = await rig.code()
+    issued = await rig.redeem(code)
+    if cause == "client":
+        await rig.grants.revoke_by_client(rig.tenant.id, issued.grant.id, CLIENT)
+    elif cause == "reuse":
+        await rig.refresh((await rig.refresh(issued.refresh)).refresh)
+        await rig.refusal(issued.refresh)
+    elif cause == "code_replay":
+        with pytest.raises(Exception, match="invalid_grant"):
+            await rig.redeem(code)
+    else:
+        await rig.grants.revoke(ACTOR, rig.tenant.id, issued.grant.id, cause)
+    assert await rig.cause(issued.grant.id) == cause
+    assert await given(rig, asked(rig)) is stays
+    assert await given(rig, asked(rig, user=1))
+
+
+@pytest.mark.parametrize(
+    ("redirect_uri", "place"),
+    [
+        ("http://127.0.0.1:4000/back?x=1", "http://127.0.0.1/back?x=1"),
+        ("http://127.0.0.1/back", "http://127.0.0.1/back"),
+        ("http://[::1]:4000/back", "http://[::1]/back"),
+        ("http://localhost:4000/a:5000/b", "http://localhost/a:5000/b"),
+        ("https://127.0.0.1:4000/back", "https://127.0.0.1:4000/back"),
+        ("https://host.example:8443/back", "https://host.example:8443/back"),
+        ("com.example.app:/back", "com.example.app:/back"),
+    ],
+)
+def test_a_loopback_port_is_no_place(redirect_uri: str, place: str) -> None:
+    assert place_of(redirect_uri) == place
+
+
+@pytest.mark.parametrize(
+    ("kind", "redirect_uri", "sure"),
+    [
+        ("registered", "https://host.example/back", True),
+        ("metadata", "https://host.example/back", True),
+        ("dynamic", "https://host.example/back", False),
+        ("registered", "http://127.0.0.1/back", False),
+        ("metadata", "com.example.app:/back", False),
+    ],
+)
+def test_who_can_be_nobody_else(kind: str, redirect_uri: str, sure: bool) -> None:
+    assert is_sure(kind, redirect_uri) is sure
