@@ -38,7 +38,7 @@ def up(as_json: JsonOption = False) -> None:
     """Start MCPist with its database.
 
     Everything runs in this one process; Ctrl-C stops it in order. The first start makes the database, a tenant, its
-    administrator and an API token, which it shows once.
+    administrator, a link to sign in by and an API token, which it shows once.
     """
     from gateway.single.product import run_product
 
@@ -131,6 +131,8 @@ def _document(ready: "Ready") -> dict[str, object]:
     }
     if ready.api_token is not None:
         document["api_token"] = ready.api_token.reveal()
+    if ready.sign_in_link is not None:
+        document["sign_in_link"] = ready.sign_in_link.reveal()
     return document
 
 
@@ -138,6 +140,10 @@ def _welcome(ready: "Ready") -> None:
     say(f"MCPist is ready.\n\n  MCP endpoint   {ready.mcp_url}\n  Data folder    {ready.home}")
     if ready.admin_email:
         say(f"  Administrator  {ready.admin_email}")
+    if ready.sign_in_link is not None:
+        say(f"\nSign in as the administrator, once and within 15 minutes:\n\n  {ready.sign_in_link.reveal()}")
+    elif ready.admin_email:
+        say(f"\nA link to sign in by: {own_name()} user link {ready.admin_email}")
     if ready.api_token is None:
         say(f"\nA token for a client: {own_name()} token create --name my-client")
     else:

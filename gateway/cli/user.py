@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer
+from gateway.cli.output import emit, note, say, table
+from gateway.cli.session import administer, locally
 
 if TYPE_CHECKING:
     from core.directory.users import User
+    from core.secret import Secret
+    from core.settings import Settings
+    from gateway.cli.progress import Report
     from gateway.single.operator import Operator
 
 app = group("People of a tenant, and their roles.")
@@ -76,6 +79,33 @@ def resume(email: Email, tenant: TenantOption = None, as_json: JsonOption = Fals
     """Let a suspended user in again."""
     _change("set_status", tenant, email, "active")
     emit(as_json, {"email": email, "status": "active"}, lambda: say(f"{email} is active."))
+
+
+@app.command("link", epilog="Example: mcpist user link ada@acme.example")
+def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Make a link that signs a user in without an identity provider: once, within 15 minutes.
+
+    Whoever opens it is that person: give it to nobody else. The links made for them before count no more.
+    """
+
+    async def work(settings: "Settings", report: "Report") -> "tuple[str, Secret]":
+        from gateway.cli.tenancy import the_tenant, the_user
+        from gateway.single.bootstrap import OPERATOR, link_for
+        from gateway.single.operator import operator
+
+        async with operator(settings, report) as operating:
+            found = await the_tenant(operating, tenant)
+            person = await the_user(operating, found, email)
+            url = settings.public_url
+            return person.email, await link_for(operating.links, OPERATOR, url, found.id, person.id)
+
+    address, made = locally(work)
+
+    def human() -> None:
+        say(made.reveal())
+        note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to nobody else.")
+
+    emit(as_json, {"user": address, "sign_in_link": made.reveal(), "expires_in": 900}, human)
 
 
 @app.command("assign", epilog="Example: mcpist user assign ada@acme.example editor")

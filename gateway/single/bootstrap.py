@@ -1,9 +1,12 @@
-"""The first start: one tenant, one administrator who may use everything, one token. Goes on where a kill stopped it."""
+"""The first start: one tenant, one administrator who may use everything, one link to sign in by, one token. Goes on
+where a kill stopped it."""
 
 import contextlib
 from dataclasses import dataclass
+from uuid import UUID
 
 from broker.identity.api_tokens import ApiTokens
+from broker.identity.one_time_links import OneTimeLinks
 from core.db import Database
 from core.directory.actor import Actor
 from core.directory.roles import create_role, grant
@@ -22,26 +25,41 @@ OPERATOR = Actor("operator")
 
 @dataclass(frozen=True, slots=True)
 class FirstAccess:
-    """How to get in. `token` is there at the first start only, and never again."""
+    """How to get in. `token` and `sign_in_link` are there at the first start only, and never again."""
 
     admin_email: str
-    token: Secret | None
+    token: Secret | None = None
+    sign_in_link: Secret | None = None
 
 
-async def first_access(console: Database, tokens: ApiTokens, catalogue: Catalogue) -> FirstAccess:
-    """Make the first tenant, its administrator and a token, unless the deployment has had them already."""
+async def first_access(
+    console: Database, tokens: ApiTokens, links: OneTimeLinks, catalogue: Catalogue, public_url: str
+) -> FirstAccess:
+    """Make the first tenant, its administrator and their ways in, unless the deployment has had them already."""
     slugs = [tenant.slug for tenant in await list_tenants(console)]
     if slugs and FIRST_TENANT not in slugs:
-        return FirstAccess("", None)
+        return FirstAccess("")
     if not slugs:
         await add_tenant(console, OPERATOR, catalogue, FIRST_TENANT, "", FIRST_ADMIN)
     tenant = await find_tenant(console, FIRST_TENANT)
     if await tokens.list(tenant.id):
-        return FirstAccess(FIRST_ADMIN, None)
+        return FirstAccess(FIRST_ADMIN)
     await _furnish(console, OPERATOR, catalogue, tenant, FIRST_ADMIN)
     admin = await find_user(console, tenant.id, FIRST_ADMIN)
-    _, token = await tokens.create(OPERATOR, tenant.id, admin.id, "first start")
-    return FirstAccess(FIRST_ADMIN, token)
+    link = await link_for(links, OPERATOR, public_url, tenant.id, admin.id)
+    _, token = await tokens.create(OPERATOR, tenant.id, admin.id, "first start")  # last: by it a start is no first one
+    return FirstAccess(FIRST_ADMIN, token, link)
+
+
+async def link_for(links: OneTimeLinks, actor: Actor, public_url: str, tenant_id: UUID, user_id: UUID) -> Secret:
+    """The URL that signs a user in, once and within 15 minutes.
+
+    Raises:
+        core.errors.NotFound: the tenant has no such user.
+        core.errors.Invalid: the user or the tenant is suspended.
+    """
+    code = await links.create(actor, tenant_id, user_id)
+    return Secret(f"{public_url}/sign-in/link?code={code.reveal()}")
 
 
 async def add_tenant(console: Database, actor: Actor, catalogue: Catalogue, slug: str, name: str, admin: str) -> Tenant:

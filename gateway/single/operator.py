@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from broker.identity.api_tokens import ApiTokens
+from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.pepper import load_or_create
+from broker.identity.sessions import Sessions
 from core.db import Database
 from core.migrations import migrate
 from core.settings import Settings
@@ -21,11 +23,12 @@ GATEWAY = "mcpist_gateway"
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An opened deployment. `console` administers, `tokens` is the broker's token service."""
+    """An opened deployment. `console` administers, `tokens` and `links` are the broker's services."""
 
     deployment: Deployment
     console: Database
     tokens: ApiTokens
+    links: OneTimeLinks
     catalogue: Catalogue
 
 
@@ -51,7 +54,8 @@ async def opened(deployment: Deployment) -> AsyncGenerator[Operator]:
         connected(deployment, BROKER, most=5) as broker,
     ):
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=now)
-        yield Operator(deployment, console, tokens, installed())
+        links = OneTimeLinks(broker, Sessions(broker, clock=now), clock=now)
+        yield Operator(deployment, console, tokens, links, installed())
 
 
 @contextlib.asynccontextmanager

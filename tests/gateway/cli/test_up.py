@@ -15,7 +15,7 @@ from tests.gateway.cli.conftest import LONG, Home, running
 def test_first_and_second_start(fresh: Home) -> None:
     with running(fresh) as first:
         ready = first.ready
-        token = ready.pop("api_token")
+        token, link = ready.pop("api_token"), ready.pop("sign_in_link")
         url = f"http://127.0.0.1:{fresh.port}/mcp"
         assert ready == {
             "ready": True,
@@ -25,12 +25,14 @@ def test_first_and_second_start(fresh: Home) -> None:
             "admin_email": "admin@localhost",
         }
         assert token.startswith("mcpist_")
+        assert link.startswith(f"http://127.0.0.1:{fresh.port}/sign-in/link?code=")
         assert json.loads((fresh.path / "endpoint.json").read_text())["mcp_url"] == url
         # There is one tenant, so no command asks for it.
         assert [one["email"] for one in fresh.run("user", "list", "--json").json()] == ["admin@localhost"]
         ended = first.stop()
     assert (ended.code, ended.out) == (0, "")
     assert token not in ended.err
+    assert link.partition("=")[2] not in ended.err
     assert "Traceback" not in ended.err
     assert not (fresh.path / "endpoint.json").exists()
 
@@ -46,6 +48,7 @@ def test_for_people(fresh: Home) -> None:
         shown = _until_ready(process)
     [token] = {word.strip('",') for word in shown.split() if word.startswith("mcpist_")}
     assert "shown once" in shown
+    assert f"\n  http://127.0.0.1:{fresh.port}/sign-in/link?code=" in shown
     assert (
         f' claude mcp add --transport http mcpist {url} --header "Authorization: Bearer {token}"' in shown.splitlines()
     )
@@ -60,6 +63,8 @@ def test_for_people(fresh: Home) -> None:
         shown = _until_ready(process)
     assert "mcpist_" not in shown
     assert "token create" in shown
+    assert "user link admin@localhost" in shown
+    assert "code=" not in shown
     assert url in shown
 
 
