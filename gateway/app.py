@@ -11,18 +11,17 @@ NOT_FOUND = b'{"error":"Not Found"}'
 class App:
     """Exact paths only, without a router: a route table would cost more than the rest of our own work on a call.
 
-    `otherwise` gets every other path, if there is one: the pages and endpoints of the trust zone have a router of
-    their own.
+    `otherwise` gets every other path: the pages and endpoints of the trust zone have a router of their own.
     """
 
-    def __init__(self, paths: Mapping[str, Application], otherwise: Application | None = None) -> None:
+    def __init__(self, paths: Mapping[str, Application]) -> None:
         self._paths = paths
-        self._otherwise = otherwise or _not_found
+        self.otherwise: Application = _not_found
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return  # uvicorn runs with lifespan and websockets off; anything else is not ours
-        target = self._paths.get(scope["path"], self._otherwise)
+        target = self._paths.get(scope["path"], self.otherwise)
         await target(scope, receive, send)
 
 

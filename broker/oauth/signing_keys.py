@@ -93,12 +93,20 @@ class SigningKeys:
 
     async def _read(self) -> None:
         try:
-            self._known = await self._opened(await self._store.published())
+            self._known = await self._opened(await self._stored())
             self._until = self._monotonic() + FRESH
         except Unavailable:
             if not self._known.keys:
                 raise
             self._until = self._monotonic() + AFTER_FAILURE
+
+    async def _stored(self) -> list[SealedKey]:
+        """The published keys. The first ones are made when they are first needed: no start waits for them."""
+        rows = await self._store.published()
+        if not any(row.state == "active" for row in rows):
+            await self._store.ensure()
+            rows = await self._store.published()
+        return rows
 
     async def _opened(self, rows: list[SealedKey]) -> _Published:
         keys: dict[str, RSAKey] = {}
@@ -118,7 +126,7 @@ class SigningKeys:
 async def open_signing_keys(
     database: Database, provider: KeyProvider, *, clock: Callable[[], datetime]
 ) -> tuple[SigningKeys, SigningKeyStore]:
-    """The deployment's signing keys, of which the first are made now if there are none.
+    """The deployment's signing keys.
 
     `database` is logged in as the broker, and the vault's keys have been checked.
 
@@ -127,5 +135,4 @@ async def open_signing_keys(
         core.errors.Invalid: the key-encryption key is not the one that was used before.
     """
     store = SigningKeyStore(database, provider, await database.call("SELECT id FROM core.deployment"), clock=clock)
-    await store.ensure()
     return SigningKeys(store), store

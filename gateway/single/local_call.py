@@ -23,9 +23,9 @@ from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.operations.tracing import NoTraces
 from gateway.sieve.sieve import Sieve
 from gateway.single.bootstrap import OPERATOR
-from gateway.single.direct_broker import direct_broker
 from gateway.single.gateway import vendor_sessions
 from gateway.single.operator import GATEWAY, Operator, connected, now
+from gateway.single.trust_zone import trust_zone
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
 from gateway.vendors import Vendors
 
@@ -79,7 +79,7 @@ async def local_caller(
     async with (
         connected(deployment, GATEWAY, most=6) as database,
         _own_token(operating, tenant_id, user_id) as subject,
-        direct_broker(deployment, operating.tokens, catalogue) as broker,
+        trust_zone(deployment, settings, catalogue) as zone,
         vendor_sessions(settings) as sessions,
         _writing(database) as audit,
     ):
@@ -88,7 +88,7 @@ async def local_caller(
         if loaded is None:
             raise NotFound("this user, or the whole tenant, is suspended")
         generations = Generations(deployment.role(GATEWAY), database)  # not listened to: nothing is kept for long
-        vendors = Vendors(broker, generations, Leases(broker, generations), sessions)
+        vendors = Vendors(zone.broker, generations, Leases(zone.broker, generations), sessions)
         sieve = Sieve(catalogue)
         runner = ToolRunner(sieve, database, vendors, audit, deployment.digest_key, _Unobserved(), NoTraces())
         yield LocalCaller(loaded[0], sieve, runner, vendors, subject, settings.call_timeout)

@@ -22,28 +22,30 @@ from gateway.operations.call_log import CallLog, write_to
 from gateway.operations.logs import format_for
 from gateway.operations.metrics_server import serve_metrics
 from gateway.single.bootstrap import FirstAccess, first_access
-from gateway.single.direct_broker import direct_broker
 from gateway.single.endpoint import announce
 from gateway.single.gateway import Gateway, gateway
 from gateway.single.home import Report, joined, owned
+from gateway.single.identity import identity
 from gateway.single.operator import Operator, now, opened
 from gateway.single.serving import listening, served, stop_signals
 from gateway.single.split import gateway_deployment, remote_broker
+from gateway.single.trust_zone import trust_zone
 
-NO_ACCESS = FirstAccess("", None)
+NO_ACCESS = FirstAccess("")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Where the product listens and how to get in; `api_token` is there at the first start only."""
+    """Where the product listens and how to get in; `api_token` and `sign_in_link` are there at the first start only."""
 
     mcp_url: str
     console_url: str | None
     home: Path
     admin_email: str
     api_token: Secret | None
+    sign_in_link: Secret | None
 
 
 async def run_product(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
@@ -58,9 +60,10 @@ async def run_product(settings: Settings, report: Report, on_ready: Callable[[Re
             if await migrate(deployment.admin, deployment.passwords):
                 report("The database has the newest schema")
             async with opened(deployment) as operating, _sealing(operating):
-                access = await first_access(operating.console, operating.tokens, operating.catalogue)
-                broker, catalogue = _own_broker(operating), operating.catalogue
-                async with _serving(settings, deployment, broker, catalogue, listener, access) as ready:
+                access = await first_access(
+                    operating.console, operating.tokens, operating.links, operating.catalogue, settings.public_url
+                )
+                async with _whole(settings, operating, listener, access) as ready:
                     with announce(settings.home, ready.mcp_url):
                         on_ready(ready)
                         await stop.wait()
@@ -78,7 +81,7 @@ async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Re
         async with (
             joined(settings, report) as deployment,
             opened(deployment) as operating,
-            _serving(settings, deployment, _own_broker(operating), operating.catalogue, listener) as ready,
+            _whole(settings, operating, listener) as ready,
         ):
             on_ready(ready)
             await stop.wait()
@@ -88,36 +91,57 @@ async def _run_beside_a_broker(settings: Settings, report: Report, on_ready: Cal
     with stop_signals() as stop, listening(settings) as listener:
         async with (
             gateway_deployment(settings, report) as deployment,
-            _serving(settings, deployment, remote_broker(settings), installed(), listener) as ready,
+            _gateway(settings, deployment, remote_broker(settings), installed()) as running,
+            _serving(settings, running, listener) as ready,
         ):
             on_ready(ready)
             await stop.wait()
 
 
-def _own_broker(operating: Operator) -> contextlib.AbstractAsyncContextManager[Broker]:
-    return direct_broker(operating.deployment, operating.tokens, operating.catalogue)
+@contextlib.asynccontextmanager
+async def _whole(
+    settings: Settings, operating: Operator, listener: socket.socket, access: FirstAccess = NO_ACCESS
+) -> AsyncGenerator[Ready]:
+    """Trust zone, gateway, pages and admin API behind one port."""
+    deployment, catalogue = operating.deployment, operating.catalogue
+    async with (
+        trust_zone(deployment, settings, catalogue) as zone,
+        _gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as running,
+        identity(zone, settings, running.refusals, operating.console, catalogue) as app,
+    ):
+        running.app.otherwise = app
+        async with _serving(settings, running, listener, access) as ready:
+            yield ready
 
 
 @contextlib.asynccontextmanager
-async def _serving(
+async def _gateway(
     settings: Settings,
     deployment: Deployment,
     broker: contextlib.AbstractAsyncContextManager[Broker],
     catalogue: Catalogue,
-    listener: socket.socket,
-    access: FirstAccess = NO_ACCESS,
+) -> AsyncGenerator[Gateway]:
+    call_log = CallLog(write_to(sys.stderr.fileno()), clock=time.time, form=format_for(settings.log_format, sys.stderr))
+    try:
+        async with gateway(settings, deployment, broker, catalogue, call_log) as running:
+            yield running
+    finally:
+        call_log.close()
+
+
+@contextlib.asynccontextmanager
+async def _serving(
+    settings: Settings, running: Gateway, listener: socket.socket, access: FirstAccess = NO_ACCESS
 ) -> AsyncGenerator[Ready]:
-    """A gateway behind its port; what it was built of ends after it, in the reverse order."""
+    """A gateway behind its port, and what looks after it."""
     async with contextlib.AsyncExitStack() as stack:
-        form = format_for(settings.log_format, sys.stderr)
-        call_log = CallLog(write_to(sys.stderr.fileno()), clock=time.time, form=form)
-        stack.callback(call_log.close)
-        running = await stack.enter_async_context(gateway(settings, deployment, broker, catalogue, call_log))
         if settings.metrics_port:
             await stack.enter_async_context(_metrics(settings, running))
         await stack.enter_async_context(served(running.app, listener))
         stack.callback(_drain, running)
-        yield Ready(f"{settings.public_url}/mcp", None, settings.home, access.admin_email, access.token)
+        yield Ready(
+            f"{settings.public_url}/mcp", None, settings.home, access.admin_email, access.token, access.sign_in_link
+        )
 
 
 def _drain(running: Gateway) -> None:

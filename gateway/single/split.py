@@ -1,5 +1,6 @@
 """The broker as its own process, and what a gateway beside it has: one database role, a key, and no other secret."""
 
+import asyncio
 import contextlib
 import logging
 import socket
@@ -16,24 +17,25 @@ from broker.http.client import UNIX, HttpBroker, http_broker
 from broker.http.gateway_keys import Gateways, load_private, make_pair
 from broker.http.service_token import ServiceKey, ServiceTokens
 from broker.http.wire import PATHS
-from broker.identity.api_tokens import ApiTokens
-from broker.identity.pepper import load_or_create
 from core.address import DatabaseAddress
+from core.audit.writer import AuditWriter
 from core.db import Database, connect
 from core.errors import Invalid, Unavailable
+from core.limits import AttemptLimits
 from core.migrations import migrate
 from core.secret import Secret
 from core.settings import Settings
 from gateway.app import App
+from gateway.auth.refusals import Refusals
 from gateway.catalogue import installed
 from gateway.deployment import KEYS, Deployment, open_as
 from gateway.operations.health import Health, health_routes
-from gateway.single.direct_broker import direct_broker
 from gateway.single.home import Report, joined
-from gateway.single.operator import BROKER, GATEWAY, connected, now
+from gateway.single.identity import identity
+from gateway.single.operator import BROKER, GATEWAY
 from gateway.single.serving import listening, listening_at, served, stop_signals
+from gateway.single.trust_zone import trust_zone
 
-CONNECTIONS = 10
 GATEWAY_KEY = "gateway.pem"
 GATEWAYS = "gateways.pem"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -57,7 +59,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     with stop_signals() as stop, _listening(settings) as (listener, url):
         async with _broker_deployment(settings, report) as deployment:
             tokens = ServiceTokens(_gateways(settings))
-            async with _broker_app(deployment, tokens) as app, served(app, listener):
+            async with _broker_app(settings, deployment, tokens) as app, served(app, listener):
                 on_ready(BrokerReady(url))
                 await stop.wait()
 
@@ -128,13 +130,42 @@ def _gateways(settings: Settings) -> Gateways:
 
 
 @contextlib.asynccontextmanager
-async def _broker_app(deployment: Deployment, service_tokens: ServiceTokens) -> AsyncGenerator[App]:
-    async with connected(deployment, BROKER, most=CONNECTIONS) as database:
-        tokens = ApiTokens(database, load_or_create(deployment.peppers), clock=now)
-        async with direct_broker(deployment, tokens, installed()) as broker:
-            app = BrokerApp(broker, service_tokens)
-            health = Health({"database": lambda: _answers(database)}, clock=time.monotonic)
-            yield App({**dict.fromkeys(PATHS, app), **health_routes(health)})
+async def _broker_app(settings: Settings, deployment: Deployment, service_tokens: ServiceTokens) -> AsyncGenerator[App]:
+    """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
+    here: it has a database role of its own."""
+    catalogue = installed()
+    async with trust_zone(deployment, settings, catalogue) as zone, _refusals(settings, zone.database) as refusals:
+        broker = BrokerApp(zone.broker, service_tokens)
+        health = Health({"database": lambda: _answers(zone.database)}, clock=time.monotonic)
+        app = App({**dict.fromkeys(PATHS, broker), **health_routes(health)})
+        async with identity(zone, settings, refusals, None, catalogue) as pages:
+            app.otherwise = pages
+            yield app
+
+
+@contextlib.asynccontextmanager
+async def _refusals(settings: Settings, database: Database) -> AsyncGenerator[Refusals]:
+    """The audit of refused credentials, as a gateway has it."""
+    audit = AuditWriter(database)
+    writing = asyncio.create_task(audit.run(), name="audit writer")
+    most = settings.failed_auth_per_minute
+    refusals = Refusals(audit, AttemptLimits(most, most, clock=time.monotonic), _Uncounted())
+    try:
+        yield refusals
+    finally:
+        refusals.flush()
+        await audit.close()
+        await writing
+
+
+class _Uncounted:
+    """The broker has no metrics yet."""
+
+    def refused(self, reason: str) -> None: ...
+
+    def malformed(self) -> None: ...
+
+    def limited(self, limit: str) -> None: ...
 
 
 async def _answers(database: Database) -> bool:

@@ -9,9 +9,9 @@ from broker.vault.credentials import Credentials
 from broker.vault.keys import LocalKeys
 from broker.vault.vault import Vault, open_vault
 from gateway.deployment import KEYS, Deployment
-from gateway.single.direct_broker import VAULT_KEYS
 from gateway.single.operator import BROKER, connected, now
 
+VAULT_KEYS = "vault-kek.json"
 NO_DEPLOYMENT = UUID(int=0)
 
 

@@ -1,4 +1,4 @@
-"""A whole product on one loopback port: the gateway, and identity with its pages, on a test's own database.
+"""A whole product on one loopback port, as `mcpist up` puts it together, on a test's own database.
 
     async with product_on(database, tmp_path) as product, identity_on(product) as identity:
         acme = await product.tenant("acme")
@@ -8,64 +8,44 @@
         # identity.url in a browser, or with any HTTP client
 
 `company` is the one identity provider, a real one (tests/support/oauth_provider); `providers=False` is a deployment
-without any, where people sign in by one-time links: `await identity.link(person)`.
+without any, where people sign in by one-time links: `await identity.link(person)`. Access tokens are good at
+``identity.url + "/mcp"``, and the admin API is there.
 """
 
 import contextlib
+import json
 import socket
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, cast
+from pathlib import Path
+from typing import Any
 
-from starlette.types import ASGIApp
-
-from broker.identity.front_door import FrontDoor, front_door
-from broker.identity.pepper import Peppers, load_or_create
-from broker.identity.settings import IdentitySettings
-from broker.oauth.access_tokens import AccessTokens
-from broker.oauth.authorization import Authorization
-from broker.oauth.client_authentication import ClientAuthentication
-from broker.oauth.clients import Client, Clients, MetadataClients
-from broker.oauth.consents import Consents
-from broker.oauth.errors import OAuthError
-from broker.oauth.grants import Grants
+from broker.oauth.clients import Client
 from broker.oauth.registered_clients import NewClient, RegisteredClients
-from broker.oauth.revocation import Revocation
-from broker.oauth.signing_keys import SigningKeys, open_signing_keys
-from broker.oauth.single_use import SingleUse
-from broker.oauth.token_endpoint import TokenEndpoint
-from broker.vault.keys import LocalKeys
-from broker.vault.vault import open_vault
-from broker.web import account, oauth, sign_in
-from broker.web.app import identity_app
-from broker.web.parts import WebParts, web_parts
-from core.db import Database
 from core.directory import allow_list
 from core.directory.tenants import Tenant
+from core.secret import Secret
 from core.settings import Settings
-from gateway.deployment import KEYS
-from gateway.single.vault_access import VAULT_KEYS
-from gateway.single.operator import BROKER, connected
+from gateway.operations.call_log import CallLog
+from gateway.single.gateway import Gateway, gateway
+from gateway.single.identity import identity as identity_of
 from gateway.single.serving import served
+from gateway.single.trust_zone import TrustZone, trust_zone
 from tests.support.oauth_provider import OauthProvider, oauth_provider
-from tests.support.product import ACTOR, Node, Person, Product
+from tests.support.product import ACTOR, Person, Product
 
 PROVIDER = "company"
-GATEWAY_PATHS = ("/mcp", "/healthz", "/readyz", "/.well-known/oauth-protected-resource")
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A running one, and its administrators' hands. `node` is the gateway beside it."""
+    """A running product at `url`, and its administrators' hands."""
 
     product: Product
-    node: Node
     url: str
-    parts: WebParts
-    door: FrontDoor
-    clients: RegisteredClients
-    grants: Grants
+    gateway: Gateway
+    zone: TrustZone
     _company: OauthProvider | None
 
     @property
@@ -74,6 +54,11 @@ class Identity:
         assert self._company is not None, "this deployment has no provider"
         return self._company
 
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """Where a browser may be sent that signs in here."""
+        return (self.url,) if self._company is None else (self.url, self._company.issuer)
+
     async def let_in(self, tenant: Tenant, *entries: str) -> None:
         """Add addresses or domains to a tenant's allow list."""
         for entry in entries:
@@ -81,140 +66,61 @@ class Identity:
 
     async def link(self, person: Person) -> str:
         """A one-time link for a user."""
-        secret = await self.door.links.create(ACTOR, person.tenant.id, person.id)
+        secret = await self.zone.door.links.create(ACTOR, person.tenant.id, person.id)
         return f"{self.url}/sign-in/link?code={secret.reveal()}"
 
-    async def client(self, tenant: Tenant, *redirect_uris: str, name: str = "Test client") -> Client:
-        """A public client that an administrator has registered."""
-        asked = NewClient(name=name, redirect_uris=redirect_uris)
-        client, _ = await self.clients.create(ACTOR, tenant.id, asked)
-        return client
+    async def session(self, person: Person) -> str:
+        """The cookie header of a fresh browser session of theirs."""
+        secret = await self.zone.door.sessions.begin(person.tenant.id, person.id, "link")
+        return f"mcpist-session={secret.reveal()}"
+
+    async def client(self, tenant: Tenant, *redirect_uris: str, name: str = "Test client", **more: Any) -> Client:
+        """A client that an administrator has registered, public unless `more` (of NewClient) says otherwise."""
+        return (await self.client_with_secret(tenant, *redirect_uris, name=name, **more))[0]
+
+    async def client_with_secret(
+        self, tenant: Tenant, *redirect_uris: str, name: str = "Test client", **more: Any
+    ) -> tuple[Client, Secret | None]:
+        """The same, with the secret that its `auth_method` asks for."""
+        clients = RegisteredClients(self.zone.database, self.zone.peppers, clock=self.product.clock)
+        return await clients.create(ACTOR, tenant.id, NewClient(name=name, redirect_uris=redirect_uris, **more))
 
 
 @contextlib.asynccontextmanager
 async def identity_on(
-    product: Product,
-    *,
-    providers: bool = True,
-    metadata: MetadataClients | None = None,
-    server: Mapping[str, Any] | None = None,
-    **settings: Any,
+    product: Product, *, providers: bool = True, server: Mapping[str, Any] | None = None, **settings: Any
 ) -> AsyncIterator[Identity]:
-    """Serve until the block is left. `metadata` finds clients by their documents; `server` are settings of the
-    authorization server, `settings` those of the product."""
+    """Serve until the block is left; `server` are the settings of the authorization server, `settings` the product's."""
+    deployment, catalogue = product.deployment, product.catalogue
     async with contextlib.AsyncExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        callback = f"{url}/sign-in/callback/{PROVIDER}"
         company = None
         if providers:
-            company = await stack.enter_async_context(oauth_provider(product.deployment.home, redirect_uris=[callback]))
-        identity = IdentitySettings.model_validate(
-            {"providers": [_provider(company)] if company else [], "authorization_server": dict(server or {})}
+            callback = f"{url}/sign-in/callback/{PROVIDER}"
+            company = await stack.enter_async_context(oauth_provider(deployment.home, redirect_uris=[callback]))
+        file = _identity_file(deployment.home / f"identity-{listener.getsockname()[1]}.toml", company, server or {})
+        chosen = Settings(home=deployment.home, public_url=url, identity_file=file, **settings)
+        call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
+        stack.callback(call_log.close)
+        zone = await stack.enter_async_context(trust_zone(deployment, chosen, catalogue, clock=product.clock))
+        running = await stack.enter_async_context(
+            gateway(chosen, deployment, contextlib.nullcontext(zone.broker), catalogue, call_log)
         )
-        node = await stack.enter_async_context(product.gateway(public_url=url, **settings))
-        database = await stack.enter_async_context(connected(product.deployment, BROKER, most=5))
-        chosen = Settings(home=product.deployment.home, public_url=url, **settings)
-        parts = web_parts(chosen, identity, product.clock)
-        made = await _made(product, node, database, parts, metadata, company)
-        await stack.enter_async_context(served(_front(node.gateway.app, made[1]), listener))
-        yield made[0]
-
-
-def _provider(company: OauthProvider) -> Mapping[str, Any]:
-    return {
-        "id": PROVIDER,
-        "kind": "oidc",
-        "label": "Company",
-        "issuer": company.issuer,
-        "client_id": company.client_id,
-        "client_secret": company.client_secret,
-    }
-
-
-def _front(gateway: Any, identity: ASGIApp) -> ASGIApp:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        target = gateway if scope.get("path", "").startswith(GATEWAY_PATHS) else identity
-        await target(scope, receive, send)
-
-    return app
-
-
-async def _made(
-    product: Product,
-    node: Node,
-    database: Database,
-    parts: WebParts,
-    metadata: MetadataClients | None,
-    company: OauthProvider | None,
-) -> tuple[Identity, ASGIApp]:
-    clock, settings = product.clock, parts.identity.authorization_server
-    keys = LocalKeys.from_file(product.deployment.home / KEYS / VAULT_KEYS)
-    await open_vault(database, keys, clock=clock)
-    signing, _ = await open_signing_keys(database, keys, clock=clock)
-    peppers = load_or_create(product.deployment.peppers)
-    door = front_door(database, parts.identity.providers, parts.issuer, clock=clock)
-    grants = Grants(
-        database, clock=clock, refresh_token_days=settings.refresh_token_days, grant_days=settings.grant_days
-    )
-    clients = Clients(database, metadata, clock=clock, dynamic=settings.dynamic_registration)
-    found = _Server(parts, database, signing, peppers, clients, grants, door)
-    routes = [
-        *sign_in.routes(parts, door),
-        *account.routes(parts, door, grants),
-        *oauth.routes(parts, found.assembled(clock)),
-    ]
-    made = Identity(
-        product, node, parts.issuer, parts, door, RegisteredClients(database, peppers, clock=clock), grants, company
-    )
-    return made, identity_app(parts, routes)
-
-
-@dataclass(frozen=True, slots=True)
-class _Server:
-    parts: WebParts
-    database: Database
-    signing: SigningKeys
-    peppers: Peppers
-    clients: Clients
-    grants: Grants
-    door: FrontDoor
-
-    def assembled(self, clock: Any) -> oauth.AuthorizationServer:
-        resource = self.parts.url("/mcp")
-        lifetime = timedelta(minutes=self.parts.identity.authorization_server.access_token_minutes)
-        tokens = AccessTokens(
-            self.signing, self.database, issuer=self.parts.issuer, resource=resource, lifetime=lifetime, clock=clock
+        running.app.otherwise = await stack.enter_async_context(
+            identity_of(zone, chosen, running.refusals, product.console, catalogue)
         )
-        authentication = ClientAuthentication(
-            self.clients,
-            self.peppers,
-            SingleUse(self.database, clock=clock),
-            cast("Any", None),  # keys by URL: no client of these tests has any
-            issuer=self.parts.issuer,
-            token_endpoint=self.parts.url("/oauth/token"),
-            clock=clock,
-        )
-        endpoint = TokenEndpoint(
-            authentication=authentication,
-            clients=self.clients,
-            grants=self.grants,
-            access_tokens=tokens,
-            assertions=_NoAssertions(),
-            resource=resource,
-            clock=clock,
-        )
-        return oauth.AuthorizationServer(
-            Authorization(self.clients, resource),
-            endpoint,
-            Revocation(authentication, self.grants, tokens),
-            self.door.sessions,
-            Consents(self.database, clock=clock),
-            self.grants,
-            self.signing,
-        )
+        await stack.enter_async_context(served(running.app, listener))
+        yield Identity(product, url, running, zone, company)
 
 
-class _NoAssertions:
-    async def verify(self, assertion: str, client: Client) -> Any:
-        raise OAuthError("invalid_grant")
+def _identity_file(path: Path, company: OauthProvider | None, server: Mapping[str, Any]) -> Path:
+    """The file that an operator would write: what JSON says of these values, TOML says in the same words."""
+    lines = ["[authorization_server]", *(f"{name} = {json.dumps(value)}" for name, value in server.items())]
+    if company is not None:
+        lines += ["[[providers]]", f'id = "{PROVIDER}"', 'kind = "oidc"', 'label = "Company"']
+        lines += [f'issuer = "{company.issuer}"', f'client_id = "{company.client_id}"']
+        lines += [f'client_secret = "{company.client_secret}"']
+    path.touch(mode=0o600)
+    path.write_text("\n".join(lines))
+    return path

@@ -42,9 +42,9 @@ from gateway.catalogue import Catalogue, installed
 from gateway.deployment import KEYS, Deployment
 from gateway.operations.call_log import CallLog
 from gateway.operations.exposition import registry_of
-from gateway.single.direct_broker import direct_broker
 from gateway.single.gateway import Gateway, gateway
 from gateway.single.operator import BROKER, CONSOLE, connected
+from gateway.single.trust_zone import TrustZone, trust_zone
 from tests.support.canary import Canary
 from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import Client
@@ -107,14 +107,12 @@ class Product:
         deployment = replace(self.deployment, admin=through or self.deployment.admin)
         call_log = CallLog(lambda block: self.canary.hear("call log", block), clock=time.time)
         chosen = Settings(home=deployment.home, **settings)
-        async with connected(deployment, BROKER, most=5) as broker:
-            tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=self.clock)
-            modules = catalogue or self.catalogue
-            reached = _reached(direct_broker(deployment, tokens, modules), deployment)
-            async with gateway(chosen, deployment, reached, modules, call_log) as running:
-                node = Node(running, self.canary)
-                yield node
-                self.canary.hear("metrics", node.metrics().encode())
+        modules = catalogue or self.catalogue
+        zone = trust_zone(deployment, chosen, modules, clock=self.clock)
+        async with gateway(chosen, deployment, _reached(zone, deployment), modules, call_log) as running:
+            node = Node(running, self.canary)
+            yield node
+            self.canary.hear("metrics", node.metrics().encode())
         call_log.close()
         call_log.close()  # the second waits for the first one's thread
 
@@ -167,13 +165,13 @@ def over_http() -> bool:
 
 @contextlib.asynccontextmanager
 async def _reached(
-    direct: contextlib.AbstractAsyncContextManager[Broker], deployment: Deployment
+    opening: contextlib.AbstractAsyncContextManager[TrustZone], deployment: Deployment
 ) -> AsyncIterator[Broker]:
-    async with direct as broker:
+    async with opening as zone:
         if not over_http():
-            yield broker
+            yield zone.broker
             return
-        async with served_over_http(broker, deployment.home / KEYS) as served:
+        async with served_over_http(zone.broker, deployment.home / KEYS) as served:
             yield served.client
 
 

@@ -24,7 +24,7 @@ from broker.vault.keys import LocalKeys
 from broker.vault.vault import open_vault
 from core.secret import Secret
 from gateway.deployment import KEYS
-from gateway.single.direct_broker import VAULT_KEYS
+from gateway.single.vault_access import VAULT_KEYS
 from gateway.single.operator import BROKER, connected, now
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on

@@ -1,0 +1,47 @@
+"""The admin API out of its two parts, the control plane's and identity's. Importing this loads FastAPI."""
+
+from importlib.metadata import version
+
+from starlette.types import ASGIApp
+
+from admin_ui.api.app import api as control_plane_api
+from admin_ui.api.parts import AdminParts
+from broker.oauth.grants import Grants
+from broker.oauth.registered_clients import RegisteredClients
+from broker.web import requests
+from broker.web.api.app import api as identity_api
+from broker.web.api.app import section
+from broker.web.api.authentication import Authenticator
+from broker.web.api.parts import IdentityParts
+from broker.web.parts import WebParts
+from core.api.door import Door
+from core.db import Database
+from gateway.auth.refusals import Refusals
+from gateway.catalogue import Catalogue
+from gateway.single.bootstrap import FIRST_TENANT
+from gateway.single.operator import now
+from gateway.single.trust_zone import TrustZone
+
+
+def admin_api(
+    zone: TrustZone, parts: WebParts, grants: Grants, refusals: Refusals, console: Database | None, catalogue: Catalogue
+) -> ASGIApp:
+    """What answers under /api/v1; without the control plane's database, identity's part alone."""
+    release = version("mcpist")
+    clients = RegisteredClients(zone.database, zone.peppers, clock=now)
+    identity = IdentityParts(zone.tokens, zone.door.sessions, grants, clients, zone.door.links)
+    door = _door(zone, parts, refusals)
+    if console is None:
+        return identity_api(door, identity, version=release)
+    modules = tuple(module.name for module in catalogue.modules)
+    return control_plane_api(door, AdminParts(console, modules), section(identity), version=release)
+
+
+def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:
+    def address(request: requests.Request) -> str:
+        return requests.client_address(request, parts.proxies)
+
+    authenticate = Authenticator(
+        zone.database, zone.verifier, zone.door.sessions, parts.cookies, refusals, address, FIRST_TENANT
+    )
+    return Door(authenticate, parts.settings.public_url, now, address)
