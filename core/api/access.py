@@ -69,6 +69,7 @@ class DeclaredRoute(APIRoute):
 
         async def admit(request: Request) -> Response:
             if access.who == "anyone":
+                request.state.principal = None
                 return await handle(request)
             principal = request.state.principal = await access.admitted(request)
             with door_of(request).entered(principal):

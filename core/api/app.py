@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from core.api.access import DeclaredRoute
 from core.api.door import Door
 from core.api.problems import MEDIA_TYPE, Problem, answer_problems
-from core.api.served import MOST_BODY, Served
+from core.api.served import Served
 
 PREFIX = "/api/v1"
 OPENAPI = f"{PREFIX}/openapi.json"
@@ -58,7 +58,6 @@ def framework(door: Door, sections: Sequence[Section], version: str) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        max_body_size=MOST_BODY,
         responses={"default": {"model": Problem, "description": "A problem.", "content": {MEDIA_TYPE: {}}}},
     )
     app.state.door = door
@@ -99,8 +98,8 @@ def _document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> None:
         for operation in operations.values():
             content = operation["responses"]["default"]["content"]
             content[MEDIA_TYPE] = content.pop("application/json")
-    app.openapi_schema = document
+    app.state.openapi = document
 
 
 async def _openapi(request: Request) -> Response:
-    return JSONResponse(request.app.openapi())
+    return JSONResponse(request.app.state.openapi)

@@ -16,10 +16,17 @@ from core.errors import LimitReached, MCPistError, NotFound, Unavailable
 
 MEDIA_TYPE = "application/problem+json"
 MOST_PROBLEMS = 20
-_CODES = {404: "not_found", 405: "method_not_allowed", 413: "too_large", 400: "invalid"}
+_CODES = {
+    400: "invalid",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "too_slow",
+    413: "too_large",
+}
 _DETAILS = {
     404: "there is nothing at this address, or nothing for you",
     405: "this address does not know that method",
+    408: "the body did not come in time",
     413: "the body is too large: 64 KiB are the most",
     400: "the body is no JSON",
 }
@@ -76,6 +83,7 @@ def answer_problems(app: FastAPI) -> None:
     app.add_exception_handler(MCPistError, _expected)
     app.add_exception_handler(RequestValidationError, _wrong_input)
     app.add_exception_handler(HTTPException, _of_the_framework)
+    app.add_exception_handler(Exception, _fault)
 
 
 async def _expected(request: Request, error: Exception) -> Response:
@@ -106,6 +114,10 @@ async def _of_the_framework(request: Request, error: Exception) -> Response:
     status = error.status_code
     code, detail = _CODES.get(status, "refused"), _DETAILS.get(status, "the request was refused")
     return problem(status, code, detail, _id(request), headers=error.headers)
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    return problem(500, "internal", "something went wrong here; it was logged under this id", _id(request))
 
 
 def _told(error: Mapping[str, Any]) -> dict[str, str]:

@@ -1,13 +1,11 @@
-"""What every answer has, and what no request may do: its id, its headers, its deadline, one plain 500."""
+"""What every answer has and what no request may do: its id, its headers, the time and the size of its body."""
 
 import asyncio
 import logging
-from typing import Any
 from uuid import uuid4
 
+from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from core.api.problems import problem
 
 BODY_SECONDS = 10.0
 MOST_BODY = 65_536
@@ -33,28 +31,21 @@ class Served:
         answer = _Answer(send, scope.setdefault("mcpist.request_id", str(uuid4())))
         try:
             await self._app(scope, _Body(receive).receive, answer.send)
-        except _TooSlow:
-            await self._fail(answer, scope, 408, "too_slow", "the body did not come in time")
-        except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, and may not end the connection
+        except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor end the connection
             log.error("a request failed", extra={"cause": type(error).__name__, "request_id": answer.request_id})
-            await self._fail(answer, scope, 500, "internal", "something went wrong here; it was logged under this id")
-
-    async def _fail(self, answer: "_Answer", scope: Scope, status: int, code: str, detail: str) -> None:
-        if not answer.begun:
-            await problem(status, code, detail, answer.request_id)(scope, _nothing, answer.send)
-
-
-class _TooSlow(Exception):
-    """The body is late. No MCPistError: the framework must let it through."""
 
 
 class _Body:
-    """The whole body has to come within the time, however it is cut."""
+    """The whole body has to come within the time and the size, however it is cut.
+
+    What it raises is the framework's own: anything else that happens while it reads a body becomes a 400.
+    """
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._until = asyncio.get_running_loop().time() + BODY_SECONDS
         self._whole = False
+        self._left = MOST_BODY
 
     async def receive(self) -> Message:
         if self._whole:
@@ -63,7 +54,10 @@ class _Body:
             async with asyncio.timeout_at(self._until):
                 message = await self._receive()
         except TimeoutError:
-            raise _TooSlow from None
+            raise HTTPException(408) from None
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise HTTPException(413)
         self._whole = not message.get("more_body", False)
         return message
 
@@ -79,7 +73,3 @@ class _Answer:
             self.begun = True
             message["headers"] = [*message.get("headers", ()), *HEADERS, (b"x-request-id", self.request_id.encode())]
         await self._send(message)
-
-
-async def _nothing() -> Any:
-    return {"type": "http.disconnect"}

@@ -138,7 +138,7 @@ class Rig:
         return api(replace(self.door, **door), parts, identity, version="test")
 
     def openapi(self) -> dict[str, Any]:
-        return framework(self.door, self.sections(), "test").openapi()
+        return framework(self.door, self.sections(), "test").state.openapi
 
     def caller(self, **headers: str) -> httpx2.AsyncClient:
         """A client of the API without a credential, unless the headers hold one."""
@@ -146,7 +146,7 @@ class Rig:
         return self.client(self.served, headers)
 
     def client(self, app: Any, headers: Mapping[str, str]) -> httpx2.AsyncClient:
-        transport = httpx2.ASGITransport(app, raise_app_exceptions=True)
+        transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
         return httpx2.AsyncClient(transport=transport, base_url=f"{URL}/api/v1", headers=dict(headers))
 
     def browser(self, person: Person) -> httpx2.AsyncClient:

@@ -1,0 +1,241 @@
+"""Every route of the OpenAPI document × every kind of caller × what is theirs, another tenant's, nobody's
+(broker-security.md §2, rows 1 and 2)."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+from fastapi import APIRouter
+
+from core.api.app import Section, framework, router
+from tests.admin_ui.rig import OPERATORS, URL, Person, Rig, Tenant
+
+BODIES: Mapping[str, Any] = {
+    "POST /tenants": {"slug": "acme", "administrator": "somebody@acme.example"},
+    "PATCH /tenants/{tenant_id}": {"name": "Changed"},
+    "PATCH /tenant": {"record_arguments": True},
+    "POST /users": {"email": "$email"},
+    "PATCH /users/{user_id}": {"name": "Changed", "status": "suspended"},
+    "POST /roles": {"name": "$role", "allow": ["kg.*"]},
+    "PATCH /roles/{role_id}": {"priority": 3},
+    "PUT /roles/{role_id}/permissions": {"allow": ["*"], "deny": []},
+    "POST /oauth/clients": {
+        "name": "Machine",
+        "auth_method": "client_secret_basic",
+        "grant_types": ["client_credentials"],
+        "user_id": "$user_id",
+    },
+    "PATCH /oauth/clients/{client_id}": {"enabled": False},
+    "POST /tokens": {"name": "mine", "scopes": ["mcp:read"]},
+    "POST /leaked": ["mcpist_made_up"],
+}
+ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of the document; `path` has placeholders."""
+
+    method: str
+    path: str
+    access: Mapping[str, Any]
+    asks_whose: bool
+    has_body: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+    def admits(self, kind: str, by: str) -> bool:
+        """Whether the declaration lets this kind of caller through, whose session is young."""
+        ranks = {"nobody": 0, "user": 1, "admin": 2, "operator": 3}
+        needed = {"anyone": 0, "user": 1, "admin": 2, "operator": 3}[self.access["who"]]
+        return ranks[kind] >= needed and not (self.access["fresh"] and by == "token")
+
+
+def operations(document: Mapping[str, Any]) -> Iterator[Operation]:
+    for path, there in document["paths"].items():
+        for method, told in there.items():
+            queries = {one["name"] for one in told.get("parameters", ()) if one["in"] == "query"}
+            short = path.removeprefix("/api/v1")
+            yield Operation(method.upper(), short, told["x-access"], "user" in queries, "requestBody" in told)
+
+
+def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
+    """What stands for the placeholders."""
+    return {
+        "tenant_id": str(tenant.id),
+        "user_id": str(person.id),
+        "role_id": str(tenant.role_id),
+        "session_id": str(person.session_id),
+        "grant_id": str(person.grant_id),
+        "client_id": tenant.client_id,
+        "token_id": person.token_id,
+        "entry": tenant.entry,
+        "email": person.email,
+        "role": f"{tenant.slug}-readers",
+    }
+
+
+def made_up() -> dict[str, str]:
+    """The same forms, and nobody's."""
+    names = ("tenant_id", "user_id", "role_id", "session_id", "grant_id")
+    random = {"client_id": f"client_{uuid4().hex[:22]}", "token_id": uuid4().hex[:12], "entry": "@made-up.example"}
+    return {name: str(uuid4()) for name in names} | random
+
+
+async def asked(client: httpx2.AsyncClient, one: Operation, ids: Mapping[str, str]) -> httpx2.Response:
+    path = one.path.format_map({name: value.replace("@", "%40") for name, value in ids.items()})
+    body = BODIES.get(one.name)
+    filled = json.dumps(body)
+    for name, value in ids.items():
+        filled = filled.replace(f'"${name}"', json.dumps(value))
+    params = {"user": ids["user_id"]} if one.asks_whose else None
+    options: dict[str, Any] = {} if body is None else {"json": json.loads(filled)}
+    return await client.request(one.method, path, params=params, **options)
+
+
+def told(answer: httpx2.Response) -> Any:
+    """All of an answer but what names the request."""
+    request_id = answer.headers["x-request-id"]
+    headers = {name: value for name, value in answer.headers.items() if name not in ("x-request-id", "content-length")}
+    return answer.status_code, headers, answer.text.replace(request_id, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    kind: str
+    by: str
+    client: httpx2.AsyncClient
+
+
+def callers(rig: Rig, tenant: Tenant, operators: Tenant) -> list[Caller]:
+    people = {"user": tenant.user, "admin": tenant.admin, "operator": operators.admin}
+    sessions = [Caller(kind, "session", rig.browser(person)) for kind, person in people.items()]
+    tokens = [Caller(kind, "token", rig.script(person.token)) for kind, person in people.items()]
+    return [Caller("nobody", "nothing", rig.caller(Origin=URL)), *sessions, *tokens]
+
+
+async def rows_of(rig: Rig, tenant: Tenant) -> dict[str, list[str]]:
+    """Every row of a tenant, in every table that has tenants."""
+    async with rig.database.admin_connection() as admin:
+        tables = await admin.fetch(
+            """SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
+            WHERE n.nspname IN ('core', 'auth', 'vault', 'audit', 'modules') AND c.relkind IN ('r', 'p')
+            AND NOT c.relispartition"""
+        )
+        found = {}
+        for table in [row["name"] for row in tables]:
+            rows = await admin.fetch(f"SELECT t::text AS row FROM {table} t WHERE tenant_id = $1 ORDER BY 1", tenant.id)
+            found[table] = [row["row"] for row in rows]
+    return found
+
+
+async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> None:
+    acme, globex = await rig.tenant("acme"), await rig.tenant("globex")
+    operators = await rig.tenant(OPERATORS)
+    before = await rows_of(rig, globex)
+    foreign, nobodys = ids_of(globex, globex.user), made_up()
+    walked = list(operations(rig.openapi()))
+    for caller in callers(rig, acme, operators):
+        for one in walked:
+            if caller.kind == "operator" and one.access["who"] == "operator":
+                continue  # the deployment's tenants are the operator's own
+            if one.name in ("POST /users", "POST /roles", "PUT /allow-list/{entry}"):
+                continue  # a new thing of one's own, whatever others call theirs
+            theirs, random = await asked(caller.client, one, foreign), await asked(caller.client, one, nobodys)
+            where = f"{caller.kind} by {caller.by}: {one.name}"
+            if one.name in ("POST /tokens", "POST /leaked") or theirs.status_code == 201:
+                assert "globex" not in theirs.text, where
+                continue
+            assert told(theirs) == told(random), where
+            assert not any(value in theirs.text for value in foreign.values()), where
+            if "{" in one.path and one.admits(caller.kind, caller.by) and one.access["who"] != "operator":
+                assert theirs.status_code == 404, where
+    assert await rows_of(rig, globex) == before
+
+
+async def test_each_route_admits_whom_it_declares_and_nobody_else(rig: Rig) -> None:
+    acme, operators = await rig.tenant("acme"), await rig.tenant(OPERATORS)
+    walked = sorted(operations(rig.openapi()), key=lambda one: ORDER.index(one.method))
+    victims = {
+        tenant.slug: await rig.person(tenant.id, f"victim@{tenant.slug}.example", "user")
+        for tenant in (acme, operators)
+    }
+    for one in walked:
+        for caller in callers(rig, acme, operators):
+            tenant = operators if caller.kind == "operator" else acme
+            ids = ids_of(tenant, victims[tenant.slug])
+            if one.name == "PATCH /tenants/{tenant_id}" or "{" not in one.path:
+                ids |= {"email": f"{uuid4().hex}@acme.example", "role": uuid4().hex}
+            answer = await asked(caller.client, one, ids)
+            where = f"{caller.kind} by {caller.by}: {one.name}: {answer.status_code} {answer.text}"
+            if one.admits(caller.kind, caller.by):
+                admitted = answer.status_code < 500 and answer.status_code != 401
+                # "user" routes admit everybody, and refuse what is not theirs.
+                assert admitted, where
+                assert answer.status_code != 403 or (caller.kind == "user" and one.asks_whose), where
+            else:
+                assert answer.status_code == (401 if caller.kind == "nobody" else 403), where
+            if caller.kind == "user" and one.access["who"] == "user" and "{" in one.path:
+                assert answer.status_code == 404, where
+    for slug in ("acme", OPERATORS):
+        # Not one of the walks above was vacuous: what could be taken away is gone.
+        assert not await rig.value("SELECT count(*) FROM core.users WHERE id = $1", victims[slug].id)
+
+
+async def test_every_operation_with_a_body_is_walked_with_one(rig: Rig) -> None:
+    documented = {one.name for one in operations(rig.openapi()) if one.has_body}
+    assert documented == set(BODIES)
+
+
+def test_a_route_that_declares_nobody_is_not_built() -> None:
+    routes = router("loose")
+    with pytest.raises(TypeError, match="/loose has to declare who may call it"):
+
+        @routes.get("/loose")
+        async def loose() -> None: ...
+
+
+def test_a_router_of_another_kind_is_not_served(rig: Rig) -> None:
+    loose = APIRouter()
+
+    @loose.get("/loose")
+    async def handler() -> None: ...
+
+    with pytest.raises(TypeError, match="not declared"):
+        framework(rig.door, [Section((loose,), {})], "test")
+
+
+async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: Rig) -> None:
+    """A wrong declaration would be walked as it is declared: so these stand here once more."""
+    known = {
+        "GET /me": ("user", []),
+        "GET /audit": ("user", ["mcp:read", "admin:read"]),
+        "GET /sessions": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /sessions/{session_id}": ("user", ["mcp:write", "admin:write"]),
+        "GET /oauth/grants": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /oauth/grants/{grant_id}": ("user", ["mcp:write", "admin:write"]),
+        "GET /tokens": ("user", ["mcp:read", "admin:read"]),
+        "POST /tokens": ("user", ["mcp:write", "admin:write"]),
+        "DELETE /tokens/{token_id}": ("user", ["mcp:write", "admin:write"]),
+        "POST /leaked": ("anyone", []),
+        "GET /tenants": ("operator", ["admin:read"]),
+        "POST /tenants": ("operator", ["admin:write"]),
+        "GET /tenants/{tenant_id}": ("operator", ["admin:read"]),
+        "PATCH /tenants/{tenant_id}": ("operator", ["admin:write"]),
+    }
+    walked = list(operations(rig.openapi()))
+    assert {
+        one.name: (one.access["who"], one.access["scopes"]) for one in walked if one.access["who"] != "admin"
+    } == known
+    for one in walked:
+        if one.access["who"] == "admin":
+            assert one.access["scopes"] == ["admin:read" if one.method == "GET" else "admin:write"], one.name
+    fresh = {one.name for one in walked if one.access["fresh"]}
+    assert fresh == {"POST /tokens", "POST /oauth/clients", "POST /users/{user_id}/sign-in-link"}
