@@ -1,0 +1,227 @@
+"""`mcpist client`: programs that a tenant registers as OAuth clients. A secret is shown once, when it is made."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, note, say, table
+from gateway.cli.session import administer
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from broker.oauth.clients import Client
+    from broker.oauth.registered_clients import ListedClient, NewClient
+    from core.secret import Secret
+    from gateway.single.operator import Operator
+
+app = group("Programs that are registered as OAuth clients.")
+
+MOST_KEYS_BYTES = 65_536
+GRANTS = {
+    "authorization_code": "people",
+    "client_credentials": "machine",
+    "urn:ietf:params:oauth:grant-type:jwt-bearer": "identity provider",
+}
+
+ClientId = Annotated[str, typer.Argument(metavar="ID", help="The client's id, as `mcpist client list` shows it.")]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wishes:
+    """What was said on the command line."""
+
+    name: str
+    redirect_uris: tuple[str, ...]
+    acts_as: str | None
+    enterprise: bool
+    secret: bool
+    jwks: Path | None
+    scopes: frozenset[str]
+
+
+@app.command("add", epilog="Example: mcpist client add Claude --redirect-uri https://claude.ai/api/mcp/auth_callback")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What people read when it asks for their consent.")],
+    redirect_uri: Annotated[
+        list[str] | None,
+        typer.Option("--redirect-uri", metavar="URI", help="Where answers go; with 127.0.0.1 any port is good."),
+    ] = None,
+    acts_as: Annotated[
+        str | None,
+        typer.Option("--acts-as", metavar="EMAIL", help="A machine: it works as this user, without a browser."),
+    ] = None,
+    enterprise: Annotated[
+        bool, typer.Option("--enterprise", help="It may bring assertions of an issuer that `mcpist issuer` trusts.")
+    ] = False,
+    secret: Annotated[
+        bool, typer.Option("--secret", help="It proves who it is by a secret; machines always do.")
+    ] = False,
+    jwks: Annotated[
+        Path | None, typer.Option("--jwks", metavar="FILE", help="It signs instead: its public keys, as a JWK set.")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", metavar="SCOPE", help="What it may ask for; default mcp:read, mcp:write."),
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register a program, and show its id; and its secret, this once and never again."""
+    uris, wanted = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
+    wishes = _Wishes(name, uris, acts_as, enterprise, secret, jwks, wanted)
+
+    async def work(operating: "Operator") -> "tuple[Client, Secret | None]":
+        from gateway.cli.tenancy import the_tenant, the_user
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.client_access import registered_clients
+
+        found = await the_tenant(operating, tenant)
+        person = (await the_user(operating, found, acts_as)).id if acts_as else None
+        async with registered_clients(operating.deployment) as clients:
+            return await clients.create(OPERATOR, found.id, _asked(wishes, person))
+
+    made, shown = administer(work)
+
+    def human() -> None:
+        say(f"client_id={made.id}")
+        if shown is not None:
+            say(f"client_secret={shown.reveal()}")
+            note("The secret is shown this once: keep it where you keep passwords.")
+
+    emit(as_json, _document(made) | {"client_secret": shown.reveal() if shown else None}, human)
+
+
+@app.command("list", epilog="Example: mcpist client list --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show a tenant's registered clients; never their secrets."""
+
+    async def work(operating: "Operator") -> "list[ListedClient]":
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.client_access import registered_clients
+
+        found = await the_tenant(operating, tenant)
+        async with registered_clients(operating.deployment) as clients:
+            return await clients.list(found.id)
+
+    found = administer(work)
+    columns = ("Id", "Name", "For", "Proves itself by", "Redirect URIs", "Acts as", "Scopes", "Created", "Disabled")
+    rows = [
+        (
+            one.client.id,
+            one.client.name,
+            [shown for grant, shown in GRANTS.items() if grant in one.client.grant_types],
+            one.client.auth_method,
+            one.client.redirect_uris,
+            one.user_email,
+            sorted(one.client.scopes),
+            one.created_at,
+            one.disabled_at,
+        )
+        for one in found
+    ]
+    documents = [
+        _document(one.client)
+        | {"acts_as": one.user_email or None, "created_at": one.created_at, "disabled_at": one.disabled_at}
+        for one in found
+    ]
+    emit(as_json, documents, lambda: table(columns, rows, empty="No client yet: `mcpist client add` registers one."))
+
+
+@app.command("disable", epilog="Example: mcpist client disable client_3kTq0ZbW81xY3kTq0ZbW81")
+def disable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Switch a client off: all its tokens end within a second, on every process."""
+    _switch(client_id, tenant, enabled=False)
+    emit(as_json, {"client_id": client_id, "enabled": False}, lambda: say(f"Client {client_id} is switched off."))
+
+
+@app.command("enable", epilog="Example: mcpist client enable client_3kTq0ZbW81xY3kTq0ZbW81")
+def enable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Switch a client on again. Tokens that it had stay ended: it asks for new ones."""
+    _switch(client_id, tenant, enabled=True)
+    emit(as_json, {"client_id": client_id, "enabled": True}, lambda: say(f"Client {client_id} is switched on."))
+
+
+@app.command("remove", epilog="Example: mcpist client remove client_3kTq0ZbW81xY3kTq0ZbW81")
+def remove(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Forget a client and what people have agreed to for it: all its tokens end within a second."""
+
+    async def work(operating: "Operator") -> None:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.client_access import registered_clients
+
+        found = await the_tenant(operating, tenant)
+        async with registered_clients(operating.deployment) as clients:
+            await clients.remove(OPERATOR, found.id, client_id)
+
+    administer(work)
+    emit(as_json, {"client_id": client_id, "removed": True}, lambda: say(f"Client {client_id} is removed."))
+
+
+def _switch(client_id: str, tenant: str | None, *, enabled: bool) -> None:
+    async def work(operating: "Operator") -> None:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.client_access import registered_clients
+
+        found = await the_tenant(operating, tenant)
+        async with registered_clients(operating.deployment) as clients:
+            await clients.set_enabled(OPERATOR, found.id, client_id, enabled)
+
+    administer(work)
+
+
+def _asked(wishes: _Wishes, acts_as: "UUID | None") -> "NewClient":
+    from broker.oauth.clients import BROWSER_GRANTS, CLIENT_CREDENTIALS, JWT_BEARER
+    from broker.oauth.registered_clients import NewClient
+    from core.errors import Invalid
+
+    grants = frozenset(BROWSER_GRANTS if wishes.redirect_uris else ())
+    grants |= {CLIENT_CREDENTIALS} if acts_as else frozenset()
+    grants |= {JWT_BEARER} if wishes.enterprise else frozenset()
+    if not grants:
+        raise Invalid("say what the client is for: --redirect-uri URI for people, --acts-as EMAIL for a machine")
+    if wishes.jwks is not None and wishes.secret:
+        raise Invalid("a client proves who it is by --secret or by --jwks, not by both")
+    keys = None if wishes.jwks is None else _keys(wishes.jwks)
+    with_secret = wishes.secret or ((acts_as is not None or wishes.enterprise) and keys is None)
+    return NewClient(
+        name=wishes.name,
+        auth_method="private_key_jwt" if keys is not None else "client_secret_basic" if with_secret else "none",
+        redirect_uris=wishes.redirect_uris,
+        grant_types=grants,
+        scopes=wishes.scopes,
+        user_id=acts_as,
+        jwks=keys,
+    )
+
+
+def _keys(path: Path) -> Any:
+    import orjson
+
+    from core.errors import Invalid
+
+    try:
+        with path.open("rb") as file:
+            found: Any = orjson.loads(file.read(MOST_KEYS_BYTES))
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror}") from None
+    except orjson.JSONDecodeError:
+        raise Invalid(f'{path} is not a JWK set; that looks like {{"keys": [...]}}') from None
+    alone = isinstance(found, dict) and "kty" in found
+    return {"keys": [cast("Any", found)]} if alone else cast("Any", found)
+
+
+def _document(client: "Client") -> dict[str, Any]:
+    return {
+        "client_id": client.id,
+        "name": client.name,
+        "token_endpoint_auth_method": client.auth_method,
+        "grant_types": sorted(client.grant_types),
+        "redirect_uris": client.redirect_uris,
+        "scopes": sorted(client.scopes),
+    }

@@ -1,0 +1,80 @@
+"""`mcpist issuer`: identity providers whose word a tenant takes for its people (enterprise-managed authorization)."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, say, table
+from gateway.cli.session import administer, load_settings
+
+if TYPE_CHECKING:
+    from broker.oauth.trusted_issuers import TrustedIssuer
+    from gateway.single.operator import Operator
+
+app = group("Identity providers whose assertions a tenant accepts (enterprise-managed authorization).")
+
+Issuer = Annotated[str, typer.Argument(metavar="ISSUER", help="Exactly as its tokens have it in iss.")]
+
+
+@app.command("trust", epilog="Example: mcpist issuer trust https://acme.okta.com")
+def trust(
+    issuer: Issuer,
+    jwks_uri: Annotated[
+        str, typer.Option("--jwks-uri", metavar="URL", help="Where its keys are; default is what its metadata says.")
+    ] = "",
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Accept the assertions of an identity provider. Who gets in by them is the allow list's matter, as at sign-in.
+
+    Programs that may bring assertions are registered by `mcpist client add NAME --enterprise`.
+    """
+    private_hosts = load_settings().allowed_private_hosts
+
+    async def work(operating: "Operator") -> "TrustedIssuer":
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.client_access import trusted_issuers
+
+        found = await the_tenant(operating, tenant)
+        async with trusted_issuers(operating.deployment, private_hosts) as issuers:
+            return await issuers.trust(OPERATOR, found.id, issuer, jwks_uri)
+
+    trusted = administer(work)
+    emit(as_json, trusted, lambda: say(f"{trusted.issuer} is trusted; its keys are at {trusted.jwks_uri}"))
+
+
+@app.command("list", epilog="Example: mcpist issuer list --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show whose assertions a tenant accepts."""
+
+    async def work(operating: "Operator") -> "list[TrustedIssuer]":
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.client_access import trusted_issuers
+
+        found = await the_tenant(operating, tenant)
+        async with trusted_issuers(operating.deployment, ()) as issuers:
+            return await issuers.list(found.id)
+
+    found = administer(work)
+    rows = [(one.issuer, one.jwks_uri, one.created_at) for one in found]
+    empty = "No issuer is trusted: `mcpist issuer trust` begins."
+    emit(as_json, found, lambda: table(("Issuer", "Keys", "Since"), rows, empty=empty))
+
+
+@app.command("remove", epilog="Example: mcpist issuer remove https://acme.okta.com")
+def remove(issuer: Issuer, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Accept an identity provider's assertions no more: what was granted by assertions ends within a second."""
+
+    async def work(operating: "Operator") -> None:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.client_access import trusted_issuers
+
+        found = await the_tenant(operating, tenant)
+        async with trusted_issuers(operating.deployment, ()) as issuers:
+            await issuers.remove(OPERATOR, found.id, issuer)
+
+    administer(work)
+    emit(as_json, {"issuer": issuer, "trusted": False}, lambda: say(f"{issuer} is trusted no more."))
