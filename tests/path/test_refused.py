@@ -24,6 +24,8 @@ MALFORMED = {
     "not ASCII": "Bearer caf\u00e9",
     "a JWT": "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.",
 }
+# MCP Authorization: what to ask for first, and where the metadata of the resource are.
+WHERE = 'scope="mcp:read mcp:write", resource_metadata="http://127.0.0.1:8080/.well-known/oauth-protected-resource/mcp"'
 
 
 def with_other_secret(token: str) -> str:
@@ -66,14 +68,14 @@ async def test_all_look_alike(product: Product, node: Node, people: People, revi
     assert {name: answer.comparable for name, answer in answers.items()} == dict.fromkeys(answers, expected)
     assert expected[0] == 401
     assert expected[2] == b'{"error":"Unauthorized"}'
-    assert answers["unknown"].header("www-authenticate") == 'Bearer realm="mcpist", error="invalid_token"'
+    assert answers["unknown"].header("www-authenticate") == f'Bearer realm="mcpist", error="invalid_token", {WHERE}'
 
 
 async def test_without_a_credential_there_is_only_the_challenge(node: Node, people: People) -> None:
     """RFC 6750 §3.1: no error code for a request that brought no credential; all else is the same."""
     none = await node.post(None, "tools/list")
     wrong = await node.post("hunter2", "tools/list")
-    assert none.header("www-authenticate") == 'Bearer realm="mcpist"'
+    assert none.header("www-authenticate") == f'Bearer realm="mcpist", {WHERE}'
     assert (none.status, none.body) == (wrong.status, wrong.body)
     assert [name for name, _ in none.headers] == [name for name, _ in wrong.headers]
 
