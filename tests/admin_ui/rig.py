@@ -196,6 +196,11 @@ class Rig:
         """Make the audit log show what was appended."""
         await Sealer(self.console, self.clock).seal_all()
 
+    async def execute(self, sql: str, *args: object) -> None:
+        """Change something behind the product's back."""
+        async with self.database.admin_connection() as admin:
+            await admin.execute(sql, *args)
+
     async def value(self, sql: str, *args: object) -> Any:
         """One value, seen by nobody's role."""
         async with self.database.admin_connection() as admin:

@@ -1,0 +1,157 @@
+"""Tenants, roles, the allow list, services and the audit log over the API; pages of each."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from core.api.paging import cursor_for
+from tests.admin_ui.rig import OPERATORS, Rig, Tenant
+
+
+async def everything(client: httpx2.AsyncClient, path: str, **params: Any) -> list[Any]:
+    """All items, two at a time."""
+    found: list[Any] = []
+    params["limit"] = 2
+    while True:
+        page = (await client.get(path, params=params)).json()
+        assert len(page["items"]) <= 2
+        found += page["items"]
+        if page["next_cursor"] is None:
+            return found
+        params["cursor"] = page["next_cursor"]
+
+
+async def test_the_operator_makes_and_changes_tenants(rig: Rig) -> None:
+    operators = await rig.tenant(OPERATORS)
+    asked = {"slug": "globex", "name": "Globex", "administrator": "boss@globex.example"}
+    async with rig.browser(operators.admin) as operator:
+        assert (await operator.get("/me")).json()["operator"] is True
+        made, again = await operator.post("/tenants", json=asked), await operator.post("/tenants", json=asked)
+        other = await operator.post("/tenants", json=asked | {"administrator": "thief@globex.example"})
+        assert (made.status_code, again.status_code, other.status_code) == (201, 200, 409)
+        assert made.json() == again.json()
+        path = f"/tenants/{made.json()['id']}"
+        changed = await operator.patch(path, json={"status": "suspended", "name": "Gone", "record_arguments": True})
+        assert changed.json() == made.json() | {"status": "suspended", "name": "Gone", "record_arguments": True}
+        assert (await operator.get(path)).json() == changed.json()
+        for number in range(3):
+            await operator.post("/tenants", json=asked | {"slug": f"more{number}"})
+        slugs = [one["slug"] for one in await everything(operator, "/tenants")]
+        assert slugs == ["globex", "more0", "more1", "more2", OPERATORS]
+        own = await operator.patch(f"/tenants/{operators.id}", json={"status": "suspended"})
+        assert own.status_code == 409
+    tenant = made.json()["id"]
+    assert (
+        await rig.value("SELECT count(*) FROM core.users WHERE tenant_id = $1 AND system_role = 'admin'", tenant) == 1
+    )
+    assert await rig.value("SELECT module FROM core.services WHERE tenant_id = $1", tenant) == "kg"
+    assert await rig.value("SELECT entry FROM core.allow_list WHERE tenant_id = $1", tenant) == "boss@globex.example"
+
+
+async def test_whoever_administers_another_tenant_is_no_operator(rig: Rig, acme: Tenant) -> None:
+    operators = await rig.tenant(OPERATORS)
+    for person in (acme.admin, operators.user):
+        async with rig.browser(person) as browser:
+            assert (await browser.get("/me")).json()["operator"] is False
+            assert (await browser.get("/tenants")).json()["code"] == "forbidden"
+
+
+async def test_a_role_from_making_to_deleting(rig: Rig, acme: Tenant) -> None:
+    asked = {"name": "writers", "priority": 2, "allow": ["kg.*"], "deny": ["kg.delete"]}
+    async with rig.browser(acme.admin) as admin:
+        made, again = await admin.post("/roles", json=asked), await admin.post("/roles", json=asked)
+        other = await admin.post("/roles", json=asked | {"allow": ["*"]})
+        assert (made.status_code, again.status_code, other.status_code) == (201, 200, 409)
+        role = made.json()
+        assert role == {**asked, "id": role["id"], "members": 0}
+        path = f"/roles/{role['id']}"
+        wanted = {"allow": ["github:read", "kg.*"], "deny": []}
+        assert (await admin.put(f"{path}/permissions", json=wanted)).json() == role | wanted
+        changed = await admin.patch(path, json={"name": "Writers", "priority": -1})
+        assert changed.json() == role | wanted | {"name": "Writers", "priority": -1}
+        assert (await admin.patch(path, json={"name": "acme-readers"})).status_code == 409
+        assert (await admin.put(f"/users/{acme.user.id}{path}")).status_code == 204
+        assert [one["email"] for one in await everything(admin, f"{path}/users")] == ["user@acme.example"]
+        assert [one["name"] for one in (await admin.get(f"/users/{acme.user.id}/roles")).json()["items"]] == ["Writers"]
+        assert (await admin.delete(path)).status_code == 204
+        assert (await admin.get(f"{path}/users")).status_code == 404
+
+
+@pytest.mark.parametrize("permission", ["kg", "KG.*", "kg.a.b", "", "kg.*\n", "*" * 300])
+async def test_a_permission_has_its_form(rig: Rig, acme: Tenant, permission: str) -> None:
+    async with rig.browser(acme.admin) as admin:
+        answer = await admin.post("/roles", json={"name": "x", "allow": [permission]})
+    assert answer.status_code == 400
+
+
+async def test_pages_hold_each_item_once(rig: Rig, acme: Tenant) -> None:
+    async with rig.browser(acme.admin) as admin:
+        for number in range(4):
+            await admin.post("/users", json={"email": f"n{number}@acme.example"})
+            await admin.post("/roles", json={"name": f"n{number}", "priority": number // 2})
+        users = [one["email"] for one in await everything(admin, "/users")]
+        roles = [one["name"] for one in await everything(admin, "/roles")]
+        entries = [one["entry"] for one in await everything(admin, "/allow-list")]
+    assert users == sorted([f"n{n}@acme.example" for n in range(4)] + ["admin@acme.example", "user@acme.example"])
+    assert roles == ["acme-readers", "n2", "n3", "n0", "n1"]
+    assert sorted(entries) == sorted([*users, "@acme.example"])
+    assert len(entries) == len(set(entries))
+
+
+CURSORS = ["", "x", "!!", "A" * 3001, cursor_for("a\x00b"), cursor_for(7), cursor_for(["x"]), cursor_for([2**63, "x"])]
+
+
+@pytest.mark.parametrize("path", ["/users", "/roles", "/allow-list", "/audit", "/tokens", "/oauth/clients"])
+async def test_a_made_up_cursor_is_refused(rig: Rig, acme: Tenant, path: str) -> None:
+    async with rig.browser(acme.admin) as admin:
+        for cursor in CURSORS:
+            answer = await admin.get(path, params={"cursor": cursor})
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid"), cursor
+        for limit in (0, 201, "x"):
+            assert (await admin.get(path, params={"limit": limit})).status_code == 400
+
+
+async def test_the_allow_list_keeps_each_entry_once(rig: Rig, acme: Tenant) -> None:
+    async with rig.browser(acme.admin) as admin:
+        for entry in ("New@Acme.Example", "new@acme.example"):
+            assert (await admin.put(f"/allow-list/{entry}")).json() == {"entry": "new@acme.example"}
+        assert (await admin.delete("/allow-list/new%40acme.example")).status_code == 204
+        assert (await admin.delete("/allow-list/new%40acme.example")).status_code == 404
+        assert (await admin.put("/allow-list/neither")).status_code == 400
+
+
+async def test_services_are_listed(rig: Rig, acme: Tenant) -> None:
+    async with rig.browser(acme.admin) as admin:
+        listed = (await admin.get("/services")).json()
+    assert listed == {
+        "items": [{"module": "module_of_acme", "enabled": True, "settings": {}}],
+        "next_cursor": None,
+    }
+
+
+async def test_people_read_what_they_did_and_administrators_everything(rig: Rig, acme: Tenant) -> None:
+    await rig.seal()
+    async with rig.browser(acme.admin) as admin, rig.browser(acme.user) as user:
+        everybody = await everything(admin, "/audit")
+        own = await everything(user, "/audit")
+        same = await everything(user, "/audit", user=str(acme.user.id))
+        seen_by_admin = await everything(admin, "/audit", user=str(acme.user.id))
+        refused = await user.get("/audit", params={"user": str(acme.admin.id)})
+        wrong = await user.get("/audit", params={"since": "2026-01-01T00:00:00"})
+        unknown = await user.get("/audit", params={"tenant": str(acme.id)})
+    assert {one["user_id"] for one in own} == {str(acme.user.id)}
+    assert own == same == seen_by_admin
+    assert len(everybody) > len(own)
+    assert {one["kind"] for one in everybody} >= {"tenant.created", "user.created", "sign_in", "token.created"}
+    assert everybody == sorted(everybody, key=lambda one: (one["at"], one["seq"]), reverse=True)
+    assert (refused.status_code, wrong.status_code, unknown.status_code) == (403, 400, 400)
+
+
+async def test_a_deleted_user_takes_along_all_that_is_theirs(rig: Rig, acme: Tenant) -> None:
+    async with rig.browser(acme.admin) as admin:
+        assert (await admin.delete(f"/users/{acme.user.id}")).status_code == 204
+    for table in ("auth.sessions", "auth.api_tokens", "auth.grants", "auth.refresh_tokens"):
+        assert await rig.value(f"SELECT count(*) FROM {table}") == 1, table
+    async with rig.browser(acme.user) as browser:
+        assert (await browser.get("/me")).status_code == 401
