@@ -9,11 +9,14 @@ import typer
 import typer.main
 
 from gateway.cli import (
+    allow,
     audit,
     backup,
     call,
+    client,
     credential,
     doctor,
+    issuer,
     keys,
     role,
     serve,
@@ -63,9 +66,12 @@ serve.register(app)
 stdio.register(app)
 app.add_typer(tenant.app, name="tenant")
 app.add_typer(user.app, name="user")
+app.add_typer(allow.app, name="allow")
 app.add_typer(role.app, name="role")
 app.add_typer(service.app, name="service")
 app.add_typer(credential.app, name="credential")
+app.add_typer(client.app, name="client")
+app.add_typer(issuer.app, name="issuer")
 app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")
 app.add_typer(audit.app, name="audit")
