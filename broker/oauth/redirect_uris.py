@@ -57,12 +57,6 @@ def is_loopback(uri: str) -> bool:
     return _LOOPBACK.fullmatch(uri) is not None
 
 
-def host_of(uri: str) -> str:
-    """The host that an answer goes to, for people to read; the scheme and a colon for a private-use one."""
-    found = _WEB.fullmatch(uri)
-    return found["host"].lower() if found else uri.partition(":")[0] + ":"
-
-
 def _without_port(uri: str) -> tuple[str, str] | None:
     """A loopback URI but for its port; None for all others (RFC 8252 §7.3)."""
     found = _LOOPBACK.fullmatch(uri)
