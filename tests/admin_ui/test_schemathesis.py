@@ -1,0 +1,126 @@
+"""schemathesis over the whole API with the credentials of two tenants: no 5xx, answers as documented, no foreign id."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+import schemathesis
+import uvicorn
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.admin_ui.rig import COOKIE, OPERATORS, URL, Rig, Tenant
+from tests.admin_ui.test_route_walk import ids_of, made_up
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+Wanted = Mapping[str, str]
+
+
+@contextlib.asynccontextmanager
+async def served(app: Any) -> AsyncIterator[str]:
+    """The application on a loopback port; schemathesis speaks HTTP from a thread."""
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="critical", ws="none")
+    server = uvicorn.Server(config)
+    with contextlib.suppress(asyncio.CancelledError):
+        task = asyncio.create_task(server.serve())
+        while not server.started:
+            await asyncio.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            await task
+
+
+def headers_of(tenant: Tenant) -> list[Mapping[str, str]]:
+    """A session of the administrator, one of a user, and an administrator's token."""
+    return [
+        {"Cookie": f"{COOKIE}={tenant.admin.session.reveal()}", "Origin": URL},
+        {"Cookie": f"{COOKIE}={tenant.user.session.reveal()}", "Origin": URL},
+        {"Authorization": f"Bearer {tenant.admin.token.reveal()}"},
+    ]
+
+
+def marks_of(tenant: Tenant) -> list[str]:
+    """What only this tenant's own people may ever read."""
+    people = [mark for one in (tenant.admin, tenant.user) for mark in (str(one.id), one.email, str(one.session_id))]
+    return [str(tenant.id), str(tenant.role_id), tenant.client_id, f"Name of {tenant.slug}", *people]
+
+
+def explored(document: Any, url: str, tenants: tuple[Tenant, Tenant], ids: list[Wanted], examples: int) -> int:
+    """Ask every operation `examples` times; how many answers there were."""
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=url)
+    asked = 0
+    for result in schema.get_all_operations():
+        asked += _of_operation(result.ok(), tenants, ids, examples)
+    return asked
+
+
+def _of_operation(operation: Any, tenants: tuple[Tenant, Tenant], ids: list[Wanted], examples: int) -> int:
+    asked = 0
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(data=st.data(), mode=st.sampled_from([GenerationMode.POSITIVE, GenerationMode.NEGATIVE]))
+    def explore(data: Any, mode: GenerationMode) -> None:
+        nonlocal asked
+        case = data.draw(operation.as_strategy(generation_mode=mode))
+        known = data.draw(st.sampled_from([None, *ids]))
+        if known is not None and case.path_parameters:
+            case.path_parameters.update({name: known[name] for name in case.path_parameters if name in known})
+        which = data.draw(st.integers(0, 2))
+        for own, other in (tenants, tenants[::-1]):
+            response = case.call(headers=headers_of(own)[which])
+            case.validate_response(response, checks=CHECKS)
+            asked += 1
+            sent = f"{case.path_parameters} {case.body} {case.query}"
+            foreign = [] if own is other else marks_of(other)
+            leaked = [mark for mark in foreign if mark in response.text and mark not in sent]
+            assert not leaked, f"{operation.method} {operation.path}: {leaked}"
+
+    explore()
+    return asked
+
+
+async def run(rig: Rig, examples: int) -> int:
+    acme, globex, operators = await rig.tenant("acme"), await rig.tenant("globex"), await rig.tenant(OPERATORS)
+    victims = [await rig.person(one.id, f"victim@{one.slug}.example", "user") for one in (acme, globex)]
+    ids: list[Wanted] = [ids_of(acme, victims[0]), ids_of(globex, victims[1]), made_up()]
+    async with served(rig.app()) as url:
+        asked = await asyncio.to_thread(explored, rig.openapi(), url, (acme, globex), ids, examples)
+        return asked + await asyncio.to_thread(
+            explored, _of_tenants(rig.openapi()), url, (operators, operators), ids[2:], examples
+        )
+
+
+def _of_tenants(document: dict[str, Any]) -> dict[str, Any]:
+    """The part of the document that is for the operator."""
+    paths = {path: there for path, there in document["paths"].items() if path.startswith("/api/v1/tenants")}
+    return document | {"paths": paths}
+
+
+async def test_a_few_examples_of_every_operation(rig: Rig) -> None:
+    assert await run(rig, 4) > 200
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+async def test_many_examples_of_every_operation(rig: Rig) -> None:
+    assert await run(rig, 50) > 3000
