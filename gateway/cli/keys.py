@@ -1,18 +1,24 @@
-"""`mcpist keys`: the keys that stored credentials are sealed with. The keys themselves are never shown."""
+"""`mcpist keys`: the keys that stored credentials are sealed with, and those that sign access tokens. The keys
+themselves are never shown."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gateway.cli.failures import Stop
 from gateway.cli.options import JsonOption, group
-from gateway.cli.output import emit, say, table
+from gateway.cli.output import emit, note, say, table
 from gateway.cli.session import administer
 
 if TYPE_CHECKING:
+    from broker.oauth.signing_key_store import StoredKey
     from gateway.single.operator import Operator
     from gateway.single.vault_keys import VaultKeys
 
-app = group("Keys that stored credentials are sealed with.")
+app = group("Keys that stored credentials are sealed with, and keys that sign access tokens.")
+signing = group("Keys that sign access tokens.")
+app.add_typer(signing, name="signing")
 
 
 @app.command("status", epilog="Example: mcpist keys status --json")
@@ -29,6 +35,56 @@ def status(as_json: JsonOption = False) -> None:
     emit(as_json, document, lambda: _print(found))
     if not found.healthy:
         raise Stop(1)
+
+
+@signing.command("list", epilog="Example: mcpist keys signing list --json")
+def list_(as_json: JsonOption = False) -> None:
+    """Show the signing keys: the one that signs, the one to follow, and those whose tokens may still be about."""
+
+    async def work(operating: "Operator") -> "list[StoredKey]":
+        from gateway.single.signing_keys import listed_signing_keys
+
+        async with listed_signing_keys(operating.deployment) as store:
+            return await store.list()
+
+    found = administer(work)
+    emit(as_json, [asdict(key) for key in found], lambda: _print_signing(found))
+
+
+@signing.command("rotate", epilog="Example: mcpist keys signing rotate")
+def rotate(
+    compromised: Annotated[
+        bool, typer.Option("--compromised", help="Somebody else may know the keys: trust none of them any more.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Sign with the next key from now on. Nobody notices: the old one counts until its last token has expired.
+
+    With --compromised all keys are replaced at once. Every access token stops counting within some minutes, and clients
+    get new ones by themselves.
+    """
+
+    async def work(operating: "Operator") -> str:
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.signing_keys import opened_signing_keys
+
+        async with opened_signing_keys(operating.deployment) as store:
+            return await (store.replace_all(OPERATOR) if compromised else store.rotate(OPERATOR))
+
+    kid = administer(work)
+    emit(
+        as_json, {"signing": kid}, lambda: say(f"Access tokens are signed with {kid}; every process knows in a minute.")
+    )
+    if compromised:
+        note(
+            "Tokens that a gateway has seen before may count for up to five minutes more; restart gateways to end that."
+        )
+
+
+def _print_signing(found: "list[StoredKey]") -> None:
+    columns = ("Key", "State", "Counts", "Made", "Signs since", "Until")
+    rows = [(key.kid, key.state, key.published, key.created_at, key.activated_at, key.retired_at) for key in found]
+    table(columns, rows, empty="No signing key yet: the first start makes one.")
 
 
 def _print(found: "VaultKeys") -> None:

@@ -1,0 +1,25 @@
+"""Signing keys at the command line: listed, rotated, replaced; and never shown."""
+
+import json
+
+from tests.gateway.cli.conftest import Home
+
+
+def states(cli: Home) -> list[str]:
+    return sorted(key["state"] for key in cli.run("keys", "signing", "list", "--json").json())
+
+
+def test_list_rotate_and_replace(cli: Home) -> None:
+    assert states(cli) == ["active", "next"], "the first start has made them"
+    early = cli.run("keys", "signing", "rotate")
+    assert early.code == 5
+    assert "wait" in early.err
+    assert states(cli) == ["active", "next"], "nobody can know the next one yet"
+    replaced = cli.run("keys", "signing", "rotate", "--compromised", "--json")
+    assert states(cli) == ["active", "distrusted", "distrusted", "next"]
+    shown = cli.run("keys", "signing", "list").out
+    assert json.loads(replaced.out)["signing"] in shown
+    assert "active" in shown
+    assert "PRIVATE" not in shown
+    status = cli.run("keys", "status", "--json").json()
+    assert [key["needed"] for key in status["keys"]] == [True], "the vault's key seals them"
