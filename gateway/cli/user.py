@@ -91,12 +91,14 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
     async def work(settings: "Settings", report: "Report") -> "tuple[str, Secret]":
         from gateway.cli.tenancy import the_tenant, the_user
         from gateway.single.bootstrap import OPERATOR, link_for
+        from gateway.single.endpoint import announced
         from gateway.single.operator import operator
 
         async with operator(settings, report) as operating:
             found = await the_tenant(operating, tenant)
             person = await the_user(operating, found, email)
-            url = settings.public_url
+            running = announced(settings.home)
+            url = running.mcp_url.removesuffix("/mcp") if running else settings.public_url
             return person.email, await link_for(operating.links, OPERATOR, url, found.id, person.id)
 
     address, made = locally(work)

@@ -1,0 +1,201 @@
+"""One's own account in the browser, and one-time links there."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from core.secret import Secret
+from tests.broker.identity.browser import PUBLIC_URL, Browser, going_on
+from tests.broker.identity.house import House, RealClock, callback, house_on
+from tests.broker.identity.people import ACTOR
+from tests.broker.identity.vendors import CLIENT_ID, CLIENT_SECRET, GitHubVendor, serving
+from tests.support.postgres import ScratchDatabase
+
+SESSION = "__Host-mcpist-session"
+
+
+@pytest.fixture
+async def github() -> AsyncIterator[GitHubVendor]:
+    emails = [{"email": "ada@home.test", "primary": True, "verified": True}]
+    vendor = GitHubVendor(callback("github"), emails=emails)
+    async with serving(vendor):
+        vendor.now = RealClock()
+        yield vendor
+
+
+@pytest.fixture
+async def house(database: ScratchDatabase, github: GitHubVendor) -> AsyncIterator[House]:
+    settings: dict[str, Any] = {
+        "id": "github",
+        "kind": "github",
+        "client_id": CLIENT_ID,
+        "client_secret": CLIENT_SECRET,
+        "base_url": github.origin,
+        "api_url": f"{github.origin}/api",
+    }
+    async with house_on(database, [settings]) as made:
+        yield made
+
+
+@pytest.fixture
+async def browser(house: House) -> AsyncIterator[Browser]:
+    async with house.browser() as made:
+        yield made
+
+
+async def ada(house: House) -> tuple[UUID, UUID]:
+    tenant_id = await house.people.tenant("acme")
+    return tenant_id, await house.people.user(tenant_id, "ada@acme.test")
+
+
+async def by_link(house: House, browser: Browser, tenant_id: UUID, user_id: UUID) -> httpx2.Response:
+    """Sign in by a one-time link, as from a terminal."""
+    code = await house.people.door.links.create(ACTOR, tenant_id, user_id)
+    page = await browser.get(f"/sign-in/link?code={code.reveal()}")
+    assert page.status_code == 200
+    return await browser.post("/sign-in/link", code=code.reveal(), next="/account")
+
+
+async def test_a_link_shows_whom_it_is_for_and_signs_in_at_the_press_of_a_button(
+    house: House, browser: Browser
+) -> None:
+    tenant_id, user_id = await ada(house)
+    code = (await house.people.door.links.create(ACTOR, tenant_id, user_id)).reveal()
+    for _ in range(3):  # whoever looks ahead of the person uses nothing up
+        page = await browser.get(f"/sign-in/link?code={code}")
+        assert "ada@acme.test" in page.text
+        assert await house.signed_in_as(browser) == ""
+    assert page.headers["referrer-policy"] in ("same-origin", "no-referrer")
+    page = await browser.post("/sign-in/link", code=code, next="https://evil.test")
+    assert str(page.url) == f"{PUBLIC_URL}/account"
+    assert await house.signed_in_as(browser) == "ada@acme.test"
+    again = await browser.post("/sign-in/link", code=code)
+    assert (again.status_code, "does not work any more" in again.text) == (410, True)
+    assert (await browser.get(f"/sign-in/link?code={code}")).status_code == 410
+    assert [(event.detail or {})["reason"] for event in await house.people.events("sign_in.refused")] == ["link_used"]
+
+
+async def test_a_link_ends_the_session_that_was_there(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    bob = await house.people.user(tenant_id, "bob@acme.test")
+    await by_link(house, browser, tenant_id, bob)
+    before = browser.cookies[SESSION]
+    await by_link(house, browser, tenant_id, user_id)
+    assert browser.cookies[SESSION] != before
+    assert await house.people.sessions.find(Secret(before)) is None
+
+
+async def test_wrong_links_have_an_end(house: House, browser: Browser) -> None:
+    statuses = [(await browser.get(f"/sign-in/link?code={number:043}")).status_code for number in range(25)]
+    assert set(statuses[:20]) == {410}
+    assert statuses[-1] == 429
+
+
+async def test_ending_sessions_elsewhere_but_only_one_s_own(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    await by_link(house, browser, tenant_id, user_id)
+    bob = await house.people.user(tenant_id, "bob@acme.test")
+    his = await house.people.sessions.begin(tenant_id, bob, "link")
+    other = await house.people.sessions.begin(tenant_id, user_id, "link", "198.51.100.9", "Lynx/2.9")
+    page = await browser.get("/account")
+    assert "198.51.100.9" in page.text
+    assert "Lynx" in page.text
+    [mine, bobs] = [await house.people.sessions.find(secret) for secret in (other, his)]
+    assert mine is not None
+    assert bobs is not None
+    page = await browser.post("/account/sessions/end", id=str(mine.id))
+    assert "That session is over" in page.text
+    assert await house.people.sessions.find(other) is None
+    for wrong in (str(bobs.id), str(mine.id), "x", ""):
+        assert (await browser.send("/account/sessions/end", id=wrong)).status_code == 404
+    assert await house.people.sessions.find(his) is not None
+    assert (await browser.send("/account/grants/end", id=str(mine.id))).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/account"), ("POST", "/account/sessions/end"), ("POST", "/account/grants/end"),
+     ("POST", "/account/identities/tie")],
+)  # fmt: skip
+async def test_without_a_session_there_is_only_the_way_to_sign_in(browser: Browser, method: str, path: str) -> None:
+    if method == "GET":
+        response = await browser.http.get(PUBLIC_URL + path)
+    else:
+        response = await browser.send(path, id="x", provider="github")
+    assert response.status_code == 303
+    assert response.headers["location"] == "/sign-in?next=%2Faccount"
+
+
+async def test_tying_one_more_account(house: House, browser: Browser, github: GitHubVendor) -> None:
+    tenant_id, user_id = await ada(house)
+    await by_link(house, browser, tenant_id, user_id)
+    session = browser.cookies[SESSION]
+    page = await browser.post("/account/identities/tie", provider="github")
+    assert str(page.url) == f"{PUBLIC_URL}/account?done=account_tied"
+    assert "ada@home.test" in page.text
+    assert browser.cookies == {SESSION: session}
+    [event] = await house.people.events("identity.linked", tenant_id)
+    assert (event.actor, event.user_id) == ("ada@acme.test", user_id)
+    async with house.browser() as elsewhere:  # and from then on it signs her in, with another address than her user's
+        await elsewhere.post("/sign-in/start", provider="github")
+        assert await house.signed_in_as(elsewhere) == "ada@acme.test"
+
+
+async def test_tying_takes_a_recent_sign_in(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    await by_link(house, browser, tenant_id, user_id)
+    house.clock.ahead = timedelta(minutes=10)
+    response = await browser.send("/account/identities/tie", provider="github")
+    assert response.headers["location"] == "/sign-in?next=%2Faccount&notice=recent"
+    assert (await browser.get("/account")).status_code == 200
+
+
+async def test_whoever_starts_tying_finishes_it(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    bob = await house.people.user(tenant_id, "bob@acme.test")
+    await by_link(house, browser, tenant_id, user_id)
+    url = await browser.answer(going_on(await browser.send("/account/identities/tie", provider="github")))
+    hers = browser.cookies[SESSION]
+    his = (await house.people.sessions.begin(tenant_id, bob, "link")).reveal()
+    flow = browser.cookies["__Host-mcpist-flow"]
+    browser.http.cookies.clear()
+    response = await browser.http.get(url, headers={"Cookie": f"__Host-mcpist-flow={flow}; {SESSION}={his}"})
+    assert (response.status_code, "another browser" in response.text) == (403, True)
+    response = await browser.http.get(url, headers={"Cookie": f"__Host-mcpist-flow={flow}; {SESSION}={hers}"})
+    assert response.status_code == 410  # it has been used up by the attempt
+    assert await house.people.value("SELECT count(*) FROM auth.identities") == 0
+
+
+async def test_an_account_that_is_somebody_else_s(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    bob = await house.people.user(tenant_id, "bob@acme.test")
+    await by_link(house, browser, tenant_id, user_id)
+    await browser.post("/account/identities/tie", provider="github")
+    await by_link(house, browser, tenant_id, bob)
+    page = await browser.post("/account/identities/tie", provider="github")
+    assert (page.status_code, "That account is taken" in page.text) == (403, True)
+
+
+async def test_a_second_account_of_the_same_address_is_told_what_to_do(
+    house: House, browser: Browser, github: GitHubVendor
+) -> None:
+    tenant_id = await house.people.tenant("acme", "@home.test")
+    await browser.post("/sign-in/start", provider="github")
+    assert await house.signed_in_as(browser) == "ada@home.test"
+    github.user = {"id": 7, "login": "eve"}
+    async with house.browser() as eve:
+        page = await eve.post("/sign-in/start", provider="github")
+        assert "another account" in page.text
+        assert await house.signed_in_as(eve) == ""
+    assert len(await house.people.events("sign_in.refused", tenant_id)) == 1
+
+
+@pytest.mark.parametrize("notice", ["recent", "session_ended", "<script>", "__class__", "lead"])
+async def test_notices_are_from_a_list(browser: Browser, notice: str) -> None:
+    page = await browser.get(f"/sign-in?{httpx2.QueryParams({'notice': notice, 'next': '/account'})}")
+    assert page.status_code == 200
+    assert "<script>" not in page.text
