@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
@@ -118,7 +118,12 @@ def _routes(parts: WebParts, pages: Mapping[str, tuple[str, Mapping[str, Any]]])
     async def go_on(request: Request) -> Response:
         return parts.pages.go_on(request, request.query_params["to"])
 
-    return [Route("/gallery/{name}", page), Route("/go-on", go_on, methods=["GET", "POST"])]
+    async def frame(request: Request) -> Response:
+        """A page of somebody who wants to have one of ours inside it."""
+        html = f'<!doctype html><iframe src="{request.query_params["of"]}"></iframe>'
+        return HTMLResponse(html, headers={"Content-Security-Policy": "frame-src *"})
+
+    return [Route("/gallery/{name}", page), Route("/frame", frame), Route("/go-on", go_on, methods=["GET", "POST"])]
 
 
 VIEWS: Mapping[str, Mapping[str, Any]] = {

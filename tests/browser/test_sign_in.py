@@ -37,8 +37,7 @@ class Scene:
 
     def check(self) -> None:
         """Nothing happened that should not, and nobody else was asked for anything."""
-        company = [self.identity.company.issuer] if self.identity.parts.identity.providers else []
-        self.watched.check(self.identity.url, self.client.origin, *company)
+        self.watched.check(self.client.origin, *self.identity.origins)
 
     async def allow(self) -> dict[str, str]:
         """Press Allow; what the client hears."""
