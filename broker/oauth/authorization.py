@@ -19,7 +19,7 @@ from core.scopes import shown
 
 MOST_STATE = 2_000
 MOST_ID = 2_000
-MOST_REQUEST = 8_000
+MOST_REQUEST = 7_900
 """Of the whole request as it is carried through the sign-in, written out in characters of a URL."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 

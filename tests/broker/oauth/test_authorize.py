@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from broker.identity.next_path import safe_next
 from tests.broker.oauth.server_rig import (
     BOTH,
     CHALLENGE,
@@ -39,6 +40,17 @@ async def test_sign_in_comes_first_and_brings_the_request_back(server: Server) -
     await server.sign_in()
     page = await server.http.get(came_back, headers={"Cookie": f"__Host-mcpist-session={server.secret.reveal()}"})  # type: ignore[union-attr]
     assert fields(page)["request"] == came_back.partition("?")[2]
+
+
+async def test_the_longest_request_comes_back_too(server: Server) -> None:
+    """What the sign-in would not carry is refused before it."""
+    states = ["é" * number for number in range(1100, 1400, 7)]
+    answers = [await server.authorize(state=state) for state in states]
+    assert {answer.status_code for answer in answers} == {302, 303}
+    for answer in answers:
+        if answer.status_code == 303:
+            came_back = parse_qs(urlsplit(location(answer)).query)["next"][0]
+            assert safe_next(came_back) == came_back
 
 
 async def test_consent_then_code(server: Server) -> None:
