@@ -25,6 +25,7 @@ SQL_SINKS = {"text", "execute", "executemany", "exec_driver_sql"}
 SQL_SINKS |= {"fetch", "fetchrow", "fetchval", "fetchone", "fetchmany", "fetchall"}
 SQL_KEYWORDS = {"text", "sql", "query", "statement"}
 ENVIRONMENT = {"environ", "environb", "getenv"}
+TOKEN_READERS = ("joserfc.jwt", "joserfc.jws", "joserfc.jwe", "authlib.jose", "jwt")
 LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 LOGGER = re.compile(r"^_?(log|logger|logging)$", re.IGNORECASE)
 SENSITIVE = re.compile(r"token|secret|password|authorization", re.IGNORECASE)
@@ -219,9 +220,25 @@ def _may_not_read_environment(path: Path) -> bool:
     return _is_product(path) and path.parts[:2] not in (("gateway", "cli"), ("gateway", "cli.py"))
 
 
+# Tokens are read in one place --------------------------------------------------------------------------------------
+
+
+def _find_token_readers(tree: ast.Module) -> Hits:
+    """joserfc's decode() checks no type, expiry, audience or issuer; what it leaves out is done in one place."""
+    for node in ast.walk(tree):
+        named: list[str] = []
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if any(name == reader or name.startswith(reader + ".") for name in named for reader in TOKEN_READERS):
+            yield node, "signed tokens are read by broker/oauth/jose.py only"
+
+
 RULES = (
     Rule("unit-of-work", lambda path: _is_product(path) and path != Path("core/db.py"), _find_sessions),
     Rule("composed-sql", _is_product, _find_composed_sql),
     Rule("safe-to-log", lambda path: path.parts[0] != "tests", _find_logged_secrets),
+    Rule("reads-tokens", lambda path: _is_product(path) and path != Path("broker/oauth/jose.py"), _find_token_readers),
     Rule("reads-environment", _may_not_read_environment, _find_environment),
 )

@@ -9,7 +9,8 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -18,8 +19,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc.jwk import ECKey, RSAKey
 
+from broker.direct import DirectBroker
 from broker.identity.verifier import Verifiers
-from broker.interface import RefusalReason, Refused
+from broker.interface import Lease, RefusalReason, Refused
+from broker.leases import Leases
 from broker.oauth import jose
 from broker.oauth.access_tokens import AccessTokens
 from broker.oauth.signing_key_store import SigningKeyStore
@@ -29,8 +32,10 @@ from core.db import Database
 from core.directory.tenants import set_status as set_tenant_status
 from core.directory.users import set_status
 from core.secret import Secret
+from core.token_format import MOST_JWT
 from tests.broker.oauth.grants import CLIENT, RESOURCE, Grant, add_grant, revoke
-from tests.broker.world import ACTOR, Person, World
+from tests.broker.world import ACTOR, READ, TOOL_HINTS, WRITE, Person, World
+from tests.support.http_broker import served_over_http
 from tests.support.postgres import PASSWORDS
 from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 
@@ -489,6 +494,35 @@ async def test_the_form_of_a_credential_tells_who_verifies_it() -> None:
     assert len(api.asked) == 5
     assert await Verifiers(api).verify(Secret("a.b.c")) == UNKNOWN
     assert len(api.asked) == 5
+
+
+async def test_leases_in_the_name_of_an_access_token(rig: Rig) -> None:
+    world, ada = rig.world, rig.ada
+    await world.role(ada.tenant_id, "all", allow=["github.*"])
+    await world.join(ada, "all")
+    await world.put(ada.tenant_id, ada.own, "own-of-ada")
+    leases = Leases(Verifiers(world.tokens, rig.tokens), world.trusted, world.vault, TOOL_HINTS, clock=world.clock)
+    reading = replace(ada, token=await rig.minted(rig.grant.with_scopes("mcp:read")))
+    lease = await leases.lease(reading.asks(READ))
+    assert isinstance(lease, Lease)
+    assert lease.access_token == Secret("own-of-ada")
+    forbidden = Refused(RefusalReason.FORBIDDEN, ada.tenant_id, ada.id, str(rig.grant.id))
+    assert await leases.lease(reading.asks(WRITE)) == forbidden, "the broker asks for the scope too"
+    assert isinstance(await leases.lease(replace(ada, token=await rig.minted()).asks(WRITE)), Lease)
+    status = await leases.status(reading.token)
+    assert not isinstance(status, Refused)
+    assert status["github"].account == ""
+    await revoke(world.trusted, world.clock, rig.grant)
+    assert await leases.lease(reading.asks(READ)) == replace(forbidden, reason=RefusalReason.REVOKED)
+
+
+async def test_the_longest_token_travels_to_a_broker_that_is_a_process_of_its_own(tmp_path: Path) -> None:
+    jwts = Recorder()
+    broker = DirectBroker(Verifiers(Recorder(), jwts), cast("Leases", None))
+    longest = "a.b." + "c" * (MOST_JWT - 4)
+    async with served_over_http(broker, tmp_path) as served:
+        assert await served.client.verify(Secret(longest)) == UNKNOWN
+    assert jwts.asked == [longest]
 
 
 async def test_the_grant_of_a_token_is_known_after_its_end_too(rig: Rig) -> None:
