@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from admin_ui.api.parts import Console
 from admin_ui.api.users import UserView, views
-from core.api.app import router
+from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, PriorityKey, TextKey, key_of, paged
 from core.api.shapes import Asked, Changed, PageOf, ShortName, Told
@@ -78,7 +78,7 @@ async def list_roles(
     return PageOf(items=[RoleView.model_validate(one) for one in shown], next_cursor=following)
 
 
-@routes.post("/roles", status_code=201)
+@routes.post("/roles", status_code=201, responses=there_already(RoleView))
 async def add_role(asked: NewRole, caller: ChangingAdmin, console: Console, response: Response) -> RoleView:
     """Make a role with its permissions. Asked again, it answers 200 with the one that is there."""
     granted = _granted(asked.allow, asked.deny)

@@ -7,7 +7,7 @@ from fastapi import Response
 from pydantic import Field, StringConstraints
 
 from admin_ui.api.parts import Console, Parts
-from core.api.app import router
+from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ChangingOperator, ReadingAdmin, ReadingOperator
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.principal import Principal
@@ -74,7 +74,7 @@ async def list_tenants(
     return PageOf(items=[TenantView.model_validate(one) for one in found], next_cursor=following)
 
 
-@routes.post("/tenants", status_code=201)
+@routes.post("/tenants", status_code=201, responses=there_already(TenantView))
 async def add_tenant(asked: NewTenant, caller: ChangingOperator, parts: Parts, response: Response) -> TenantView:
     """Make a tenant with every module switched on. Asked again, it answers 200 with the one that is there."""
     try:

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import Response
 
 from admin_ui.api.parts import Console
-from core.api.app import router
+from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.shapes import Asked, Changed, Email, Name, PageOf, Told
@@ -63,7 +63,7 @@ async def list_users(
     return views(await users.list_users(console, caller.tenant_id, after=after, limit=limit + 1), limit)
 
 
-@routes.post("/users", status_code=201)
+@routes.post("/users", status_code=201, responses=there_already(UserView))
 async def add_user(asked: NewUser, caller: ChangingAdmin, console: Console, response: Response) -> UserView:
     """Make a user, without roles. Asked again, it answers 200 with the one that is there."""
     wanted = (asked.name, asked.system_role)

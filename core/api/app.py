@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
+from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
@@ -29,6 +30,11 @@ _SECURITY: Mapping[str, Any] = {
 def router(tag: str) -> APIRouter:
     """An empty router whose routes have to declare who may call them."""
     return APIRouter(route_class=DeclaredRoute, tags=[tag])
+
+
+def there_already(view: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+    """How a route that makes something is described, which answers 200 when what is asked for is there already."""
+    return {200: {"model": view, "description": "It was there already, just as it was asked for."}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,7 +159,7 @@ class Rig:
 
     def access_token(self, person: Person, client_id: str, scopes: frozenset[str] = MCP) -> Secret:
         """An access token of a person's grant."""
-        token = Secret(f"access-token-of-{person.id}-{client_id}")
+        token = Secret(f"eyJ{person.id.hex}.{client_id}.c2lnbmVk")
         credential = Credential(str(person.grant_id), "oauth", person.tenant_id, person.id, scopes, client=client_id)
         self.verifier.access_tokens[token.reveal()] = credential
         return token
