@@ -70,6 +70,16 @@ async def _token(scene: Scene, client_id: str, code: str) -> httpx2.Response:
         return await http.post(f"{scene.identity.url}/oauth/token", data=scene.client.redemption(code, client_id))
 
 
+async def _listed_tools(scene: Scene, token: str) -> httpx2.Response:
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-11-25",
+    }
+    async with httpx2.AsyncClient(headers=headers) as http:
+        return await http.post(f"{scene.identity.url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+
+
 async def test_from_the_client_through_sign_in_and_consent_and_back(database: ScratchDatabase, tmp_path: Path) -> None:
     async with scene(database, tmp_path) as now:
         acme = await now.product.tenant("acme")
@@ -88,6 +98,8 @@ async def test_from_the_client_through_sign_in_and_consent_and_back(database: Sc
         assert answer["iss"] == now.identity.url
         tokens = await _token(now, registered.id, answer["code"])
         assert tokens.status_code == 200, tokens.text
+        listed = await _listed_tools(now, tokens.json()["access_token"])
+        assert listed.status_code == 200, listed.text
         # The second time nobody is asked anything.
         await now.page.goto(now.client.authorize(now.identity.url, registered.id))
         assert (await now.answered())["code"] != answer["code"]
@@ -159,6 +171,25 @@ async def test_who_is_in_several_tenants_chooses(database: ScratchDatabase, tmp_
         await now.page.wait_for_url("**/signed-out")
         await now.page.goto(f"{now.identity.url}/account")
         assert await now.page.inner_text("h1") == "Sign in"
+        now.check()
+
+
+async def test_an_application_that_named_itself_is_announced_as_one(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with scene(database, tmp_path, providers=False, server={"dynamic_registration": True}) as now:
+        ada = await now.product.person(await now.product.tenant("acme"), ADA)
+        async with httpx2.AsyncClient() as http:
+            asked = {"client_name": f"Claude {PAYLOAD}", "redirect_uris": [now.client.redirect_uri]}
+            made = await http.post(f"{now.identity.url}/oauth/register", json=asked)
+        assert made.status_code == 201, made.text
+        await now.page.goto(await now.identity.link(ada))
+        await now.page.get_by_role("button", name="Sign in").click()
+        await now.page.wait_for_url("**/account")
+        await now.page.goto(now.client.authorize(now.identity.url, made.json()["client_id"]))
+        text = await now.page.inner_text("main")
+        assert "Nobody has verified this application" in text
+        assert "The answer stays on this computer" in text
+        assert "alert(1)" in text
+        await now.allow()
         now.check()
 
 
