@@ -66,8 +66,7 @@ async def trust_zone(
     """
     identity = load(settings.identity_file or deployment.home / FILE)
     keys = LocalKeys.from_file(key_file(deployment))
-    documents = Documents(AllowedAddresses.of(settings.allowed_private_hosts))
-    async with connected(deployment, BROKER, most=CONNECTIONS) as database:
+    async with connected(deployment, BROKER, most=CONNECTIONS) as database, _documents(settings) as documents:
         vault = await open_vault(database, keys, clock=clock)
         peppers = load_or_create(deployment.peppers)
         tokens = ApiTokens(database, peppers, clock=clock)
@@ -77,6 +76,16 @@ async def trust_zone(
         door = front_door(database, identity.providers, settings.public_url, clock=clock)
         broker = DirectBroker(verifier, leases)
         yield TrustZone(broker, database, peppers, identity, tokens, verifier, door, documents, own)
+
+
+@contextlib.asynccontextmanager
+async def _documents(settings: Settings) -> AsyncGenerator[Documents]:
+    documents = Documents(AllowedAddresses.of(settings.allowed_private_hosts))
+    await documents.open()
+    try:
+        yield documents
+    finally:
+        await documents.close()
 
 
 def resource(settings: Settings) -> str:

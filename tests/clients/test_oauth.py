@@ -1,0 +1,186 @@
+"""The official Python SDK client with nothing but the URL: discovery, registration, sign-in, consent, call, refresh and
+step-up, in both eras, against the product in a process of its own."""
+
+import contextlib
+import json
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from pydantic import AnyUrl
+
+from tests.clients.browser_person import BrowserPerson
+from tests.clients.metadata_document import MetadataHost, metadata_host
+from tests.support.running_product import MCPIST, START_SECONDS, command, data_folder, environment, free_port
+
+REDIRECT = "http://127.0.0.1:3456/callback"
+ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+IDENTITY = "[authorization_server]\ndynamic_registration = true\n"
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """The running product."""
+
+    home: Path
+    port: int
+    mcp_url: str
+    host: MetadataHost
+
+    @property
+    def issuer(self) -> str:
+        return self.mcp_url.removesuffix("/mcp")
+
+
+@dataclass
+class Storage:
+    """Where the client keeps what it has; `refreshed` counts new tokens."""
+
+    client: OAuthClientInformationFull | None = None
+    tokens: list[OAuthToken] = field(default_factory=list)
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens[-1] if self.tokens else None
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens.append(tokens)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.client = client_info
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[House]:
+    with data_folder() as home, metadata_host(REDIRECT) as host:
+        identity = home.with_name("identity.toml")
+        identity.write_text(IDENTITY)
+        identity.chmod(0o600)
+        port = free_port()
+        variables = {
+            "MCPIST_IDENTITY_FILE": str(identity),
+            "MCPIST_ALLOWED_PRIVATE_HOSTS": host.address,
+            "SSL_CERT_FILE": str(host.certificate),
+        }
+        with subprocess.Popen(
+            [str(MCPIST), "up", "--json"],
+            env=environment(home, port, **variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as server:
+            assert server.stdout is not None
+            ready = json.loads(server.stdout.readline())
+            yield House(home, port, ready["mcp_url"], host)
+            server.send_signal(signal.SIGTERM)
+            server.wait(START_SECONDS)
+
+
+@contextlib.asynccontextmanager
+async def signed_in(house: House) -> AsyncIterator[BrowserPerson]:
+    """The administrator in a browser of theirs."""
+    made = await command(house.home, house.port, "user", "link", "admin@localhost")
+    async with httpx2.AsyncClient(trust_env=False, timeout=20) as browser:
+        person = BrowserPerson(house.issuer, made["sign_in_link"], browser)
+        await person.sign_in()
+        yield person
+
+
+@contextlib.asynccontextmanager
+async def connected(
+    house: House, person: BrowserPerson, storage: Storage, mode: str, *, scope: str | None = None, **way: Any
+) -> AsyncIterator[tuple[Client, OAuthClientProvider]]:
+    """A client that was given the URL; `way` is how it becomes known."""
+    came_back: list[AuthorizationCodeResult] = []
+
+    async def go(url: str) -> None:
+        came_back.append(AuthorizationCodeResult.model_validate(await person.agree(url)))
+
+    async def answer() -> AuthorizationCodeResult:
+        return came_back.pop()
+
+    metadata = OAuthClientMetadata(client_name="SDK of Python", redirect_uris=[AnyUrl(REDIRECT)], scope=scope)
+    provider = OAuthClientProvider(house.mcp_url, metadata, storage, go, answer, **way)
+    async with (
+        httpx2.AsyncClient(auth=provider, trust_env=False, timeout=20) as http,
+        Client(streamable_http_client(house.mcp_url, http_client=http), mode=mode) as client,
+    ):
+        yield client, provider
+
+
+async def create(client: Client, name: str) -> Any:
+    entity = {"name": name, "entityType": "person", "observations": ["was here"]}
+    params = {"module": "knowledge_graph", "tool_name": "create_entities", "params": {"entities": [entity]}}
+    return await client.call_tool("call", params)
+
+
+async def way_of(house: House, kind: str, storage: Storage) -> dict[str, Any]:
+    """How the client becomes known."""
+    if kind == "document":
+        return {"client_metadata_url": house.host.client_id}
+    if kind == "registered":
+        made = await command(house.home, house.port, "client", "add", "By hand", "--redirect-uri", REDIRECT)
+        redirect_uris = [AnyUrl(REDIRECT)]
+        storage.client = OAuthClientInformationFull(
+            client_id=made["client_id"], redirect_uris=redirect_uris, issuer=house.issuer
+        )
+    return {}
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("kind", ["dynamic", "document", "registered"])
+async def test_a_url_is_enough(house: House, mode: str, kind: str) -> None:
+    storage = Storage()
+    way = await way_of(house, kind, storage)
+    async with signed_in(house) as person, connected(house, person, storage, mode, **way) as (client, provider):
+        assert client.protocol_version == ERAS[mode]
+        assert not (await create(client, f"Ada {kind} {mode}")).is_error
+        asked = len(person.asked)
+        assert asked == 1 or (kind == "document" and asked == 0), "a client that comes again is not asked about again"
+        provider.context.token_expiry_time = 1.0  # it lies in the past, as far as the client knows
+        assert not (await create(client, f"Bob {kind} {mode}")).is_error
+        assert len(person.asked) == asked, "a refresh asks nobody"
+    first, second = storage.tokens
+    assert first.access_token != second.access_token
+    assert first.refresh_token != second.refresh_token
+    assert storage.client is not None
+    kinds = {"dynamic": "dyn_", "document": "https://", "registered": ""}
+    assert str(storage.client.client_id).startswith(kinds[kind])
+
+
+@pytest.mark.parametrize("mode", ERAS)
+async def test_stepping_up(house: House, mode: str) -> None:
+    storage = Storage()
+    way = await way_of(house, "document", storage)
+    async with signed_in(house) as person:
+        async with connected(house, person, storage, mode, scope="mcp:read", **way) as (client, _):
+            assert [tool.name for tool in (await client.list_tools()).tools]
+            assert not (await create(client, f"Step up {mode}")).is_error
+        assert "mcp:write" in (storage.tokens[-1].scope or "").split()
+
+
+async def test_a_revoked_grant_ends_the_client(house: House) -> None:
+    storage = Storage()
+    async with signed_in(house) as person:
+        async with connected(house, person, storage, "2026-07-28") as (client, _):
+            assert not (await create(client, "Before")).is_error
+        token, refresh = storage.tokens[-1].access_token, storage.tokens[-1].refresh_token
+        assert storage.client is not None
+        form = {"token": refresh, "client_id": storage.client.client_id}
+        ended = await person.browser.post(f"{house.issuer}/oauth/revoke", data=form)
+        assert ended.status_code == 200
+        refused = await person.browser.post(house.mcp_url, headers={"Authorization": f"Bearer {token}"}, json={})
+        assert refused.status_code == 401
+        again = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": storage.client.client_id}
+        spent = await person.browser.post(f"{house.issuer}/oauth/token", data=again)
+        assert (spent.status_code, spent.json()["error"]) == (400, "invalid_grant")
