@@ -29,6 +29,10 @@ class BrowserPerson:
 
     async def agree(self, url: str, decision: str = "allow") -> dict[str, str]:
         """Go where a client sends the browser; the parameters that the client gets."""
+        return dict(parse_qsl(urlsplit(await self.way_back(url, decision)).query))
+
+    async def way_back(self, url: str, decision: str = "allow") -> str:
+        """Go where a client sends the browser; the URL by which it comes back to the client."""
         answer = await self.browser.get(url)
         for _ in range(MOST_STEPS):
             target = self._target(answer)
@@ -37,7 +41,7 @@ class BrowserPerson:
             elif target.startswith(self.issuer):
                 answer = await self.browser.get(target)
             else:
-                return dict(parse_qsl(urlsplit(target).query))
+                return target
         raise AssertionError("the browser was sent round and round")
 
     def _target(self, answer: httpx2.Response) -> str | None:

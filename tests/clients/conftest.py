@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.clients.house import House, running_house
 from tests.clients.story import Gateway, StdioCommand
 from tests.support.node import require_node_packages
 from tests.support.running_product import MCPIST, START_SECONDS, data_folder, environment, free_port
@@ -44,3 +45,10 @@ def stdio_command(product_environment: dict[str, str], gateway: Gateway) -> Stdi
 def node_packages() -> Path:
     """The folder with the Node clients; tests that ask for it are skipped where npm could not install them."""
     return require_node_packages()
+
+
+@pytest.fixture(scope="session")
+def house() -> Iterator[House]:
+    """A product that clients sign in to."""
+    with running_house() as house:
+        yield house

@@ -2,12 +2,8 @@
 step-up, in both eras, against the product in a process of its own."""
 
 import contextlib
-import json
-import signal
-import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -19,26 +15,10 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAu
 from pydantic import AnyUrl
 
 from tests.clients.browser_person import BrowserPerson
-from tests.clients.metadata_document import MetadataHost, metadata_host
-from tests.support.running_product import MCPIST, START_SECONDS, command, data_folder, environment, free_port
+from tests.clients.house import REDIRECT, House, signed_in
+from tests.support.running_product import command
 
-REDIRECT = "http://127.0.0.1:3456/callback"
 ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
-IDENTITY = "[authorization_server]\ndynamic_registration = true\n"
-
-
-@dataclass(frozen=True, slots=True)
-class House:
-    """The running product."""
-
-    home: Path
-    port: int
-    mcp_url: str
-    host: MetadataHost
-
-    @property
-    def issuer(self) -> str:
-        return self.mcp_url.removesuffix("/mcp")
 
 
 @dataclass
@@ -59,41 +39,6 @@ class Storage:
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         self.client = client_info
-
-
-@pytest.fixture(scope="module")
-def house() -> Iterator[House]:
-    with data_folder() as home, metadata_host(REDIRECT) as host:
-        identity = home.with_name("identity.toml")
-        identity.write_text(IDENTITY)
-        identity.chmod(0o600)
-        port = free_port()
-        variables = {
-            "MCPIST_IDENTITY_FILE": str(identity),
-            "MCPIST_ALLOWED_PRIVATE_HOSTS": host.address,
-            "SSL_CERT_FILE": str(host.certificate),
-        }
-        with subprocess.Popen(
-            [str(MCPIST), "up", "--json"],
-            env=environment(home, port, **variables),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        ) as server:
-            assert server.stdout is not None
-            ready = json.loads(server.stdout.readline())
-            yield House(home, port, ready["mcp_url"], host)
-            server.send_signal(signal.SIGTERM)
-            server.wait(START_SECONDS)
-
-
-@contextlib.asynccontextmanager
-async def signed_in(house: House) -> AsyncIterator[BrowserPerson]:
-    """The administrator in a browser of theirs."""
-    made = await command(house.home, house.port, "user", "link", "admin@localhost")
-    async with httpx2.AsyncClient(trust_env=False, timeout=20) as browser:
-        person = BrowserPerson(house.issuer, made["sign_in_link"], browser)
-        await person.sign_in()
-        yield person
 
 
 @contextlib.asynccontextmanager
