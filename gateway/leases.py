@@ -101,24 +101,26 @@ class Leases:
 
 
 class ToolLease:
-    """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor.
+    """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor, which begins
+    with `held`.
 
     The first refusal makes it look again, because the credential may have been replaced meanwhile; only the second is
     told to the broker, for which it is broken then: one stray 401 must not cost anybody their account.
     """
 
-    __slots__ = ("_leases", "_refused", "_request", "_tool")
+    __slots__ = ("_held", "_leases", "_refused", "_request", "_tool")
 
-    def __init__(self, leases: Leases, request: RequestContext, tool: CatalogueTool) -> None:
+    def __init__(self, leases: Leases, request: RequestContext, tool: CatalogueTool, held: Held) -> None:
         self._leases = leases
         self._request = request
         self._tool = tool
+        self._held = held
         self._refused = False
 
     async def lease(self, rejected_version: int | None = None) -> Held:
         """See :meth:`Leases.hold`."""
         if rejected_version is None:
-            return await self._leases.hold(self._request, self._tool)
+            return self._held
         if not self._refused:
             self._refused = True
             return await self._leases.hold(self._request, self._tool, fresh=True)

@@ -107,6 +107,6 @@ class _LeasedVendor:
         held = await self._leases.hold(self._request, self._tool)
         api = self._tool.owner.vendor
         assert api is not None
-        source = ToolLease(self._leases, self._request, self._tool)
+        source = ToolLease(self._leases, self._request, self._tool, held)
         client = self._sessions.client(api, held.settings, source, held.credential, self._request.deadline)
         return await client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable)

@@ -48,7 +48,10 @@ async def read_answer(method: str, message: RawResponseMessage, content: StreamR
     """
     headers = _headers(message)
     try:
-        body = await _body(method, headers, content)
+        if content.is_eof() and "content-encoding" not in headers:  # it came with its head, so it is small
+            body = content.read_nowait()
+        else:
+            body = await _body(method, headers, content)
     except (TooLarge, Unreadable):
         if message.code < 400:
             raise

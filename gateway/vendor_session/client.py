@@ -178,22 +178,19 @@ class VendorClient:
         if (left := limits.blocked(key, outgoing.path)) > 0:
             return _limited(left)
         most = self._settings.concurrency
-        if not limits.try_enter(key, most) and not await limits.wait(key, outgoing.end - self._transport.clock()):
+        waits = not limits.try_enter(key, most)
+        if waits and not await limits.wait(key, outgoing.end - self._transport.clock()):
             text = f"{most} requests with this credential are running; wait until one is done, then try again"
             return Failure("rate_limited", text, unsent=True, retry_after=1.0)
         try:
-            if (left := limits.blocked(key, outgoing.path)) > 0:  # told to another one while this one waited
+            if waits and (left := limits.blocked(key, outgoing.path)) > 0:  # told to another one meanwhile
                 return _limited(left)
-            return await self._attempt(outgoing, lines)
-        finally:
-            limits.leave(key)
-
-    async def _attempt(self, outgoing: Outgoing, lines: str) -> VendorAnswer | Failure:
-        try:
             return await self._followed(outgoing, lines)
         except (aiohttp.ClientError, OSError, TooLarge, Unreadable, Dropped, ValueError) as error:
             # Given back, not raised: no exception of ours may have the library's, with its headers, as its context.
             return failure_of(error)
+        finally:
+            limits.leave(key)
 
     async def _followed(self, outgoing: Outgoing, lines: str) -> VendorAnswer:
         """The answer after redirects below the base URL, which only reading requests follow."""
@@ -208,12 +205,12 @@ class VendorClient:
             url = next_url
         return await self._exchange(outgoing, url, lines)
 
-    async def _exchange(self, outgoing: Outgoing, url: str, lines: str) -> VendorAnswer:
+    def _exchange(self, outgoing: Outgoing, url: str, lines: str) -> Awaitable[VendorAnswer]:
         left = outgoing.end - self._transport.clock()
         if left <= 0:
             raise TimeoutError
         head = head_of(outgoing.method, url.removeprefix(self._place.target.origin), lines)
-        return await self._transport.wire.exchange(self._place.route, outgoing.method, head, outgoing.body, left)
+        return self._transport.wire.exchange(self._place.route, outgoing.method, head, outgoing.body, left)
 
     def _problem(self, outgoing: Outgoing, outcome: VendorAnswer | Failure) -> VendorProblem:
         writes = outgoing.method not in READING and not outgoing.repeatable

@@ -48,7 +48,16 @@ class Wire:
             TooLarge, Unreadable: see :func:`read_answer`.
             aiohttp.ClientError, OSError, TimeoutError: it could not be connected, broke, or the time is up.
         """
-        connection = await self._connected(route, seconds)
+        try:
+            timeout = _connect_timeout(math.ceil(seconds))
+            connection = await self._connector.connect(route, traces=[], timeout=timeout)
+        except TimeoutError:
+            raise aiohttp.ConnectionTimeoutError from None
+        return await self._over(connection, method, head, body, seconds)
+
+    async def _over(
+        self, connection: Connection, method: str, head: bytes, body: bytes | None, seconds: float
+    ) -> VendorAnswer:
         protocol = connection.protocol
         assert protocol is not None
         patience = _Patience(protocol)
@@ -67,12 +76,6 @@ class Wire:
             _drop(connection)
         connection.release()
         return answer
-
-    async def _connected(self, route: aiohttp.ClientRequest, seconds: float) -> Connection:
-        try:
-            return await self._connector.connect(route, traces=[], timeout=_connect_timeout(math.ceil(seconds)))
-        except TimeoutError:
-            raise aiohttp.ConnectionTimeoutError from None
 
     async def close(self) -> None:
         """Close every connection; what runs fails."""
