@@ -4,8 +4,8 @@ record is durable before a side effect and before the answer."""
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 from pydantic import BaseModel
@@ -34,16 +34,14 @@ NO_SUCH_TOOL = "Error: no such tool. get_module_schema lists the modules and too
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
+class ToolOutcome(NamedTuple):
     """What a tool gave: its result, or the text of an error."""
 
     result: BaseModel | None = None
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(NamedTuple):
     """One finished run, for metrics and the log line. Holds no argument and no result."""
 
     request_id: str
@@ -202,13 +200,16 @@ class ToolRunner:
             tenant_id=credential.tenant_id,
             user_id=credential.user_id,
             credential_id=credential.id,
-            client=scrub(request.client_name),
+            client=_client(request.client_name),
             request_id=request.request_id,
             module=module,
             tool=tool,
             digest=digest,
             **more,
         )
+
+
+_client = lru_cache(1024)(scrub)
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:

@@ -46,12 +46,14 @@ class Shape(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _cut(cls, raw: Any) -> Any:
-        if not cls.longest or not isinstance(raw, Mapping):
+        if not cls.longest or not isinstance(raw, dict):
             return raw
-        given = cast("Mapping[str, Any]", raw)
-        found = {name: texts.block(given.get(name) or "", most) for name, most in cls.longest.items()}
-        cut = {name: one.text for name, one in found.items()}
-        return {**given, **cut, "truncated": any(one.truncated for one in found.values())}
+        given = cast("dict[str, Any]", raw)
+        shortened = {**given, "truncated": False}
+        for name, most in cls.longest.items():
+            shortened[name], longer = texts.block(given.get(name) or "", most)
+            shortened["truncated"] |= longer
+        return shortened
 
 
 class Page(Shape):

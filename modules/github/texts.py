@@ -5,7 +5,7 @@ code in another order than it has (CVE-2021-42574).
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MOST_LINE = 300
 
@@ -20,8 +20,7 @@ _EXTRA_SELECTOR = re.compile(f"(?<![^\\s{_SELECTORS}\u200c\u200d])[{_SELECTORS}]
 _EXTRA_JOINER = re.compile("(?<![^\\s\u200c\u200d])[\u200c\u200d]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A text, and whether there was more of it."""
 
     text: str

@@ -1,14 +1,17 @@
 """What a vendor module works with: a small HTTP client for one vendor, already authorised for the caller."""
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 from urllib.parse import quote
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from modules.kit.errors import ToolError
+
+_UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
 
 Problem = Literal[
     "unauthorized",
@@ -23,8 +26,7 @@ Problem = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class VendorAnswer:
+class VendorAnswer(NamedTuple):
     """What the vendor said. Header names are in lower case; `body` is decompressed."""
 
     status: int
@@ -110,7 +112,11 @@ def path(template: str, *parts: str | int) -> str:
     Raises:
         VendorProblem: a part is empty or a dot segment, which would name another path.
     """
-    encoded = [quote(str(part), safe="") for part in parts]
+    encoded = [_segment(str(part)) for part in parts]
     if any(part in ("", ".", "..") for part in encoded):
         raise VendorProblem("invalid", "a name in the address is empty or made of dots")
     return template.format(*encoded)
+
+
+def _segment(part: str) -> str:
+    return part if _UNRESERVED.fullmatch(part) else quote(part, safe="")  # quote() costs four times the look
