@@ -78,6 +78,7 @@ async def rig(world: World) -> Rig:
     tenant = await world.tenant("acme")
     ada = await world.person(tenant, "ada@example.test")
     grant = await add_grant(world.trusted, world.clock, tenant, ada.id)
+    await store.ensure()
     by_state = await private_keys(store)
     return Rig(world, keys, tokens, ada, grant, by_state["active"], by_state["next"])
 

@@ -59,6 +59,7 @@ class Process:
 @pytest.fixture
 async def store(world: World) -> SigningKeyStore:
     _, store = await open_signing_keys(world.trusted, world.keys, clock=world.clock)
+    await store.ensure()
     return store
 
 
@@ -66,7 +67,7 @@ async def state(store: SigningKeyStore) -> list[str]:
     return sorted(key.state for key in await store.list())
 
 
-async def test_the_first_start_makes_one_key_and_one_to_follow(world: World, store: SigningKeyStore) -> None:
+async def test_one_key_signs_and_one_follows(world: World, store: SigningKeyStore) -> None:
     assert await state(store) == ["active", "next"]
     await asyncio.gather(*(store.ensure() for _ in range(8)))
     assert await state(store) == ["active", "next"]
@@ -75,10 +76,11 @@ async def test_the_first_start_makes_one_key_and_one_to_follow(world: World, sto
     assert len(await one.published()) == 2
 
 
-async def test_of_several_first_starts_at_once_one_makes_the_keys(world: World) -> None:
-    opened = await asyncio.gather(*(open_signing_keys(world.trusted, world.keys, clock=world.clock) for _ in range(4)))
+async def test_the_first_keys_are_made_when_first_needed_and_once(world: World) -> None:
+    opened = [await open_signing_keys(world.trusted, world.keys, clock=world.clock) for _ in range(4)]
+    assert await state(opened[0][1]) == []
+    tokens = await asyncio.gather(*(keys.sign("at+jwt", CLAIMS) for keys, _ in opened))
     assert await state(opened[0][1]) == ["active", "next"]
-    tokens = [await keys.sign("at+jwt", CLAIMS) for keys, _ in opened]
     assert len({jose.read(token).kid for token in tokens}) == 1
 
 

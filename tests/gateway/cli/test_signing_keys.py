@@ -10,7 +10,6 @@ def states(cli: Home) -> list[str]:
 
 
 def test_list_rotate_and_replace(cli: Home) -> None:
-    assert states(cli) == ["active", "next"], "the first start has made them"
     early = cli.run("keys", "signing", "rotate")
     assert early.code == 5
     assert "wait" in early.err
