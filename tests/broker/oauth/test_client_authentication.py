@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,8 @@ from joserfc.jwk import ECKey, OctKey
 
 from broker.identity.pepper import Peppers
 from broker.oauth.client_authentication import ASSERTION_TYPE, ClientAuthentication
-from broker.oauth.clients import Client
+from broker.oauth.client_metadata import ClientMetadata
+from broker.oauth.clients import Client, Clients
 from broker.oauth.errors import OAuthError
 from broker.oauth.registered_clients import NewClient
 from tests.broker.oauth.rig import (
@@ -27,6 +29,7 @@ from tests.broker.oauth.rig import (
     rsa_key,
     signed,
 )
+from tests.gateway.vendor_session.doubles import Exchange, RawVendor
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
 APP = NewClient(name="App", redirect_uris=("https://app.example.com/cb",))
@@ -267,3 +270,39 @@ async def test_forged_assertions(rig: Rig, tenant: MadeTenant) -> None:
     await refused(rig, {}, {"client_assertion": good}, "invalid_request")
     await refused(rig, {}, asserted(good, client_id=other.id), "invalid_request")
     assert await rig.authentication.authenticate({}, asserted(good)) == client
+
+
+async def test_a_client_whose_document_names_its_keys(database: ScratchDatabase) -> None:
+    """Document and keys are on one server; a key that is not there yet is looked for once a minute."""
+    async with RawVendor() as server:
+        url, keys = f"{server.url}/client.json", [ec_key()]
+
+        async def serve(exchange: Exchange) -> None:
+            client = {
+                "client_id": url,
+                "client_name": "App",
+                "redirect_uris": ["https://app.example.com/cb"],
+                "token_endpoint_auth_method": "private_key_jwt",
+                "jwks_uri": f"{server.url}/keys",
+            }
+            body = client if exchange.request.target == "/client.json" else public_set(*keys)
+            exchange.send(200, json.dumps(body).encode(), content_type="application/json")
+
+        server.scripts = [serve]
+        async with rig_on(database, f"127.0.0.1:{server.port}") as rig:
+            clients = Clients(rig.database, ClientMetadata(rig.documents, clock=rig.clock.seconds), clock=rig.clock)
+            rig.authentication._clients = clients  # pyright: ignore[reportPrivateUsage]
+            client = await clients.find(url)
+            assert client is not None
+            assert await rig.authentication.authenticate({}, asserted(signed(ec_key(), claims(rig, client)))) == client
+            await refused(rig, {}, {"client_id": url})
+            await refused(rig, {}, asserted(signed(ec_key(), claims(rig, client), kid="")))
+            for _ in range(3):
+                await refused(rig, {}, asserted(signed(ec_key("new"), claims(rig, client))))
+            assert len(server.requests) == 2
+            keys.append(ec_key("new"))
+            rig.clock.go(seconds=61)
+            assert (
+                await rig.authentication.authenticate({}, asserted(signed(ec_key("new"), claims(rig, client))))
+                == client
+            )

@@ -14,7 +14,7 @@ from broker.oauth.client_metadata import MOST_BYTES, MOST_KEPT, ClientMetadata, 
 from broker.oauth.clients import Client
 from core.errors import LimitReached, Unavailable
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import Documents, NoDocument
 from tests.broker.oauth.rig import Clock, ec_key, public_set
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up, silent
 
@@ -312,6 +312,21 @@ async def test_a_thousand_different_urls(site: Site) -> None:
     assert site.asked - asked == 21
 
 
+async def test_one_host_after_another_document(site: Site) -> None:
+    site.serves(answering(404))
+    refused = 0
+    for n in range(60):
+        try:
+            await site.metadata.find(f"{site.server.url}/{n}.json")
+        except LimitReached as limit:
+            refused += 1
+            assert 0 < limit.retry_after <= 6  # noqa: PT017 the limit is what is counted here
+    assert (site.asked, refused) == (20, 40)
+    site.clock.go(seconds=6)
+    assert await site.metadata.find(f"{site.server.url}/61.json") is None
+    assert site.asked == 21
+
+
 async def test_many_hosts_together_are_limited_too(site: Site) -> None:
     asked: list[str] = []
 
@@ -362,6 +377,7 @@ class Guarded:
 
     port: int
     metadata: ClientMetadata
+    documents: Documents
     server: socket.socket
     addresses: list[list[str]] = field(default_factory=list[list[str]])
 
@@ -384,8 +400,8 @@ async def guarded() -> AsyncIterator[Guarded]:
 
     port = server.getsockname()[1]
     allow = AllowedAddresses(ports=frozenset({443, port}))
-    async with _finding(allow, lookup=names) as (_, metadata, _documents):
-        yield Guarded(port, metadata, server, answers)
+    async with _finding(allow, lookup=names) as (_, metadata, documents):
+        yield Guarded(port, metadata, documents, server, answers)
     server.close()
 
 
@@ -401,6 +417,15 @@ LOOPBACK_SPELLINGS = (
 async def test_no_spelling_of_this_machine_is_asked(guarded: Guarded) -> None:
     for host in LOOPBACK_SPELLINGS:
         assert await guarded.metadata.find(f"https://{host}:{guarded.port}/client.json") is None, host
+    assert not guarded.was_reached()
+
+
+async def test_whoever_reads_documents_is_guarded(guarded: Guarded) -> None:
+    """Key sets are read without the rules of client ids before them."""
+    for host in LOOPBACK_SPELLINGS:
+        with pytest.raises(NoDocument) as none:
+            await guarded.documents.read(f"https://{host}:{guarded.port}/keys", 1000)
+        assert none.value.trouble == "refused", host
     assert not guarded.was_reached()
 
 
