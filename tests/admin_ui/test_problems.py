@@ -1,6 +1,7 @@
 """Errors are problem documents; nothing of an exception shows; every request has its limits."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -104,7 +105,7 @@ async def test_only_json_is_taken_for_json(rig: Rig, acme: Tenant, content_type:
 
 
 async def test_who_calls_is_asked_before_the_body_is_read(rig: Rig) -> None:
-    async def endless() -> Any:
+    async def endless() -> AsyncIterator[bytes]:
         raise AssertionError("the body was read")
         yield b""
 
@@ -131,7 +132,7 @@ async def test_a_fault_of_ours_shows_nothing_of_itself(
 async def test_a_body_that_does_not_come_ends_the_request(
     rig: Rig, acme: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def never() -> Any:
+    async def never() -> AsyncIterator[bytes]:
         await asyncio.Event().wait()
         yield b""
 

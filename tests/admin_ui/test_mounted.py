@@ -1,0 +1,69 @@
+"""The admin API where it stands: in the whole product, on a loopback port, with real credentials of each kind."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.broker.oauth.grants import add_grant, revoke
+from tests.support.identity import Identity, identity_on
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import Person, product_on
+
+
+@pytest.fixture
+async def identity(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Identity]:
+    async with product_on(database, tmp_path / "home") as product, identity_on(product, providers=False) as running:
+        yield running
+
+
+@pytest.fixture
+async def ada(identity: Identity) -> Person:
+    tenant = await identity.product.tenant("default")
+    person = await identity.product.person(tenant, "ada@acme.test")
+    async with identity.product.database.admin_connection() as admin:
+        await admin.execute("UPDATE core.users SET system_role = 'admin'")
+    return await identity.product.with_token(person, scopes=["admin:write"])
+
+
+def calling(identity: Identity, **headers: str) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(base_url=f"{identity.url}/api/v1", headers=headers, timeout=60)
+
+
+async def test_each_kind_of_credential_reaches_it(identity: Identity, ada: Person) -> None:
+    cookie = await identity.session(ada)
+    async with calling(identity, Cookie=cookie) as browser, calling(identity) as nobody:
+        me = (await browser.get("/me")).json()
+        assert (me["email"], me["by"], me["operator"]) == ("ada@acme.test", "session", True)
+        assert (await browser.put("/allow-list/%40acme.test")).status_code == 403
+        assert (await browser.put("/allow-list/%40acme.test", headers={"Origin": identity.url})).status_code == 200
+        assert (await browser.get("/tenants")).json()["items"][0]["slug"] == "default"
+        answer = await nobody.get("/me")
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+        assert answer.headers["www-authenticate"].startswith("Bearer ")
+        assert (await nobody.get("/made-up")).status_code == 404
+        document = (await nobody.get("/openapi.json")).json()
+        assert document["openapi"].startswith("3.1")
+        assert {"/api/v1/users", "/api/v1/sessions"} < set(document["paths"])
+    async with calling(identity, Authorization=f"Bearer {ada.token}") as script:
+        assert (await script.get("/users")).json()["items"][0]["email"] == "ada@acme.test"
+        assert (await script.post("/users", json={"email": "bob@acme.test"})).status_code == 201
+
+
+async def test_an_access_token_counts_until_its_grant_ends(identity: Identity, ada: Person) -> None:
+    zone = identity.zone
+    clock: Any = identity.product.clock
+    assert zone.own_tokens is not None
+    grant = await add_grant(
+        zone.database, clock, ada.tenant.id, ada.id, "mcp:read", "admin:read", resource=f"{identity.url}/mcp"
+    )
+    token, _ = await zone.own_tokens.access_tokens.mint(grant, clock())
+    async with calling(identity, Authorization=f"Bearer {token.reveal()}") as client:
+        me = (await client.get("/me")).json()
+        assert (me["by"], me["scopes"]) == ("oauth", ["admin:read", "mcp:read"])
+        assert (await client.get("/users")).status_code == 200
+        assert (await client.put("/allow-list/%40acme.test")).json()["code"] == "insufficient_scope"
+        await revoke(zone.database, clock, grant)
+        assert (await client.get("/users")).status_code == 401
