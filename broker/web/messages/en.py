@@ -60,6 +60,7 @@ MESSAGES: Mapping[str, str] = {
     # going on
     "go_on.title": "One moment",
     "go_on.text": "You are being sent on to {destination}.",
+    "go_on.to_app": "Your answer goes to the app.",
     "go_on.app": "Your browser may ask whether to open the app. You can close this page afterwards.",
     "go_on.link": "Continue",
     # refused
@@ -83,6 +84,7 @@ MESSAGES: Mapping[str, str] = {
     "account.sessions.current": "this browser",
     "account.sessions.seen": "last used {moment}",
     "account.sessions.since": "signed in {moment} with {method}",
+    "account.method.link": "a one-time link",
     "account.sessions.address": "from {address}",
     "account.sessions.unknown": "Unknown browser",
     "account.sessions.end": "Sign out there",

@@ -60,6 +60,7 @@ MESSAGES: Mapping[str, str] = {
     # going on
     "go_on.title": "お待ちください",
     "go_on.text": "{destination} に移動します。",
+    "go_on.to_app": "応答をアプリに渡します。",
     "go_on.app": "アプリを開くかどうかをブラウザーが確認することがあります。その後、このページは閉じてかまいません。",
     "go_on.link": "続ける",
     # refused
@@ -83,6 +84,7 @@ MESSAGES: Mapping[str, str] = {
     "account.sessions.current": "このブラウザー",
     "account.sessions.seen": "最終利用 {moment}",
     "account.sessions.since": "サインイン {moment}（{method}）",
+    "account.method.link": "ワンタイムリンク",
     "account.sessions.address": "接続元 {address}",
     "account.sessions.unknown": "不明なブラウザー",
     "account.sessions.end": "サインアウトさせる",
