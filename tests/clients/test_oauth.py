@@ -43,18 +43,21 @@ class Storage:
 
 @contextlib.asynccontextmanager
 async def connected(
-    house: House, person: BrowserPerson, storage: Storage, mode: str, *, scope: str | None = None, **way: Any
+    house: House, person: BrowserPerson, storage: Storage, mode: str, *, little: bool = False, **way: Any
 ) -> AsyncIterator[tuple[Client, OAuthClientProvider]]:
-    """A client that was given the URL; `way` is how it becomes known."""
+    """A client that was given the URL; `way` is how it becomes known. With `little` it begins with reading: it would
+    ask for all scopes that the challenge names."""
     came_back: list[AuthorizationCodeResult] = []
 
     async def go(url: str) -> None:
+        if little and not storage.tokens:
+            url = str(httpx2.URL(url).copy_set_param("scope", "mcp:read"))
         came_back.append(AuthorizationCodeResult.model_validate(await person.agree(url)))
 
     async def answer() -> AuthorizationCodeResult:
         return came_back.pop()
 
-    metadata = OAuthClientMetadata(client_name="SDK of Python", redirect_uris=[AnyUrl(REDIRECT)], scope=scope)
+    metadata = OAuthClientMetadata(client_name="SDK of Python", redirect_uris=[AnyUrl(REDIRECT)])
     provider = OAuthClientProvider(house.mcp_url, metadata, storage, go, answer, **way)
     async with (
         httpx2.AsyncClient(auth=provider, trust_env=False, timeout=20) as http,
@@ -108,9 +111,10 @@ async def test_stepping_up(house: House, mode: str) -> None:
     storage = Storage()
     way = await way_of(house, "document", storage)
     async with signed_in(house) as person:
-        async with connected(house, person, storage, mode, scope="mcp:read", **way) as (client, _):
+        async with connected(house, person, storage, mode, little=True, **way) as (client, _):
             assert [tool.name for tool in (await client.list_tools()).tools]
             assert not (await create(client, f"Step up {mode}")).is_error
+        assert storage.tokens[0].scope == "mcp:read"
         assert "mcp:write" in (storage.tokens[-1].scope or "").split()
 
 
