@@ -90,7 +90,7 @@ class Identity:
 async def identity_on(
     product: Product, *, providers: bool = True, server: Mapping[str, Any] | None = None, **settings: Any
 ) -> AsyncIterator[Identity]:
-    """Serve until the block is left; `server` are the settings of the authorization server, `settings` the product's."""
+    """Serve until the block is left; `server` is the authorization server's settings, `settings` the product's."""
     deployment, catalogue = product.deployment, product.catalogue
     async with contextlib.AsyncExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
