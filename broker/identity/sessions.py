@@ -182,7 +182,7 @@ _END = """UPDATE auth.sessions SET ended_at = $2 WHERE tenant_id = $1 AND ended_
 
 def _session(row: Row) -> Session:
     *columns, _ = row.values()
-    return Session(*columns)
+    return Session(*columns)  # unit-of-work: a browser's session, not a database's
 
 
 def _cut(text: str, most: int) -> str:

@@ -7,89 +7,31 @@ another browser brings, or another sign-in's, cannot even be asked about (broker
 import hmac
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
 from uuid import UUID
 
-from broker.identity.admission import Admission, Choice, NotAdmitted
+from broker.identity.admission import Admission, NotAdmitted
 from broker.identity.identities import Identities
 from broker.identity.next_path import safe_next
 from broker.identity.one_time_links import METHOD, LinkTarget, OneTimeLinks
 from broker.identity.pending import Pending, PendingSignIns, Tying
 from broker.identity.providers.provider import Flow, Provider, SignInFailed, VerifiedAccount
 from broker.identity.random_secrets import new_secret
+from broker.identity.refusal_log import RefusalLog
 from broker.identity.sessions import Session
-from core.audit.event import Event, Kind
-from core.audit.writer import append
+from broker.identity.sign_in_outcomes import AccountTied, Browser, ChooseTenant, SignedIn, SignInRefused, Started
 from core.db import Database
-from core.errors import Conflict, LimitReached, MCPistError, NotFound
+from core.errors import Conflict, LimitReached, NotFound
 from core.limits import AttemptLimits
 from core.secret import Secret
 
 STARTS_PER_MINUTE, STARTS_AT_ONCE = 60, 100
 FAILURES_PER_MINUTE, FAILURES_AT_ONCE = 10, 20
-MOST_TOLD = 5
-"""Tenants that are told of one refused sign-in."""
-
-Key = Literal[
-    "other_browser", "expired", "cancelled", "provider", "provider_away", "link_used",
-    "not_listed", "unverified_email", "suspended", "other_account", "already_tied",
-]  # fmt: skip
-
-
-class SignInRefused(MCPistError):
-    """Nobody is signed in. `key` says why, to the person; `provider` is its label, and empty where there is none."""
-
-    status, code = 403, "sign_in_refused"
-
-    def __init__(self, key: Key, provider: str = "", email: str = "") -> None:
-        super().__init__("the sign-in did not succeed; start again")
-        self.key: Key = key
-        self.provider = provider
-        self.email = email
-
-
-@dataclass(frozen=True, slots=True)
-class Browser:
-    """Whose browser it is, as far as can be known."""
-
-    address: str = ""
-    user_agent: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """Where the browser goes, and what its `flow` cookie holds until it comes back."""
-
-    url: str
-    binding: Secret
-
-
-@dataclass(frozen=True, slots=True)
-class SignedIn:
-    """The `session` cookie's value, and where the browser goes on."""
-
-    session: Secret
-    next: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChooseTenant:
-    """Several tenants let the person in."""
-
-    email: str
-    choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AccountTied:
-    """The account is one more of the session's user."""
-
-    next: str
+GUESSES = frozenset({"other_browser", "expired"})
+"""Of the reasons for a refusal, those that nobody has who does what they are told."""
 
 
 class SignIn:
-    """The sign-in of one deployment. `clock` of the limits gives seconds that never go back."""
+    """The sign-in of one deployment. `ticks` gives seconds that never go back."""
 
     def __init__(
         self,
@@ -103,7 +45,7 @@ class SignIn:
         public_url: str,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database = database
+        self._log = RefusalLog(database)
         self._providers = providers
         self._pending = pending
         self._admission = admission
@@ -160,8 +102,9 @@ class SignIn:
         _limited(self._failures, browser)
         try:
             return await self._finished(provider, binding, query, browser, session)
-        except SignInRefused:
-            self._failures.failed(browser.address)
+        except SignInRefused as refused:
+            if refused.key in GUESSES:
+                self._failures.failed(browser.address)
             raise
 
     async def choices(self, binding: Secret | None) -> ChooseTenant:
@@ -214,7 +157,7 @@ class SignIn:
         used = await self._links.consume(code, browser.address, browser.user_agent)
         if used is None:
             self._failures.failed(browser.address)
-            await self._refused(METHOD, "link_used", "", browser)
+            await self._log.refused(METHOD, "link_used", "", browser)
             raise SignInRefused("link_used")
         return SignedIn(used[1], safe_next(next_path))
 
@@ -230,7 +173,7 @@ class SignIn:
         try:
             account = await provider.finish(flow, query)
         except SignInFailed as failed:
-            await self._refused(provider.id, failed.why, "", browser)
+            await self._log.refused(provider.id, failed.why, "", browser)
             raise SignInRefused(failed.failure, provider.label) from None
         if pending.tying is not None:
             return await self._tied(provider, pending.tying, account, pending.next, session)
@@ -249,11 +192,11 @@ class SignIn:
         """The start that this is the answer to; it is used up, whatever comes of it."""
         flow = self._flow(provider, binding or new_secret())
         if not hmac.compare_digest(query.get("state", "").encode(), flow.state.encode()):
-            await self._refused(provider.id, "state", "", browser)
+            await self._log.refused(provider.id, "state", "", browser)
             raise SignInRefused("other_browser", provider.label)
         pending = await self._pending.take(flow.binding, provider.id)
         if pending is None:
-            await self._refused(provider.id, "used or expired state", "", browser)
+            await self._log.refused(provider.id, "used or expired state", "", browser)
             raise SignInRefused("expired", provider.label)
         return pending, flow
 
@@ -279,18 +222,8 @@ class SignIn:
     async def _not_admitted(
         self, provider_id: str, account: VerifiedAccount, refused: NotAdmitted, browser: Browser
     ) -> SignInRefused:
-        await self._refused(provider_id, refused.reason, account.email, browser, refused.tenants)
+        await self._log.refused(provider_id, refused.reason, account.email, browser, refused.tenants)
         return SignInRefused(refused.reason, self._label(provider_id), account.email)
-
-    async def _refused(
-        self, method: str, reason: str, email: str, browser: Browser, tenants: tuple[UUID, ...] = ()
-    ) -> None:
-        """Recorded for the tenants whose matter it is; where none is known, for the deployment."""
-        detail: dict[str, str | int] = {"method": method, "reason": reason, "address": browser.address, "email": email}
-        told: list[UUID | None] = list(tenants[:MOST_TOLD]) or [None]
-        kind, at = Kind.SIGN_IN_REFUSED, time.time_ns()
-        events = [Event(at=at, kind=kind, tenant_id=one, outcome="denied", actor=email, detail=detail) for one in told]
-        await append(self._database, events)
 
     def _provider(self, provider_id: str) -> Provider:
         try:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from broker.identity.front_door import FrontDoor
 from broker.identity.identities import Identity
 from broker.identity.sessions import SessionEntry
-from broker.identity.sign_in import SignInRefused
+from broker.identity.sign_in_outcomes import SignInRefused
 from broker.oauth.grant_records import GrantEntry
 from broker.oauth.grants import Grants
 from broker.web.browsers import browser_name

@@ -10,7 +10,7 @@ from broker.identity.front_door import FrontDoor
 from broker.identity.next_path import safe_next
 from broker.identity.pending import LIFETIME
 from broker.identity.sessions import Session
-from broker.identity.sign_in import Browser, ChooseTenant, SignedIn, SignInRefused
+from broker.identity.sign_in_outcomes import Browser, ChooseTenant, SignedIn, SignInRefused
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
 from broker.web.requests import client_address, form, query
