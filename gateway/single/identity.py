@@ -3,35 +3,22 @@
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import AsyncGenerator, Callable
 
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from broker.oauth.authorization import Authorization
-from broker.oauth.client_authentication import ClientAuthentication
-from broker.oauth.client_keys import PublishedKeys
-from broker.oauth.client_metadata import ClientMetadata
-from broker.oauth.clients import Clients
-from broker.oauth.consents import Consents
-from broker.oauth.grants import Grants
-from broker.oauth.id_jag import IdentityAssertions
-from broker.oauth.registration import Registration
-from broker.oauth.revocation import Revocation
 from broker.oauth.single_use import SingleUse
-from broker.oauth.token_endpoint import TokenEndpoint
-from broker.oauth.trusted_issuers import TrustedIssuers
 from broker.web import account, oauth, sign_in
 from broker.web.app import identity_app
-from broker.web.oauth import AuthorizationServer
 from broker.web.parts import web_parts
 from core.db import Database
 from core.settings import Settings
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
+from gateway.single.authorization_server import authorization_server, grants_of, registration_of
 from gateway.single.operator import now
-from gateway.single.trust_zone import OwnTokens, TrustZone, resource
+from gateway.single.trust_zone import TrustZone
 
 API = "/api/"
 SWEEP_SECONDS = 3600.0
@@ -65,8 +52,8 @@ def _application(
         return admin_api(zone, parts, grants, refusals, console, catalogue)
 
     parts = web_parts(settings, zone.identity, now)
-    grants = _grants(zone)
-    server = _authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
+    grants = grants_of(zone)
+    server = authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
         *sign_in.routes(parts, zone.door),
         *account.routes(parts, zone.door, grants if server else None),
@@ -76,66 +63,15 @@ def _application(
     return identity_app(parts, routes)
 
 
-def _grants(zone: TrustZone) -> Grants:
-    server = zone.identity.authorization_server
-    return Grants(zone.database, clock=now, refresh_token_days=server.refresh_token_days, grant_days=server.grant_days)
-
-
-def _authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, grants: Grants) -> AuthorizationServer:
-    database, server = zone.database, zone.identity.authorization_server
-    keys = PublishedKeys(zone.documents, clock=time.monotonic)
-    single_use = SingleUse(database, clock=now)
-    hosts = server.client_metadata_hosts
-    metadata = ClientMetadata(zone.documents, hosts=hosts, clock=time.monotonic) if server.client_metadata else None
-    clients = Clients(database, metadata, clock=now, dynamic=server.dynamic_registration)
-    authentication = ClientAuthentication(
-        clients,
-        zone.peppers,
-        single_use,
-        keys,
-        issuer=settings.public_url,
-        token_endpoint=f"{settings.public_url}/oauth/token",
-        clock=now,
-    )
-    assertions = IdentityAssertions(
-        TrustedIssuers(database, zone.documents, clock=now),
-        keys,
-        zone.door.admission,
-        single_use,
-        issuer=settings.public_url,
-        resource=resource(settings),
-        clock=now,
-    )
-    endpoint = TokenEndpoint(
-        authentication=authentication,
-        clients=clients,
-        grants=grants,
-        access_tokens=own.access_tokens,
-        assertions=assertions,
-        resource=resource(settings),
-        clock=now,
-    )
-    return AuthorizationServer(
-        Authorization(clients, resource(settings)),
-        endpoint,
-        Revocation(authentication, grants, own.access_tokens),
-        zone.door.sessions,
-        Consents(database, clock=now),
-        grants,
-        own.keys,
-        Registration(database, enabled=server.dynamic_registration, clock=now, seconds=time.monotonic),
-    )
-
-
 async def _sweep(zone: TrustZone) -> None:
     """Once an hour; and at the start, have the keys made that the first access token will need."""
-    grants, used = _grants(zone), SingleUse(zone.database, clock=now)
+    swept = (grants_of(zone), SingleUse(zone.database, clock=now), registration_of(zone))
     while True:
         try:
             if zone.own_tokens is not None:
                 await zone.own_tokens.keys.document()
-            await grants.sweep()
-            await used.sweep()
+            for table in swept:
+                await table.sweep()
         except Exception as error:  # noqa: BLE001 nothing may end the sweeper; the next hour is early enough
             log.warning("identity's tables are not swept for now", extra={"cause": type(error).__name__})
         await asyncio.sleep(SWEEP_SECONDS)
