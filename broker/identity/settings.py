@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from core.errors import Invalid
 from core.private_file import read_private
@@ -204,7 +203,7 @@ def _place(error: tomllib.TOMLDecodeError) -> str:
     return told[told.rfind(" (at ") :] if " (at " in told else ""
 
 
-def _problems(path: Path, errors: Iterable[ErrorDetails]) -> Iterable[str]:
+def _problems(path: Path, errors: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     for error in errors:
         key = ".".join(str(part) for part in error["loc"])[:200]
         told = error["msg"].removeprefix("Value error, ")
