@@ -5,7 +5,7 @@ from uuid import UUID
 
 from admin_ui.api.parts import Console
 from core.api.app import router
-from core.api.callers import Anyone
+from core.api.callers import SignedIn
 from core.api.shapes import Told
 from core.directory.tenants import get_tenant
 from core.directory.users_by_id import get_user
@@ -38,7 +38,7 @@ class Me(Told):
 
 
 @routes.get("/me")
-async def show_me(caller: Anyone, console: Console) -> Me:
+async def show_me(caller: SignedIn, console: Console) -> Me:
     """Who is calling, by which kind of credential, and with which scopes."""
     user = await get_user(console, caller.tenant_id, caller.user_id)
     tenant = await get_tenant(console, caller.tenant_id)

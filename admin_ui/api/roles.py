@@ -11,7 +11,7 @@ from admin_ui.api.users import UserView, views
 from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, PriorityKey, TextKey, key_of, paged
-from core.api.shapes import Asked, Changed, PageOf, ShortName, Told
+from core.api.shapes import Asked, PageOf, ShortName, Told
 from core.directory import roles_by_id as roles
 from core.directory.roles_by_id import MOST_PERMISSIONS, Granted
 from core.directory.users_by_id import give_role, members, take_role
@@ -45,7 +45,7 @@ class NewRole(Asked):
     deny: Permissions = Field(default=[])
 
 
-class RoleChange(Changed):
+class RoleChange(Asked):
     """What is left out, or null, stays as it is."""
 
     name: ShortName | None = None

@@ -11,7 +11,7 @@ from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ChangingOperator, ReadingAdmin, ReadingOperator
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.principal import Principal
-from core.api.shapes import Asked, Changed, Email, Name, NotEmptyName, PageOf, Told
+from core.api.shapes import Asked, Email, Name, NotEmptyName, PageOf, Told
 from core.db import Database
 from core.directory.founding import found_tenant
 from core.directory.tenants import (
@@ -50,7 +50,7 @@ class NewTenant(Asked):
     administrator: Email
 
 
-class TenantChange(Changed):
+class TenantChange(Asked):
     """`longest_token_days` is how long API tokens made from now on may live at most; null for no limit."""
 
     name: NotEmptyName | None = None

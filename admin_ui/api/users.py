@@ -10,7 +10,7 @@ from admin_ui.api.parts import Console
 from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
-from core.api.shapes import Asked, Changed, Email, Name, PageOf, Told
+from core.api.shapes import Asked, Email, Name, PageOf, Told
 from core.directory import users
 from core.directory.users_by_id import change_user, get_user, remove_user
 from core.errors import Conflict
@@ -40,7 +40,7 @@ class NewUser(Asked):
     system_role: SystemRole = "user"
 
 
-class UserChange(Changed):
+class UserChange(Asked):
     """What is left out, or null, stays as it is."""
 
     name: Name | None = None

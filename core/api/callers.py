@@ -10,7 +10,7 @@ from core.api.principal import Principal
 from core.errors import Forbidden
 from core.scopes import ADMIN_READ, ADMIN_WRITE, READ, WRITE
 
-Anyone = Annotated[Principal, Depends(allow("user"))]
+SignedIn = Annotated[Principal, Depends(allow("user"))]
 """Any signed-in person, whatever their credential may do."""
 
 Person = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ)))]

@@ -1,7 +1,7 @@
 """The forms of what goes in and out: every text is bounded, unknown fields are refused, times are RFC 3339 in UTC."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
@@ -34,14 +34,6 @@ class Told(BaseModel):
     """What a caller gets; made of the directory's own values, whose other fields it leaves out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
-
-
-class Changed(Asked):
-    """A change: what is not named stays as it is."""
-
-    def named(self) -> dict[str, Any]:
-        """The fields that the caller has named, with their values."""
-        return {name: getattr(self, name) for name in self.model_fields_set}
 
 
 _View = TypeVar("_View")
