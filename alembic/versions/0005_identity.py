@@ -86,7 +86,7 @@ CREATE TABLE auth.sign_ins (
 CREATE INDEX ON auth.sign_ins (expires_at);
 """
 
-# A client that a tenant has registered; one that has registered itself, or a client ID metadata document, has no tenant.
+# A client that a tenant has registered. One that has registered itself, or a metadata document, has no tenant.
 CLIENTS = """
 CREATE TABLE auth.clients (
     tenant_id uuid NOT NULL REFERENCES core.tenants ON DELETE CASCADE,

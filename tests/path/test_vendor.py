@@ -15,8 +15,8 @@ from core.audit.event import Kind
 from core.secret import Secret
 from gateway.catalogue import build, installed
 from gateway.deployment import KEYS
-from gateway.single.vault_access import VAULT_KEYS
 from gateway.single.operator import BROKER, connected, now
+from gateway.single.vault_access import VAULT_KEYS
 from tests.support.canary import Canary
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase

@@ -24,8 +24,8 @@ from broker.vault.keys import LocalKeys
 from broker.vault.vault import open_vault
 from core.secret import Secret
 from gateway.deployment import KEYS
-from gateway.single.vault_access import VAULT_KEYS
 from gateway.single.operator import BROKER, connected, now
+from gateway.single.vault_access import VAULT_KEYS
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
 from tests.support.round_robin import round_robin
