@@ -16,6 +16,7 @@ from broker.web.api.parts import IdentityParts
 from broker.web.parts import WebParts
 from core.api.door import Door
 from core.db import Database
+from gateway.auth.protected_resource import metadata_url
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.single.bootstrap import FIRST_TENANT
@@ -44,4 +45,5 @@ def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:
     authenticate = Authenticator(
         zone.database, zone.verifier, zone.door.sessions, parts.cookies, refusals, address, FIRST_TENANT
     )
-    return Door(authenticate, parts.settings.public_url, now, address)
+    challenge = f'Bearer realm="mcpist", resource_metadata="{metadata_url(parts.settings.public_url)}"'
+    return Door(authenticate, parts.settings.public_url, now, address, challenge)

@@ -17,8 +17,9 @@ from broker.oauth.token_endpoint import TokenEndpoint
 from broker.oauth.trusted_issuers import TrustedIssuers
 from broker.web.oauth import AuthorizationServer
 from core.settings import Settings
+from gateway.auth.protected_resource import resource
 from gateway.single.operator import now
-from gateway.single.trust_zone import OwnTokens, TrustZone, resource
+from gateway.single.trust_zone import OwnTokens, TrustZone
 
 
 def grants_of(zone: TrustZone) -> Grants:
@@ -50,7 +51,7 @@ def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, gr
         zone.door.admission,
         single_use,
         issuer=settings.public_url,
-        resource=resource(settings),
+        resource=resource(settings.public_url),
         clock=now,
     )
     endpoint = TokenEndpoint(
@@ -59,11 +60,11 @@ def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, gr
         grants=grants,
         access_tokens=own.access_tokens,
         assertions=assertions,
-        resource=resource(settings),
+        resource=resource(settings.public_url),
         clock=now,
     )
     return AuthorizationServer(
-        Authorization(clients, resource(settings)),
+        Authorization(clients, resource(settings.public_url)),
         endpoint,
         Revocation(authentication, grants, own.access_tokens),
         zone.door.sessions,

@@ -23,6 +23,7 @@ from core.db import Database
 from core.outbound.addresses import AllowedAddresses
 from core.outbound.documents import Documents
 from core.settings import Settings
+from gateway.auth.protected_resource import resource
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.operator import BROKER, connected, now
@@ -88,11 +89,6 @@ async def _documents(settings: Settings) -> AsyncGenerator[Documents]:
         await documents.close()
 
 
-def resource(settings: Settings) -> str:
-    """What access tokens are for."""
-    return f"{settings.public_url}/mcp"
-
-
 def vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:
     """Whether each tool only reads, for the modules that have a vendor: all that the broker knows of modules."""
     return {
@@ -121,7 +117,7 @@ async def _own_tokens(
             keys,
             database,
             issuer=settings.public_url,
-            resource=resource(settings),
+            resource=resource(settings.public_url),
             lifetime=lifetime,
             clock=clock,
         ),
@@ -140,4 +136,4 @@ def _jwts(
         return own.access_tokens
     if identity.external is None:
         return None
-    return ExternalIssuer(identity.external, database, documents, resource=resource(settings), clock=clock)
+    return ExternalIssuer(identity.external, database, documents, resource=resource(settings.public_url), clock=clock)
