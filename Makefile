@@ -11,7 +11,7 @@ SETUP_INPUTS += FORCE
 endif
 
 .PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules \
-        bench format lock migrate clean setup node wrk FORCE
+        bench bench-peers format lock migrate clean setup node wrk FORCE
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -50,6 +50,9 @@ check-rules: setup
 bench: setup wrk ## Measure speed: make bench ARGS="..."
 	@.venv/bin/python -m tests.bench $(ARGS)
 
+bench-peers: setup wrk ## Measure beside other gateways, each installed in .venv-peers: make bench-peers ARGS="..."
+	@.venv/bin/python -m tests.bench.peers $(ARGS)
+
 format: setup ## Format the code and apply the safe lint fixes
 	.venv/bin/ruff check --fix-only .
 	.venv/bin/ruff format .
@@ -61,7 +64,7 @@ migrate: .venv/.runtime ## Bring the database to the newest schema
 	@.venv/bin/mcpist migrate $(ARGS)
 
 clean: ## Remove what the other targets made (never the product's data)
-	rm -rf .venv build dist *.egg-info tests/node/node_modules
+	rm -rf .venv .venv-peers build dist *.egg-info tests/node/node_modules
 	rm -rf .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.bench.github import connect_github
 from tests.bench.options import Options
 from tests.bench.processes import child_named
 from tests.bench.servers.bearer import TOKEN
-from tests.bench.spawn import Started, free_port, module, started
+from tests.bench.spawn import Started, free_port, listening, module, started
 from tests.bench.wrk import Request, Target
 
 
@@ -39,7 +39,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A running reference server; its one token is ``servers.bearer.TOKEN``."""
+    """A running server; the one token of a reference is ``servers.bearer.TOKEN``."""
 
     port: int
     pid: int
@@ -77,32 +77,53 @@ class Lab:
         self.progress(f"starting the product on a new data folder ({name})")
         home, port = self.folder / name, free_port()
         given = {"home": home, "port": port, "upstream": self.upstream.port}
-        running = self._start(name, module("product", **given))
+        running = self.start(name, module("product", **given))
         connect_github(home, self.upstream.port)
         return Product(home, port, running.pid, running.said["api_token"], self.upstream.port)
 
+    def new_gateway(self, name: str) -> Reference:
+        """One more gateway of the shared product; it takes the product's tokens."""
+        product, port = self.product, free_port()
+        self.progress(f"starting one more gateway ({name})")
+        given = {"home": product.home, "port": port, "upstream": product.upstream, "beside": True}
+        return Reference(port, self.start(name, module("product", **given)).pid)
+
     def reference(self, name: str, **given: object) -> Reference:
         """A server of tests/bench/servers."""
-        running = self._start(name, module(f"servers.{name}", **given))
+        running = self.start(name, module(f"servers.{name}", **given))
         return Reference(running.said["port"], running.pid)
 
     def of_product(self, label: str, request: Request, product: Product | None = None) -> Target:
         """The product as a target: its worker, its database and whatever else it started count."""
         at = product or self.product
-        return Target(label, at.port, request, (at.pid,), tuple(self._ours))
+        return self.target(label, at.port, request, at.pid)
 
     def of_reference(self, label: str, request: Request, reference: Reference, *also: int) -> Target:
         """A reference as a target; `also` are processes that work for it."""
         request = replace(request, tokens=(TOKEN,))
-        return Target(label, reference.port, request, (reference.pid, *also), tuple(self._ours))
+        return self.target(label, reference.port, request, reference.pid, *also)
+
+    def target(self, label: str, port: int, request: Request, *pids: int) -> Target:
+        """Any server as a target; `pids` are the processes that work for it."""
+        return Target(label, port, request, pids, tuple(self._ours))
 
     def request(self, body: str, expect: str, *tokens: str) -> Request:
         """A request of an MCP client; without `tokens`, the shared product's first administrator's."""
         headers = (("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", "2025-11-25"))
         return Request("/mcp", body, expect, tokens or (self.product.token,), headers)
 
-    def _start(self, name: str, argv: list[str]) -> Started:
-        running = self._stack.enter_context(started(argv, self.folder / f"{name}.log"))
+    def start(self, name: str, argv: list[str], environment: Mapping[str, str] | None = None) -> Started:
+        """A program that says when it is ready (:func:`tests.bench.spawn.started`)."""
+        return self._ran(started(argv, self.folder / f"{name}.log", environment))
+
+    def listen(self, name: str, argv: list[str], port: int, environment: Mapping[str, str]) -> Started:
+        """A program that is ready when it listens, in a folder of its own."""
+        folder = self.folder / f"of-{name}"
+        folder.mkdir()
+        return self._ran(listening(argv, self.folder / f"{name}.log", port, environment, folder=folder))
+
+    def _ran(self, program: contextlib.AbstractContextManager[Started]) -> Started:
+        running = self._stack.enter_context(program)
         self._ours.append(running.pid)
         return running
 

@@ -1,5 +1,6 @@
 """Results: one row a number, as a table for people and as JSON for programs."""
 
+import json
 import os
 import platform
 import statistics
@@ -81,6 +82,15 @@ def loads(samples: Sequence[Sample]) -> str:
         )
         lines.append(f"| {label} | {connections} | {rate:.0f} | {p50:.2f} | {p99:.1f} | {cpu:.0f} | {foreign:.2f} |")
     return "\n".join(lines)
+
+
+def shown(where: dict[str, str], results: Sequence[Result], *, as_json: bool) -> str:
+    """All of it, as it is printed."""
+    if as_json:
+        return json.dumps(document(where, results))
+    about = ", ".join(f"{name} {value}" for name, value in where.items())
+    rows = table(row for result in results for row in result.rows)
+    return "\n\n".join((about, rows, loads([one for result in results for one in result.samples])))
 
 
 def document(where: dict[str, str], results: Sequence[Result]) -> dict[str, Any]:

@@ -9,14 +9,16 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from tests.bench.processes import trees
 
 START_SECONDS = 120.0
+LISTEN_SECONDS = 300.0
 STOP_SECONDS = 60.0
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -41,18 +43,27 @@ def started(argv: list[str], log: Path, environment: Mapping[str, str] | None = 
         RuntimeError: it ended, or said nothing for too long; the text has the end of its log.
     """
     with log.open("ab") as errors:
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            cwd=REPOSITORY,
-            env=environment,
-            preexec_fn=_dies_with_us,
-        )
+        process = _process(argv, subprocess.PIPE, errors, environment)
     try:
         yield Started(process, _ready_line(process, log))
+    finally:
+        _stop(process)
+
+
+@contextlib.contextmanager
+def listening(
+    argv: list[str], log: Path, port: int, environment: Mapping[str, str] | None = None, *, folder: Path = REPOSITORY
+) -> Iterator[Started]:
+    """Run a program in `folder` that is ready when its port takes a connection; stop it in order at the end.
+
+    Raises:
+        RuntimeError: it ended, or did not listen for too long; the text has the end of its log.
+    """
+    with log.open("ab") as output:
+        process = _process(argv, output, output, environment, folder)
+    try:
+        _wait_for_port(process, port, log)
+        yield Started(process, {})
     finally:
         _stop(process)
 
@@ -67,6 +78,30 @@ def free_port() -> int:
     """A port that was free a moment ago."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]
+
+
+def _process(
+    argv: list[str], out: int | IO[bytes], err: IO[bytes], environment: Mapping[str, str] | None, cwd: Path = REPOSITORY
+) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=err,
+        text=True,
+        cwd=cwd,
+        env=environment,
+        preexec_fn=_dies_with_us,
+    )
+
+
+def _wait_for_port(process: "subprocess.Popen[str]", port: int, log: Path) -> None:
+    deadline = time.monotonic() + LISTEN_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.2)
+    raise RuntimeError(f"{process.args} did not start: {log.read_text(errors='replace')[-3000:]}")
 
 
 def _ready_line(process: "subprocess.Popen[str]", log: Path) -> dict[str, Any]:
@@ -90,8 +125,8 @@ def _stop(process: "subprocess.Popen[str]") -> None:
                 os.kill(pid, signal.SIGKILL)
         process.wait(STOP_SECONDS)
     finally:
-        assert process.stdout is not None
-        process.stdout.close()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _dies_with_us() -> None:

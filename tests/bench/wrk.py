@@ -4,12 +4,15 @@ import os
 import re
 import secrets
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.bench.processes import cpu_seconds, machine_seconds, own_seconds, trees, wait_until_idle
 
@@ -18,6 +21,7 @@ NUMBER = "@N@"
 REJECT = ('"isError":true', '"error":{')
 INSTALL = "wrk is missing; on Debian or Ubuntu: apt-get install wrk"
 DRAIN_SECONDS = 15.0
+TIMEOUT = "30s"  # the slowest peer takes six seconds at 64 connections
 
 
 class WrongAnswer(Exception):
@@ -71,17 +75,38 @@ def sample(target: Target, connections: int, seconds: int) -> Sample:
     Raises:
         WrongAnswer: an answer was wrong or missing.
     """
+    return sample_together([target], connections, seconds)
+
+
+def sample_together(targets: Sequence[Target], connections: int, seconds: int) -> Sample:
+    """Load several targets of the same processes at once, each over so many connections, as one.
+
+    The sample's p50 is the median of theirs, its p99 the worst.
+
+    Raises:
+        WrongAnswer: an answer was wrong or missing.
+    """
+    target = targets[0]
     ours = trees([*target.pids, *target.bystanders])
     counted = trees(target.pids)
     cpu, all_ours, machine, own = cpu_seconds(counted), cpu_seconds(ours), machine_seconds(), own_seconds()
     started = time.monotonic()
-    calls, microseconds, p50, p99 = _run(target, connections, seconds)
+    with ThreadPoolExecutor(len(targets)) as pool:
+        runs = list(pool.map(lambda one: _run(one, connections, seconds), targets))
     used = machine_seconds() - machine - (cpu_seconds(ours) - all_ours) - (own_seconds() - own)
     foreign = max(0.0, used / (time.monotonic() - started))
     wait_until_idle(target.pids, DRAIN_SECONDS)
-    cpu_us = (cpu_seconds(trees(target.pids)) - cpu) * 1e6 / calls
-    rate = calls * 1e6 / microseconds
-    return Sample(target.label, connections, calls, rate, p50 / 1e3, p99 / 1e3, cpu_us, foreign)
+    calls = sum(run.calls for run in runs)
+    return Sample(
+        target.label,
+        connections * len(targets),
+        calls,
+        sum(run.calls * 1e6 / run.microseconds for run in runs),
+        statistics.median(run.p50 for run in runs) / 1e3,
+        max(run.p99 for run in runs) / 1e3,
+        (cpu_seconds(trees(target.pids)) - cpu) * 1e6 / calls,
+        foreign,
+    )
 
 
 def warm_up(target: Target, connections: int, seconds: int) -> None:
@@ -90,11 +115,20 @@ def warm_up(target: Target, connections: int, seconds: int) -> None:
     wait_until_idle(target.pids, DRAIN_SECONDS)
 
 
-def _run(target: Target, connections: int, seconds: int) -> tuple[int, int, int, int]:
+class _Run(NamedTuple):
+    """What wrk said; times in microseconds."""
+
+    calls: int
+    microseconds: int
+    p50: int
+    p99: int
+
+
+def _run(target: Target, connections: int, seconds: int) -> _Run:
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(f"return {_lua(_description(target.request))}")
         file.flush()
-        argv = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "15s", "-s", str(SCRIPT)]
+        argv = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", TIMEOUT, "-s", str(SCRIPT)]
         done = subprocess.run(
             [*argv, f"http://127.0.0.1:{target.port}/"],
             env={**os.environ, "BENCH_REQUEST": file.name},
@@ -110,7 +144,7 @@ def _run(target: Target, connections: int, seconds: int) -> tuple[int, int, int,
     if bad or errors or not calls:
         shown = re.search(r"^BENCHBAD (.*)$", done.stdout, re.MULTILINE)
         raise WrongAnswer(f"{target.label}: {bad} wrong, {errors} failed of {calls}: {shown[1] if shown else ''}")
-    return calls, microseconds, p50, p99
+    return _Run(calls, microseconds, p50, p99)
 
 
 def _description(request: Request) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def measure(lab: Lab) -> list[Result]:
 
 
 def _first_call(product: Product, token: str) -> None:
-    """Have a credential verified, its policy read and a lease given: that is once in five minutes, and not what is measured."""
+    """Verify a credential, read its policy, lease: done once in five minutes, and not what is measured."""
     client = Client(product.port, token)
     client.tool("call", asking(TEXT))
     client.close()
