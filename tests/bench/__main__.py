@@ -1,14 +1,13 @@
 """``python -m tests.bench``: measure, and print tables on standard output. What happens meanwhile goes to the other."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 
 from tests.bench.lab import Lab, lab
-from tests.bench.measures import batch, graph, idle, listing, memory, path, start, tenants, tokens
+from tests.bench.measures import batch, graph, idle, lease, listing, memory, path, replicas, start, tenants, tokens
 from tests.bench.options import Options
-from tests.bench.report import Result, document, environment, loads, table
+from tests.bench.report import Result, environment, shown
 from tests.bench.wrk import INSTALL, available
 
 Measure = Callable[[Lab], list[Result]]
@@ -19,8 +18,10 @@ MEASURES: tuple[tuple[frozenset[str], bool, Measure], ...] = (
     (frozenset({"P9"}), False, start.measure),
     (frozenset({"P13"}), False, idle.measure),
     (frozenset({"P6"}), False, batch.measure),
+    (frozenset({"P7"}), False, lease.measure),
     (frozenset({"P5"}), True, listing.measure),
     (frozenset({"P1", "P3", "P4"}), True, path.measure),
+    (frozenset({"P11"}), True, replicas.measure),
     (frozenset({"KG"}), True, graph.measure),
     (frozenset({"P12"}), True, tenants.measure),
     (frozenset({"P8"}), True, memory.measure),
@@ -32,12 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     options = parse(argv)
     where = environment()
     results = measured(options)
-    if options.as_json:
-        print(json.dumps(document(where, results)))
-        return
-    print(", ".join(f"{name} {value}" for name, value in where.items()), end="\n\n")
-    print(table(row for result in results for row in result.rows), end="\n\n")
-    print(loads([one for result in results for one in result.samples]))
+    print(shown(where, results, as_json=options.as_json))
 
 
 def measured(options: Options) -> list[Result]:

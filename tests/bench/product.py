@@ -14,7 +14,7 @@ import uvloop
 
 from core.settings import Settings
 from gateway.catalogue import Catalogue, build, installed
-from gateway.single.product import Ready, run_product
+from gateway.single.product import Ready, run_gateway, run_product
 from tests.bench.toys import BENCH
 
 
@@ -23,12 +23,14 @@ class Arguments:
     home: Path
     port: int
     upstream: int
+    beside: bool
 
 
 def main() -> None:
     given = _arguments()
     with mock.patch("gateway.single.operator.installed", return_value=_catalogue()):
-        uvloop.run(run_product(unlimited(given.home, given.port, given.upstream), _progress, _ready))
+        run = run_gateway if given.beside else run_product
+        uvloop.run(run(unlimited(given.home, given.port, given.upstream), _progress, _ready))
 
 
 def unlimited(home: Path, port: int, upstream: int) -> Settings:
@@ -48,6 +50,7 @@ def _arguments() -> Arguments:
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--upstream", type=int, required=True)
+    parser.add_argument("--beside", type=bool, default=False, help="one more gateway of a running product")
     return Arguments(**vars(parser.parse_args()))
 
 
