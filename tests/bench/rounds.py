@@ -9,12 +9,15 @@ Progress = Callable[[str], None]
 
 
 def interleaved(
-    targets: Sequence[Target], connections: Sequence[int], options: Options, progress: Progress
+    targets: Sequence[Target], connections: Sequence[int], options: Options, progress: Progress, *, warming: int = 1
 ) -> list[list[Sample]]:
-    """For each number of connections and round, one sample of each target in the order of `targets`."""
+    """For each number of connections and round, one sample of each target in the order of `targets`.
+
+    Each is loaded for `warming` seconds before.
+    """
     rounds: list[list[Sample]] = []
     for target in targets:
-        warm_up(target, min(16, max(connections)), 1)
+        warm_up(target, min(16, max(connections)), warming)
     for many in connections:
         for number in range(options.rounds):
             rounds.append(_round(targets, many, options.seconds, number))
