@@ -28,7 +28,7 @@ Wanted = Mapping[str, str]
 @contextlib.asynccontextmanager
 async def served(app: Any) -> AsyncIterator[str]:
     """The application on a loopback port; schemathesis speaks HTTP from a thread."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="critical", ws="none")
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_config=None, ws="none")
     server = uvicorn.Server(config)
     with contextlib.suppress(asyncio.CancelledError):
         task = asyncio.create_task(server.serve())

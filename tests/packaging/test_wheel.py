@@ -38,7 +38,13 @@ def test_every_migration_is_in_the_wheel(wheel: Path) -> None:
 
 def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names(wheel)}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"broker", "core", "gateway", "modules"}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        "admin_ui",
+        "broker",
+        "core",
+        "gateway",
+        "modules",
+    }
 
 
 def test_installed_code_finds_the_installed_migrations(wheel: Path, tmp_path: Path) -> None:
