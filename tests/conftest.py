@@ -7,6 +7,8 @@ import pytest
 
 from tests.support import postgres
 
+pytest_plugins = ("tests.support.canary_plugin",)
+
 
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[postgres.DatabaseServer]:

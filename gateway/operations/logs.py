@@ -32,7 +32,7 @@ _PLAIN = (str, int, float, bool, type(None), UUID, datetime)
 # asyncio puts the repr of a future, and with it the text of its exception, on the second line of its messages.
 _FIRST_LINE_ONLY = ("asyncio",)
 # authlib logs the tokens that it issues at DEBUG; the other two log whole requests, and hpack every header.
-_QUIET = ("alembic.runtime.plugins",)  # a line for each plugin at every migration
+_QUIET = ("alembic.runtime.plugins", "httpx2")  # a line for each plugin at every migration; whole URLs
 _NEVER_DEBUG = ("authlib", "urllib3", "httpcore2", "hpack")
 
 

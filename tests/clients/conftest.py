@@ -1,6 +1,7 @@
 """What the client tests run against: the product in a process of its own. Everything else here knows these fixtures."""
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +12,15 @@ import pytest
 from tests.clients.house import House, running_house
 from tests.clients.story import Gateway, StdioCommand
 from tests.support.node import require_node_packages
-from tests.support.running_product import MCPIST, START_SECONDS, data_folder, environment, free_port
+from tests.support.running_product import (
+    MCPIST,
+    START_SECONDS,
+    data_folder,
+    environment,
+    free_port,
+    hear_command,
+    log_of,
+)
 
 
 @pytest.fixture(scope="session")
@@ -24,12 +33,13 @@ def product_environment() -> Iterator[dict[str, str]]:
 @pytest.fixture(scope="session")
 def gateway(product_environment: dict[str, str]) -> Iterator[Gateway]:
     """`mcpist up --json`."""
-    command = [str(MCPIST), "up", "--json"]
-    with subprocess.Popen(
-        command, env=product_environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as server:
+    command, log = [str(MCPIST), "up", "--json"], log_of(Path(product_environment["MCPIST_HOME"]))
+    with subprocess.Popen(command, env=product_environment, stdout=subprocess.PIPE, stderr=log) as server:
+        os.close(log)
         assert server.stdout is not None
-        ready = json.loads(server.stdout.readline())
+        line = server.stdout.readline()
+        hear_command(("up",), line, b"")
+        ready = json.loads(line)
         yield Gateway(ready["mcp_url"], ready["api_token"])
         server.send_signal(signal.SIGTERM)
         server.wait(START_SECONDS)

@@ -1,6 +1,6 @@
 """The real product on an own database, on the event loop that it has in production."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ import uvloop
 
 from core.directory.tenants import Tenant
 from gateway.catalogue import build, installed
-from tests.support.canary import Canary
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import Lab
@@ -33,15 +32,6 @@ class People:
     other_reader: Person
 
 
-@pytest.fixture(scope="session")
-def canary() -> Iterator[Canary]:
-    """Every token of the session; each product asks it at its end, and the session once more."""
-    canary = Canary()
-    yield canary
-    canary.check()
-    assert canary.secrets, "no test made a token: the canary has nothing to look for"
-
-
 @pytest.fixture
 def lab() -> Lab:
     """Tools that misbehave on demand; every product has them."""
@@ -49,10 +39,10 @@ def lab() -> Lab:
 
 
 @pytest.fixture
-async def product(database: ScratchDatabase, tmp_path: Path, lab: Lab, canary: Canary) -> AsyncIterator[Product]:
+async def product(database: ScratchDatabase, tmp_path: Path, lab: Lab) -> AsyncIterator[Product]:
     """The deployment, without a gateway."""
     catalogue = build([*installed().modules, lab.module()])
-    async with product_on(database, tmp_path / "home", catalogue=catalogue, canary=canary) as product:
+    async with product_on(database, tmp_path / "home", catalogue=catalogue) as product:
         yield product
 
 

@@ -6,6 +6,7 @@ import pytest
 from core.audit.event import Event, Kind
 from core.directory.tenants import set_recording
 from tests.path.conftest import People
+from tests.support.canary import SUITE
 from tests.support.eventually import within
 from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.product import ACTOR, Node, Product
@@ -156,14 +157,14 @@ async def test_a_parameter_that_is_never_recorded(product: Product, node: Node, 
     await node.call(people.reader.token, "lab", "write", params)
     await node.call(people.admin.token, "lab", "write", {**params, "text": 7})
     await node.call(people.admin.token, "lab", "crash", {"secret": "hunter2-canary"})
-    await product.hear_the_tables()
+    await product.database.hear()
     events = await product.events(people.acme)
     written = [event for event in events if event.kind == Kind.CALL_INTENT and event.tool == "write"]
     assert [orjson.loads(event.arguments or b"") for event in written] == [{"text": "kept"}] * 2 + [{"text": 7}]
     (crashed,) = [event for event in events if event.kind == Kind.CALL_INTENT and event.tool == "crash"]
     others = [event for event in events if event is not crashed]
     assert not any("hunter2" in repr(event) for event in others)
-    said = [where for where, what in product.canary.said if b"hunter2-canary" in what]
+    said = [where for where, what in SUITE.said if b"hunter2-canary" in what]
     assert set(said) <= {"audit.incoming"}, "only where the tenant had the crashing tool's arguments recorded"
 
 

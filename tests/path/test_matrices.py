@@ -10,7 +10,6 @@ from core.directory import roles
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from tests.gateway.sieve.matrices import TENANTS, Matrix, matrices, permitted, speakable, spoken
-from tests.support.canary import Canary
 from tests.support.mcp_client import REVISIONS, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
@@ -23,8 +22,8 @@ DRAWN = list(matrices(CROWD, seed=15, number=SAMPLE))
 
 
 @pytest.fixture
-async def product(database: ScratchDatabase, tmp_path: Path, canary: Canary) -> AsyncIterator[Product]:
-    async with product_on(database, tmp_path / "home", catalogue=CROWD, canary=canary) as product:
+async def product(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Product]:
+    async with product_on(database, tmp_path / "home", catalogue=CROWD) as product:
         yield product
 
 

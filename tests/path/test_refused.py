@@ -42,7 +42,7 @@ async def refused_tokens(product: Product, people: People) -> dict[str, Person]:
     gone = await product.tenant("gone")
     unknown, text = new_token()
     made = {
-        "unknown": Person(acme, admin.id, "", unknown.id, product.canary.register(text)),
+        "unknown": Person(acme, admin.id, "", unknown.id, text.reveal()),
         "wrong_secret": Person(acme, admin.id, "", admin.token_id, with_other_secret(admin.token)),
         "revoked": await product.with_token(admin),
         "user_suspended": await product.person(acme, "suspended@mail.test", allow=["*"]),

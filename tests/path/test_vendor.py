@@ -17,7 +17,6 @@ from gateway.catalogue import build, installed
 from gateway.deployment import KEYS
 from gateway.single.operator import BROKER, connected, now
 from gateway.single.vault_access import VAULT_KEYS
-from tests.support.canary import Canary
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
@@ -32,11 +31,9 @@ class Mall:
     shop: Shop
     node: Node
     credentials: Credentials
-    canary: Canary
 
     async def add(self, person: Person, token: str, *, role: str = "") -> None:
         """Store a token, of the person or of a role."""
-        self.canary.register(Secret(token))
         self.shop.tokens.setdefault(token, f"account of {token[:5]}")
         owner = await self.credentials.owner(person.tenant.id, email="" if role else person.email, role=role)
         await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "an account")
@@ -49,17 +46,15 @@ class Mall:
 
 
 @pytest.fixture
-async def mall(database: ScratchDatabase, tmp_path: Path, canary: Canary) -> AsyncIterator[Mall]:
+async def mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Mall]:
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         catalogue = build([*installed().modules, shop_module(vendor.url)])
-        product = await stack.enter_async_context(
-            product_on(database, tmp_path / "home", catalogue=catalogue, canary=canary)
-        )
+        product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
         broker = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
         vault = await open_vault(broker, LocalKeys.from_file(product.deployment.home / KEYS / VAULT_KEYS), clock=now)
-        yield Mall(product, vendor, node, Credentials(broker, vault, clock=now), canary)
+        yield Mall(product, vendor, node, Credentials(broker, vault, clock=now))
 
 
 async def people(mall: Mall) -> tuple[Person, Person]:

@@ -10,8 +10,9 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.support.canary import SUITE
 from tests.support.github_double import GitHubDouble, github_double
-from tests.support.running_product import MCPIST, data_folder, environment, free_port, start
+from tests.support.running_product import MCPIST, data_folder, environment, free_port, hear_command, start
 from tests.support.vendor_contract import contract
 
 TOKEN = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"  # GitHub's form; the double knows it, nobody else
@@ -24,7 +25,9 @@ async def run(home: Path, port: int, allowed: str, *arguments: str, secret: str 
         str(MCPIST), *arguments, env=environment(home, port, MCPIST_ALLOWED_PRIVATE_HOSTS=allowed),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
     )  # fmt: skip
+    SUITE.watch(secret)
     out, _ = await process.communicate(secret.encode())
+    hear_command(arguments, out, b"")
     assert process.returncode == 0, out.decode()
     return out.decode()
 

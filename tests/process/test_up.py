@@ -15,6 +15,7 @@ from tests.support.running_product import (
     data_folder,
     environment,
     free_port,
+    hear_command,
     running,
     start,
 )
@@ -126,6 +127,7 @@ async def created_token(home: Path, port: int) -> bytes:
         env=environment(home, port), stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     out, _ = await process.communicate()
+    hear_command(("token", "create"), out, b"")
     return out
 
 
@@ -136,4 +138,5 @@ async def fails(home: Path, port: int) -> tuple[int | None, str, str]:
     )  # fmt: skip
     async with asyncio.timeout(30):
         out, err = await process.communicate()
+    hear_command(("up",), out, err)
     return process.returncode, out.decode(), err.decode()

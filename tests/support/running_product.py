@@ -9,12 +9,15 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+
+from tests.support.canary import SUITE
+from tests.support.canary_homes import hear_home
 
 MCPIST = Path(sys.executable).with_name("mcpist")
 START_SECONDS = 60
@@ -27,6 +30,7 @@ def data_folder() -> Generator[Path]:
     folder.chmod(0o755)
     try:
         yield folder / "home"
+        hear_home(folder / "home")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -76,16 +80,17 @@ async def start(home: Path, port: int, *arguments: str, **variables: str) -> Pro
     """Start `mcpist up --json` (or another command) and wait for its one line."""
     process = await asyncio.create_subprocess_exec(
         str(MCPIST), *(arguments or ("up", "--json")), env=environment(home, port, **variables),
-        stdout=asyncio.subprocess.PIPE, stderr=_log(home), stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
+        stdout=asyncio.subprocess.PIPE, stderr=log_of(home), stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None
     async with asyncio.timeout(START_SECONDS):
         line = await process.stdout.readline()
     assert line, f"the product ended with {await process.wait()} before it was ready"
+    SUITE.hear_output("the product's ready line", line)
     return Product(process, json.loads(line), home, port)
 
 
-def _log(home: Path) -> int:
+def log_of(home: Path) -> int:
     """The product's log, beside its data folder; `MCPIST_TEST_LOG` names a file to keep it in."""
     path = os.environ.get("MCPIST_TEST_LOG") or home.with_name("log")
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -141,6 +146,13 @@ async def client(url: str, token: str) -> AsyncGenerator[Client]:
         yield Client(url, token, session)
 
 
+def hear_command(arguments: Sequence[str], out: bytes, err: bytes) -> None:
+    """Tell the suite's canary what a command printed."""
+    name = f"mcpist {' '.join(arguments[:2])}"
+    SUITE.hear_output(f"standard output of {name}", out)
+    SUITE.hear(f"standard error of {name}", err)
+
+
 async def command(home: Path, port: int, *arguments: str) -> Any:
     """Run another `mcpist` command with --json; what it printed.
 
@@ -153,5 +165,6 @@ async def command(home: Path, port: int, *arguments: str) -> Any:
     )  # fmt: skip
     async with asyncio.timeout(START_SECONDS):
         out, err = await process.communicate()
+    hear_command(arguments, out, err)
     assert process.returncode == 0, (arguments, process.returncode, err.decode())
     return json.loads(out)

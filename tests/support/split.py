@@ -26,6 +26,7 @@ from core.secret import Secret
 from gateway.deployment import KEYS
 from gateway.single.operator import BROKER, connected, now
 from gateway.single.vault_access import VAULT_KEYS
+from tests.support.canary_homes import hear_home
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
 from tests.support.round_robin import round_robin
@@ -111,7 +112,6 @@ class Split:
 
     async def add(self, person: Person, token: str) -> None:
         """Store a person's own credential for the shop."""
-        self.product.canary.register(Secret(token))
         self.shop.tokens[token] = person.email
         owner = await self.credentials.owner(person.tenant.id, email=person.email)
         await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "")
@@ -229,3 +229,4 @@ async def _running(processes: Iterable[Process]) -> AsyncIterator[None]:
             if one.running is not None:
                 one.send(signal.SIGCONT) if one.running.returncode is None else None
                 await one.end()
+                hear_home(one.home)

@@ -173,6 +173,7 @@ async def test_what_is_no_question(tcp: Served, scripted: Scripted, body: bytes)
     assert scripted.asked == []
 
 
+@pytest.mark.no_canary("presents ids and addresses as if they were tokens")
 async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> None:
     """G10: all that a taken-over gateway has is its key, ids that it has seen, and what was revoked."""
     ada = await an_ada(world)

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +21,8 @@ from unittest import mock
 import pytest
 
 from gateway.cli.app import run
+from tests.support.canary_homes import hear_home
+from tests.support.running_product import hear_command
 
 ROOT = Path(__file__).resolve().parents[3]
 LONG = 60  # seconds
@@ -47,6 +49,12 @@ class Ended:
         return json.loads(self.err)["error"]
 
 
+def heard(arguments: Sequence[str], ended: Ended) -> Ended:
+    """The same, with the suite's canary told of it."""
+    hear_command(arguments, ended.out.encode(), ended.err.encode())
+    return ended
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
     """A data folder and the environment that names it."""
@@ -71,7 +79,7 @@ class Home:
             contextlib.redirect_stderr(err),
         ):
             code = run(arguments)
-        return Ended(code, out.getvalue(), err.getvalue())
+        return heard(arguments, Ended(code, out.getvalue(), err.getvalue()))
 
     def start(
         self, *arguments: str, stdin: int | IO[bytes] = subprocess.DEVNULL, **more: str
@@ -90,7 +98,7 @@ class Home:
         """Run a command as a process of its own, to its end."""
         with self.start(*arguments, stdin=subprocess.PIPE, **more) as started:
             out, err = started.communicate(given, timeout=LONG)
-        return Ended(started.returncode, out.decode(), err.decode())
+        return heard(arguments, Ended(started.returncode, out.decode(), err.decode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,7 @@ class Product:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> Ended:
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=LONG)
-        return Ended(self.process.returncode, out.decode(), err.decode())
+        return heard(("up",), Ended(self.process.returncode, out.decode(), err.decode()))
 
 
 @contextlib.contextmanager
@@ -113,11 +121,12 @@ def running(home: Home) -> Iterator[Product]:
     try:
         line = process.stdout.readline()
         assert line, process.communicate(timeout=LONG)[1].decode()
+        hear_command(("up",), line, b"")
         yield Product(process, json.loads(line))
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=LONG)
+            hear_command(("up",), *process.communicate(timeout=LONG))
 
 
 @contextlib.contextmanager
@@ -128,6 +137,7 @@ def new_home() -> Iterator[Home]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     yield Home(place / "home", port)
+    hear_home(place / "home")
     shutil.rmtree(place, ignore_errors=True)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.gateway.cli.conftest import LONG, Home, Product
+from tests.support.running_product import hear_command
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -48,7 +49,8 @@ class Session:
         return json.loads(line)
 
     def end(self) -> None:
-        _, err = self.process.communicate(timeout=LONG)
+        out, err = self.process.communicate(timeout=LONG)
+        hear_command(("stdio",), out, err)
         assert self.process.returncode == 0, err.decode()
         assert b"Traceback" not in err
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.gateway.cli.conftest import LONG, Home, running
+from tests.support.running_product import hear_command
 
 
 def test_first_and_second_start(fresh: Home) -> None:
@@ -101,7 +102,8 @@ def _started(home: Home, *arguments: str, port: int | None = None) -> "Iterator[
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=LONG)
+        out, err = process.communicate(timeout=LONG)
+        hear_command(arguments, out, err)
     assert process.returncode == 0, err.decode()
 
 
@@ -112,6 +114,7 @@ def _until_ready(process: "subprocess.Popen[bytes]") -> str:
         read = os.read(process.stdout.fileno(), 65536)
         assert read, process.communicate()[1].decode()
         shown += read
+    hear_command(("up",), shown, b"")
     return shown.decode()
 
 
