@@ -4,6 +4,7 @@ A test that says a secret on purpose (to see it masked, say), or presents as one
 ``@pytest.mark.no_canary("why")``.
 """
 
+import logging
 from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from typing import Any
@@ -15,7 +16,7 @@ from broker.vault.key_file import KeyFile
 from broker.vault.keys import LocalKeys
 from broker.vault.vault import Vault
 from core.secret import Secret
-from tests.support.canary import SUITE
+from tests.support.canary import LISTENING, SUITE
 from tests.support.postgres import PASSWORDS
 
 MARKER = "no_canary(why): secrets of this test are not watched for, and nobody listens to it"
@@ -40,6 +41,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def canary_listens(request: pytest.FixtureRequest) -> Generator[None]:
     """Begins before every other fixture of the test and ends after them, so it hears how they end."""
     SUITE.away = request.node.get_closest_marker("no_canary") is not None
+    logging.getLogger().setLevel(LISTENING)  # a test before this one may have left its own
     yield
     SUITE.away = False
     SUITE.check()
