@@ -2,6 +2,7 @@
 
 import http.client
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.bench.client import tools_call
 from tests.bench.github import asking
@@ -30,10 +31,16 @@ def measure(lab: Lab, peers: Sequence[Peer]) -> list[Result]:
     if not found:
         return []
     ours = lab.of_product("MCPist", lab.request(tools_call("call", asking(TEXT)), TEXT))
-    targets, options = [ours, *(target for _, target in found)], lab.options
-    rounds = interleaved(targets, options.connections, options, lab.progress, warming=WARMING_SECONDS)
+    targets = [ours, *(target for _, target in found)]
+    rounds = [one for many in lab.options.connections for one in _interleaved(lab, targets, many)]
     rows = [row for at, (peer, target) in enumerate(found, 1) for row in _rows(lab, rounds, at, peer, target.label)]
     return [Result(tuple(rows), tuple(one for samples in rounds for one in samples))]
+
+
+def _interleaved(lab: Lab, targets: Sequence[Target], connections: int) -> list[list[Sample]]:
+    """Runs that are long enough for the slowest to answer each connection twice."""
+    options = replace(lab.options, seconds=max(lab.options.seconds, connections // 4))
+    return interleaved(targets, (connections,), options, lab.progress, warming=WARMING_SECONDS)
 
 
 def _started(lab: Lab, peer: Peer, upstream: str) -> Target:
