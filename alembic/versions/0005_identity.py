@@ -29,6 +29,7 @@ CREATE INDEX ON core.allow_list (entry);
 PEOPLE = """
 CREATE TABLE auth.identities (
     tenant_id uuid NOT NULL,
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
     issuer text NOT NULL CHECK (length(issuer) BETWEEN 1 AND 500),
     subject text NOT NULL CHECK (length(subject) BETWEEN 1 AND 500),
     user_id uuid NOT NULL,
@@ -36,6 +37,7 @@ CREATE TABLE auth.identities (
     created_at timestamptz NOT NULL,
     last_sign_in_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, issuer, subject),
+    UNIQUE (tenant_id, id),
     FOREIGN KEY (tenant_id, user_id) REFERENCES core.users (tenant_id, id) ON DELETE CASCADE
 );
 CREATE INDEX ON auth.identities (issuer, subject);
@@ -129,7 +131,8 @@ CREATE TABLE auth.trusted_issuers (
 CREATE INDEX ON auth.trusted_issuers (issuer);
 """
 
-# A grant is what all tokens of one authorization hang on: its end is theirs, on every process within a second.
+# A grant is what all tokens of one authorization hang on: its end is theirs, on every process within a second. Its
+# `issuer` is that of the assertion that it was made on, and empty where there was none.
 # A refresh token is `live`; `previous` once its successor is out and until that is first used; then `spent`.
 # `replaced` is a successor that was never used before a retry put another in its place.
 GRANTS_AND_TOKENS = """
@@ -152,6 +155,7 @@ CREATE TABLE auth.grants (
     client_name text NOT NULL CHECK (length(client_name) <= 200),
     scopes text[] NOT NULL,
     resource text NOT NULL CHECK (length(resource) BETWEEN 1 AND 2000),
+    issuer text NOT NULL DEFAULT '' CHECK (length(issuer) <= 500),
     created_at timestamptz NOT NULL,
     last_used_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
@@ -277,7 +281,37 @@ BEGIN
 END $$;
 """
 
+# A tenant's generation goes with it, so it is raised before: what other processes hold of the tenant is void then.
+# Where a signing key is distrusted, every tenant is concerned. The policy counts in the functions only, because
+# nobody logs in as the owner, and there only while it is switched on.
 GENERATION = """
+CREATE FUNCTION core.raise_last_generation() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    v bigint;
+BEGIN
+    UPDATE core.generations SET value = value + 1, raised_by = pg_current_xact_id()
+        WHERE tenant_id = OLD.tenant_id RETURNING value INTO v;
+    PERFORM pg_notify('mcpist_generation', OLD.tenant_id || ' ' || v);
+    RETURN OLD;
+END $$;
+CREATE TRIGGER raise_last_generation BEFORE DELETE ON core.tenants
+    FOR EACH ROW EXECUTE FUNCTION core.raise_last_generation();
+CREATE POLICY owner_raises_all ON core.generations TO mcpist_owner
+    USING (current_setting('app.generations', true) = 'all');
+CREATE FUNCTION core.raise_all_generations() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    raised record;
+BEGIN
+    PERFORM set_config('app.generations', 'all', true);
+    FOR raised IN
+        UPDATE core.generations SET value = value + 1, raised_by = pg_current_xact_id() RETURNING tenant_id, value
+    LOOP
+        PERFORM pg_notify('mcpist_generation', raised.tenant_id || ' ' || raised.value);
+    END LOOP;
+    PERFORM set_config('app.generations', '', true);
+END $$;
 CREATE TRIGGER raise_generation AFTER UPDATE OF revoked_at ON auth.grants
     FOR EACH ROW EXECUTE FUNCTION core.raise_generation();
 CREATE TRIGGER raise_generation AFTER UPDATE OF ended_at ON auth.sessions
@@ -294,7 +328,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     auth.identities, auth.sessions, auth.one_time_links, auth.clients, auth.trusted_issuers, auth.consents,
     auth.grants, auth.codes, auth.refresh_tokens, auth.sign_ins, auth.dynamic_clients, auth.used_ids TO mcpist_broker;
 GRANT SELECT, INSERT, UPDATE ON auth.signing_keys TO mcpist_broker;
-GRANT EXECUTE ON FUNCTION auth.sweep(timestamptz) TO mcpist_broker;
+GRANT EXECUTE ON FUNCTION auth.sweep(timestamptz), core.raise_all_generations() TO mcpist_broker;
 """
 
 
@@ -317,6 +351,10 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("DROP FUNCTION auth.sweep(timestamptz)")
+    op.execute("DROP POLICY owner_raises_all ON core.generations")
+    op.execute("DROP FUNCTION core.raise_all_generations()")
+    op.execute("DROP TRIGGER raise_last_generation ON core.tenants")
+    op.execute("DROP FUNCTION core.raise_last_generation()")
     op.execute("DROP POLICY broker_looks_up_by_slug ON core.tenants")
     op.execute("DROP POLICY lookup_by_tenants ON core.tenants")
     op.execute("REVOKE INSERT (tenant_id, email, name) ON core.users FROM mcpist_broker")

@@ -41,6 +41,8 @@ EXTRA_POLICIES = {
     ("auth.codes", "owner_sweeps_codes"): ("*", ("mcpist_owner",)),
     ("auth.grants", "owner_sweeps_grants"): ("*", ("mcpist_owner",)),
     ("auth.refresh_tokens", "owner_sweeps_refresh_tokens"): ("*", ("mcpist_owner",)),
+    # All generations at once, in the one function that switches it on.
+    ("core.generations", "owner_raises_all"): ("*", ("mcpist_owner",)),
     # Tables without a tenant, for the broker alone.
     ("auth.sign_ins", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),
