@@ -18,7 +18,9 @@ BROKER = "broker"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a client may do for a person; `scopes` are those of the access token at hand."""
+    """What a client may do for a person; `scopes` are those of the access token at hand. `issuer` is whose assertion it
+    was made on, and empty where a person agreed or a machine proved itself.
+    """
 
     tenant_id: UUID
     user_id: UUID
@@ -28,6 +30,7 @@ class Grant:
     client_name: str
     scopes: frozenset[str]
     resource: str
+    issuer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ async def insert(work: UnitOfWork, holder: Holder, grant: Grant, now: datetime, 
     """Begin a grant."""
     scopes = sorted(grant.scopes)
     client = (grant.client_id, grant.client_name)
-    await work.execute(_INSERT, grant.id, now, expires_at, holder.id, grant.kind, *client, scopes, grant.resource)
+    whose = (holder.id, grant.kind, *client)
+    await work.execute(_INSERT, grant.id, now, expires_at, *whose, scopes, grant.resource, grant.issuer)
     detail = {"client": grant.client_id, "by": grant.kind, "scopes": shown(grant.scopes)}
     await recorded(work, holder.actor(grant.id), Kind.GRANT_CREATED, grant=str(grant.id), **detail)
 
@@ -94,8 +98,8 @@ async def locked(work: UnitOfWork, grant_id: UUID, client_id: str, now: datetime
 
 async def alike(work: UnitOfWork, grant: Grant, now: datetime, until: datetime) -> UUID | None:
     """A live grant for the same that lives beyond `until`; its use is noted."""
-    same = (grant.user_id, grant.kind, grant.client_id, grant.client_name, sorted(grant.scopes), grant.resource)
-    found: UUID | None = await work.fetchval(_ALIKE, until, *same)
+    same = (grant.user_id, grant.kind, grant.client_id, grant.client_name, sorted(grant.scopes))
+    found: UUID | None = await work.fetchval(_ALIKE, until, *same, grant.resource, grant.issuer)
     if found is not None:
         await touch(work, found, now)
     return found
@@ -148,7 +152,7 @@ def _entry(row: Row) -> GrantEntry:
 _HOLDER = """SELECT u.email, u.system_role FROM core.users u JOIN core.tenants t ON t.tenant_id = u.tenant_id
     WHERE u.tenant_id = $1 AND u.id = $2 AND u.status = 'active' AND t.status = 'active'"""
 _INSERT = """INSERT INTO auth.grants (tenant_id, id, created_at, last_used_at, expires_at, user_id, kind, client_id,
-    client_name, scopes, resource) VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10)"""
+    client_name, scopes, resource, issuer) VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
 _CROWDED = """UPDATE auth.grants SET revoked_at = $4, cause = 'superseded' WHERE tenant_id = $1 AND id IN (
     SELECT id FROM auth.grants WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND kind = 'code'
     AND revoked_at IS NULL AND expires_at > $4 ORDER BY last_used_at DESC, id OFFSET $5) RETURNING id"""
@@ -156,7 +160,7 @@ _LOCK = """SELECT id, user_id, kind, client_id, client_name, scopes, resource, e
     WHERE tenant_id = $1 AND id = $2 AND client_id = $3 AND revoked_at IS NULL AND expires_at > $4 FOR UPDATE"""
 _ALIKE = """SELECT id FROM auth.grants WHERE tenant_id = $1 AND revoked_at IS NULL AND expires_at > $2
     AND user_id = $3 AND kind = $4 AND client_id = $5 AND client_name = $6 AND scopes = $7 AND resource = $8
-    ORDER BY expires_at DESC LIMIT 1"""
+    AND issuer = $9 ORDER BY expires_at DESC LIMIT 1"""
 _TOUCH = """UPDATE auth.grants SET last_used_at = $3::timestamptz WHERE tenant_id = $1 AND id = $2
     AND last_used_at < $3::timestamptz - interval '1 minute'"""
 _END = """UPDATE auth.grants SET revoked_at = $3, cause = $4 WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL

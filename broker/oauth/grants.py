@@ -16,6 +16,7 @@ from broker.oauth.errors import OAuthError
 from broker.oauth.grant_records import Grant, GrantEntry
 from broker.oauth.refresh_tokens import Unusable
 from broker.oauth.scope_rules import narrowed, of_role
+from broker.oauth.trusted_issuers import is_trusted_in
 from core.db import Database, UnitOfWork
 from core.directory.actor import Actor
 from core.errors import NotFound
@@ -91,10 +92,13 @@ class Grants:
         user and scopes, whatever the id of `asked`.
 
         Raises:
-            OAuthError: invalid_grant, the user may not use MCPist; invalid_scope, nothing is left for them.
+            OAuthError: invalid_grant, the user may not use MCPist or the issuer is not trusted any more;
+                invalid_scope, nothing is left for them.
         """
         now = self._clock()
         async with self._database.tenant(asked.tenant_id) as work:
+            if asked.issuer and not await is_trusted_in(work, asked.issuer):
+                raise OAuthError("invalid_grant", "the organisation does not trust the assertion's issuer any more")
             holder = await grant_records.holder_of(work, asked.user_id)
             grant = replace(asked, scopes=of_role(asked.scopes, holder.system_role))
             found = await grant_records.alike(work, grant, now, now + MACHINE_REST)

@@ -33,6 +33,7 @@ class Asserted:
     user_id: UUID
     scopes: frozenset[str]
     resource: str
+    issuer: str
 
 
 class Admits(Protocol):
@@ -84,7 +85,7 @@ class IdentityAssertions:
         user_id = await self._admission.admit(client.tenant_id, account)
         if isinstance(user_id, NotAdmitted):
             raise OAuthError("invalid_grant", f"the assertion's subject does not get in here: {user_id.reason}")
-        return Asserted(client.tenant_id, user_id, scopes, self._resource)
+        return Asserted(client.tenant_id, user_id, scopes, self._resource, issuer)
 
     async def _genuine(self, assertion: str, tenant_id: UUID) -> tuple[str, Mapping[str, Any]]:
         """The issuer, which the tenant trusts, and the claims that it has signed."""

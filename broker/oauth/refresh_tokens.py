@@ -3,6 +3,8 @@
 An answer may be lost on its way, and several processes of one client may share one token store: so a token stays good
 until its successor has been seen in use, for a day at most, and each repetition puts a new successor in the place of
 the unused one. A token whose successor was used is a copy in other hands: its grant ends (broker-security.md §3.8).
+After that day a token whose successor nobody has used is over, as one that expires: it shows no copy, because whoever
+holds the successor has not come, so the grant stays.
 
 Whoever calls these functions has locked the grant's row, so no two of them run at once for one grant.
 """
@@ -69,7 +71,7 @@ async def _unusable(work: UnitOfWork, row: Row, token_hash: bytes, now: datetime
         case "previous":
             # Counted from the first use, so repeating does not prolong it.
             if now - row["used_at"] > GRACE:
-                return Unusable.REUSED
+                return Unusable.REFUSED
             crowded = await work.fetchval(_REPETITIONS, row["grant_id"], token_hash) >= MOST_REPETITIONS
             return Unusable.REFUSED if crowded else None
         case "replaced":

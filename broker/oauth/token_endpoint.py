@@ -50,6 +50,8 @@ class Asserted(Protocol):
     def scopes(self) -> frozenset[str]: ...
     @property
     def resource(self) -> str: ...
+    @property
+    def issuer(self) -> str: ...
 
 
 class VerifiesAssertions(Protocol):
@@ -137,13 +139,13 @@ class TokenEndpoint:
         scopes = frozenset(scope for scope in wanted if covers(said_by_issuer, scope))
         if not scopes:
             raise OAuthError("invalid_scope", "the assertion does not allow these scopes")
-        return await self._direct("id_jag", client, found.tenant_id, found.user_id, scopes)
+        return await self._direct("id_jag", client, found.tenant_id, found.user_id, scopes, found.issuer)
 
     async def _direct(
-        self, kind: str, client: Client, tenant_id: UUID, user_id: UUID, scopes: frozenset[str]
+        self, kind: str, client: Client, tenant_id: UUID, user_id: UUID, scopes: frozenset[str], issuer: str = ""
     ) -> dict[str, Any]:
         name = (client.id, client.name)
-        grant = Grant(tenant_id, user_id, uuid4(), kind, *name, scopes, self._resource)
+        grant = Grant(tenant_id, user_id, uuid4(), kind, *name, scopes, self._resource, issuer)
         return await self._minted(await self._grants.direct(grant))
 
     async def _minted(self, grant: Grant) -> dict[str, Any]:

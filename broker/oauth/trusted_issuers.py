@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from core.audit.event import Kind
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.directory.actor import Actor, recorded
 from core.errors import Invalid, LimitReached, NotFound, Unavailable
 from core.outbound.documents import Documents, NoDocument
@@ -68,7 +68,7 @@ class TrustedIssuers:
             return [TrustedIssuer(*row.values()) for row in await work.fetch(_LIST)]
 
     async def remove(self, actor: Actor, tenant_id: UUID, issuer: str) -> None:
-        """Take an issuer's word no more; what was granted on it so far ends within a second.
+        """Take an issuer's word no more; what was granted on it so far ends within a second, and nothing else does.
 
         Raises:
             NotFound: the tenant does not trust this issuer.
@@ -76,7 +76,7 @@ class TrustedIssuers:
         async with self._database.tenant(tenant_id) as work:
             if not await work.execute(_REMOVE, issuer):
                 raise NotFound(f"this tenant does not trust {issuer[:200]!r}; `mcpist issuer list` shows whom it does")
-            ended = await work.execute(_END_GRANTS, self._clock(), "issuer_removed")
+            ended = await work.execute(_END_GRANTS, self._clock(), "issuer_removed", issuer)
             await recorded(work, actor, Kind.ISSUER_REMOVED, issuer=issuer, grants_ended=ended)
 
     async def keys_of(self, tenant_id: UUID, issuer: str) -> str | None:
@@ -96,6 +96,13 @@ class TrustedIssuers:
         raise Unavailable("the issuer's metadata cannot be read, or names another issuer; give the URL of its keys", 60)
 
 
+async def is_trusted_in(work: UnitOfWork, issuer: str) -> bool:
+    """Whether the tenant takes an issuer's word, and does so until the transaction ends: a grant that is made meanwhile
+    is there when the issuer's grants are ended.
+    """
+    return await work.fetchval(_HELD, issuer) is not None
+
+
 _COUNT = "SELECT count(*) FROM auth.trusted_issuers WHERE tenant_id = $1 AND issuer <> $2"
 _TRUST = """INSERT INTO auth.trusted_issuers (tenant_id, issuer, jwks_uri, created_at) VALUES ($1, $2, $3, $4)
     ON CONFLICT (tenant_id, issuer) DO UPDATE SET jwks_uri = excluded.jwks_uri"""
@@ -104,6 +111,6 @@ _LIST = (
 )
 _REMOVE = "DELETE FROM auth.trusted_issuers WHERE tenant_id = $1 AND issuer = $2"
 _KEYS = "SELECT jwks_uri FROM auth.trusted_issuers WHERE tenant_id = $1 AND issuer = $2"
-# Which issuer's word a grant was given on is not kept: all that stand on one end, and are asked for anew.
+_HELD = "SELECT issuer FROM auth.trusted_issuers WHERE tenant_id = $1 AND issuer = $2 FOR SHARE"
 _END_GRANTS = """UPDATE auth.grants SET revoked_at = $2, cause = $3
-    WHERE tenant_id = $1 AND kind = 'id_jag' AND revoked_at IS NULL"""
+    WHERE tenant_id = $1 AND kind = 'id_jag' AND issuer = $4 AND revoked_at IS NULL"""

@@ -65,7 +65,7 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
 @app.command("remove", epilog="Example: mcpist issuer remove https://acme.okta.com")
 def remove(issuer: Issuer, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
-    """Accept an identity provider's assertions no more: what was granted by assertions ends within a second."""
+    """Accept an identity provider's assertions no more: what was granted by its own ends within a second."""
 
     async def work(operating: "Operator") -> None:
         from gateway.cli.tenancy import the_tenant

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from joserfc.jwk import OctKey
@@ -16,6 +16,8 @@ from broker.identity.identities import Identities
 from broker.identity.sessions import Sessions
 from broker.oauth.clients import CLIENT_CREDENTIALS, JWT_BEARER, Client
 from broker.oauth.errors import OAuthError
+from broker.oauth.grant_records import Grant
+from broker.oauth.grants import Grants
 from broker.oauth.id_jag import TYPE, Asserted, IdentityAssertions
 from broker.oauth.registered_clients import NewClient
 from broker.oauth.trusted_issuers import TrustedIssuers
@@ -110,7 +112,7 @@ async def company(database: ScratchDatabase, make_tenant: Any) -> AsyncIterator[
 async def test_somebody_new_is_let_in_by_the_allow_list_and_known_from_then_on(company: Company) -> None:
     first = await company.verify()
     assert first == Asserted(
-        company.tenant.id, await company.user("ada@acme.example"), frozenset({"mcp:read"}), RESOURCE
+        company.tenant.id, await company.user("ada@acme.example"), frozenset({"mcp:read"}), RESOURCE, IDP
     )
     again = await company.verify(company.assertion(email="lovelace@acme.example"))
     assert again.user_id == first.user_id
@@ -289,14 +291,7 @@ async def test_trusting_and_no_more(company: Company, make_tenant: Any) -> None:
     assert await trusted.list(other.id) == []
     with pytest.raises(NotFound):
         await trusted.remove(ACTOR, other.id, IDP)
-    await company.rig.execute(
-        """INSERT INTO auth.grants (tenant_id, user_id, kind, client_id, client_name, scopes, resource, created_at,
-        last_used_at, expires_at) VALUES ($1, $2, 'id_jag', 'x', '', '{}', 'r', now(), now(), now())""",
-        tenant,
-        company.tenant.users[0],
-    )
     await trusted.remove(ACTOR, tenant, IDP)
-    assert await company.rig.value("SELECT cause FROM auth.grants") == "issuer_removed"
     await company.refused(company.assertion())
     for n in range(20):
         await trusted.trust(ACTOR, tenant, f"{IDP}/{n}", company.jwks_uri)
@@ -304,6 +299,33 @@ async def test_trusting_and_no_more(company: Company, make_tenant: Any) -> None:
         await trusted.trust(ACTOR, tenant, IDP, company.jwks_uri)
     await trusted.trust(ACTOR, tenant, f"{IDP}/1", f"{company.keys.url}/new")
     assert await trusted.keys_of(tenant, f"{IDP}/1") == f"{company.keys.url}/new"
+
+
+async def test_what_ends_with_an_issuer_is_what_came_by_it(company: Company, make_tenant: Any) -> None:
+    other, second = await make_tenant(), f"{IDP}/second"
+    for tenant_id, issuer in ((company.tenant.id, second), (other.id, IDP)):
+        await company.trusted.trust(ACTOR, tenant_id, issuer, company.jwks_uri)
+    grants = Grants(company.rig.database, clock=company.rig.clock)
+    user = company.tenant.users[0]
+    ours = {
+        issuer: await grants.direct(grant_of(company.tenant.id, user, "id_jag", issuer)) for issuer in (IDP, second)
+    }
+    machine = await grants.direct(grant_of(company.tenant.id, user, "client_credentials", ""))
+    theirs = await grants.direct(grant_of(other.id, other.users[0], "id_jag", IDP))
+    assert len({ours[IDP].id, ours[second].id, machine.id, theirs.id}) == 4, "none stands for another"
+    assert (await grants.direct(grant_of(company.tenant.id, user, "id_jag", IDP))).id == ours[IDP].id
+    await company.trusted.remove(ACTOR, company.tenant.id, IDP)
+    sql = "SELECT string_agg(cause, ',') FROM auth.grants WHERE id = $1"
+    found = [await company.rig.value(sql, one.id) for one in (ours[IDP], ours[second], machine, theirs)]
+    assert found == ["issuer_removed", "", "", ""]
+    with pytest.raises(OAuthError) as error:  # verified just before, and granted just after
+        await grants.direct(grant_of(company.tenant.id, user, "id_jag", IDP))
+    assert error.value.code == "invalid_grant"
+    assert await company.rig.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 3
+
+
+def grant_of(tenant_id: UUID, user_id: UUID, kind: str, issuer: str) -> Grant:
+    return Grant(tenant_id, user_id, uuid4(), kind, "client", "Client", MCP, RESOURCE, issuer)
 
 
 async def test_what_is_no_issuer_and_no_place_of_keys(company: Company) -> None:

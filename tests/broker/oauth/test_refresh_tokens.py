@@ -67,7 +67,19 @@ async def test_the_grace_ends_a_day_after_the_first_use(rig: GrantsRig) -> None:
     await rig.refresh(issued.refresh)
     rig.clock.pass_by(seconds=1)
     assert await rig.refusal(issued.refresh) == "invalid_grant"
-    assert await rig.cause(issued.grant.id) == "reuse"
+
+
+async def test_a_token_whose_grace_is_over_shows_no_copy(rig: GrantsRig) -> None:
+    """A client that lay still for days presents what it has; nobody has used the successor, lost or not."""
+    issued = await rig.issued()
+    successor = (await rig.refresh(issued.refresh)).refresh
+    rig.clock.pass_by(hours=24, seconds=1)
+    assert await rig.refusal(issued.refresh) == "invalid_grant"
+    assert await rig.cause(issued.grant.id) is None
+    assert await rig.events("grant.revoked") == []
+    await rig.refresh(successor)  # whoever has it goes on
+    assert await rig.refusal(issued.refresh) == "invalid_grant"
+    assert await rig.cause(issued.grant.id) == "reuse", "from then on it is a copy"
 
 
 async def test_repetitions_are_counted(rig: GrantsRig, monkeypatch: pytest.MonkeyPatch) -> None:

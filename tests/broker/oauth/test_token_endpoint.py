@@ -202,12 +202,21 @@ async def test_an_assertion_of_the_tenants_own_provider(server: Server) -> None:
     credentials = await machine(server, grant_types=frozenset({JWT_BEARER}), user_id=None)
     asserted = {**credentials, "grant_type": JWT_BEARER, "assertion": "a.b.c"}
     speaks = SimpleNamespace(
-        tenant_id=server.tenant.id, user_id=server.tenant.users[1], scopes=frozenset({"mcp:read"}), resource=RESOURCE
+        tenant_id=server.tenant.id,
+        user_id=server.tenant.users[1],
+        scopes=frozenset({"mcp:read"}),
+        resource=RESOURCE,
+        issuer="https://idp.example",
+    )
+    await server.execute(
+        "INSERT INTO auth.trusted_issuers VALUES ($1, 'https://idp.example', 'https://idp.example/keys', now())",
+        server.tenant.id,
     )
     server.assertions.known["a.b.c"] = speaks
     answer = (await server.token(asserted)).json()
     assert (answer["scope"], "refresh_token" in answer) == ("mcp:read", False)
-    assert await server.value("SELECT user_id FROM auth.grants WHERE kind = 'id_jag'") == server.tenant.users[1]
+    sql = "SELECT user_id FROM auth.grants WHERE kind = 'id_jag' AND issuer = 'https://idp.example'"
+    assert await server.value(sql) == server.tenant.users[1]
     assert refusal(await server.token({**asserted, "scope": "mcp:write"})) == "invalid_scope"
     speaks.scopes = frozenset()
     assert (await server.token(asserted)).json()["scope"] == BOTH
