@@ -54,13 +54,16 @@ class Waiting:
             self.awaited = 0
         return [entry[0] for entry in flying], [entry[1] for entry in flying]
 
-    def settle(self) -> None:
-        """What was taken is durable."""
+    def settle(self) -> int:
+        """What was taken is durable; how many still waited for it."""
+        served = 0
         for entry in self._flying:
             waiter = entry[2]
             if waiter is not None and not waiter.done():
                 waiter.set_result(None)
+                served += 1
         self._landed()
+        return served
 
     def put_back(self) -> None:
         """What was taken is not known to be durable: it stays at the head of the queue."""

@@ -27,6 +27,7 @@ DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
 MOST_WAITING = 32 * 1024 * 1024
 LONGEST_BACKOFF = 1.0
 HOLD = 0.005
+GATHER = 0.001
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +72,7 @@ class AuditWriter:
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
         self._failures = 0
+        self._shared = False
         self._holding: asyncio.TimerHandle | None = None
         self._closing = False
         self._running = False
@@ -162,8 +164,11 @@ class AuditWriter:
     async def _flush(self, statement: Any) -> None:
         if self._waiting and not self._waiting.awaited and not self._closing:
             await self._hold()
+        if self._shared and not self._closing:
+            await asyncio.sleep(GATHER)  # calls run in parallel: this flush is worth more with the next ones' records
         tenants, records = self._waiting.take()
         if not records:
+            self._shared = False
             await self._rest()
             return
         try:
@@ -171,7 +176,7 @@ class AuditWriter:
         except BaseException:
             self._waiting.put_back()
             raise
-        self._waiting.settle()
+        self._shared = self._waiting.settle() > 1
         self._back()
         self.flushes += 1
         self.written += len(records)

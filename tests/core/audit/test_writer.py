@@ -53,6 +53,28 @@ async def test_many_writers_share_flushes(database: ScratchDatabase, gateway: Da
     assert len({event.id for event in await stored(database)}) == 64 * 20 * 2
 
 
+async def test_calls_in_parallel_gather_for_a_flush(gateway: Database) -> None:
+    """Eight at once, each with something else to do before it writes: without gathering, a flush for every two."""
+    async with writing(gateway) as writer:
+
+        async def write(number: int) -> None:
+            for turn in range(30):
+                for _ in range((number + turn) % 8):
+                    await asyncio.sleep(0)
+                await writer.write(call(number))
+
+        await asyncio.gather(*map(write, range(8)))
+        assert writer.written / writer.flushes > 4
+
+
+async def test_a_lone_caller_waits_for_nobody(gateway: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.audit.writer.GATHER", 60.0)
+    async with writing(gateway) as writer:
+        for number in range(5):
+            await writer.write(call(number))
+        assert writer.flushes == 5
+
+
 async def test_a_flush_tells_whoever_wants_to_know(gateway: Database) -> None:
     told = asyncio.Event()
     async with writing(gateway, on_flush=told.set) as writer:
