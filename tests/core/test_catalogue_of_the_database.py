@@ -43,6 +43,14 @@ EXTRA_POLICIES = {
     ("auth.refresh_tokens", "owner_sweeps_refresh_tokens"): ("*", ("mcpist_owner",)),
     # All generations at once, in the one function that switches it on.
     ("core.generations", "owner_raises_all"): ("*", ("mcpist_owner",)),
+    # A vendor's callback names its flow.
+    ("vault.connect_flows", "lookup_by_state"): ("r", ("mcpist_broker",)),
+    # What vault.due_accounts and vault.vendor_answers count and name, and what vault.sweep removes.
+    ("vault.accounts", "owner_finds_due"): ("r", ("mcpist_owner",)),
+    ("vault.accounts", "owner_shreds"): ("w", ("mcpist_owner",)),
+    ("vault.oauth_clients", "owner_sees_breakers"): ("r", ("mcpist_owner",)),
+    ("vault.candidates", "owner_sweeps_candidates"): ("*", ("mcpist_owner",)),
+    ("vault.connect_flows", "owner_sweeps_flows"): ("*", ("mcpist_owner",)),
     # Tables without a tenant, for the broker alone.
     ("auth.sign_ins", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),
@@ -65,6 +73,7 @@ RANDOM_KEYS = {
     "auth.one_time_links",
     "auth.refresh_tokens",
     "auth.sessions",
+    "vault.connect_flows",
 }
 
 
