@@ -1,7 +1,8 @@
 """Access tokens of our own authorization server: JWTs of the profile of RFC 9068, for one resource and a few minutes.
 
-A token is believed what its signature covers; whether its grant still counts is asked of the database, in the same
-snapshot as the generation, so that a revoked grant and a suspended user are refused within a second everywhere.
+A token is believed what its signature covers; whether its grant and the key that signed it still count is asked of the
+database, in the same snapshot as the generation, so that a revoked grant, a suspended user and a signature by a key that
+others may know are refused within a second everywhere.
 """
 
 import secrets
@@ -53,6 +54,7 @@ class _Claimed:
     client_id: str
     scopes: frozenset[str]
     expires_at: datetime
+    kid: str
 
 
 class AccessTokens:
@@ -103,9 +105,9 @@ class AccessTokens:
             core.errors.Unavailable: the keys or the database are away.
         """
         try:
-            claims = await self._claims(token.reveal())
+            kid, claims = await self._claims(token.reveal())
             now = self._clock()
-            claimed = self._claimed(claims, now)
+            claimed = self._claimed(kid, claims, now)
         except NotGenuine as error:
             return Refused(_REASONS.get(error.cause, RefusalReason.UNKNOWN))
         if claimed.expires_at <= now:
@@ -119,21 +121,22 @@ class AccessTokens:
             core.errors.Unavailable: the keys are away.
         """
         try:
-            claims = await self._claims(token.reveal())
+            _, claims = await self._claims(token.reveal())
             return _id(claims, "tid"), _id(claims, "gid")
         except NotGenuine:
             return None
 
-    async def _claims(self, text: str) -> Mapping[str, Any]:
+    async def _claims(self, text: str) -> tuple[str, Mapping[str, Any]]:
+        """The id of the key that signed a token, and what it covers."""
         jwt = jose.read(text)
         if jwt.header.keys() ^ _HEADER or jwt.typ != TYPE or jwt.header["alg"] not in _ALGORITHMS:
             raise NotGenuine("header")
         key = await self._keys.find(jwt.kid)
         if key is None:
             raise NotGenuine("key")
-        return jwt.claims(key, _ALGORITHMS)
+        return jwt.kid, jwt.claims(key, _ALGORITHMS)
 
-    def _claimed(self, claims: Mapping[str, Any], now: datetime) -> _Claimed:
+    def _claimed(self, kid: str, claims: Mapping[str, Any], now: datetime) -> _Claimed:
         if claims.get("iss") != self._issuer or claims.get("aud") != self._resource:
             raise NotGenuine("audience")
         begins, ends = jose.moment(claims, "iat"), jose.moment(claims, "exp")
@@ -147,12 +150,16 @@ class AccessTokens:
             jose.text(claims, "client_id"),
             _scopes(claims),
             datetime.fromtimestamp(ends, UTC),
+            kid,
         )
 
     async def _stored(self, claimed: _Claimed, now: datetime) -> Credential | Refused:
         async with self._database.tenant(claimed.tenant_id) as work:
             # One statement, so one snapshot: the generation is never newer than what stands beside it.
-            row = await work.fetchrow(_STORED, claimed.grant_id)
+            row = await work.fetchrow(_STORED, claimed.grant_id, claimed.kid)
+        if row is not None and not row["trusted"]:
+            self._keys.look_again()
+            return Refused(RefusalReason.UNKNOWN)  # as where the process knows already; whoever has the key forges
         if row is None or row["user_id"] != claimed.user_id or row["client_id"] != claimed.client_id:
             return Refused(RefusalReason.REVOKED)  # the grant was swept, or with its user or tenant removed
         reason = _refusal(row, now)
@@ -163,7 +170,8 @@ class AccessTokens:
 
 _REASONS = {"signature": RefusalReason.WRONG_SECRET}
 _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
-    u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation
+    u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation,
+    EXISTS (SELECT FROM auth.signing_keys k WHERE k.kid = $3 AND k.state <> 'distrusted') AS trusted
     FROM auth.grants g
     JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
     JOIN core.tenants t ON t.tenant_id = g.tenant_id

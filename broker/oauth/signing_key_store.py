@@ -84,6 +84,11 @@ class SigningKeyStore:
             rows = await work.fetch(_PUBLISHED, self._clock() - PUBLISHED_FOR)
         return [SealedKey(row["kid"], row["state"], row["kek_id"], row["wrapped"]) for row in rows]
 
+    async def signs(self, kid: str) -> bool:
+        """Whether the key of that id is the one that signs now."""
+        async with self._database.tenant(DEPLOYMENT) as work:
+            return await work.fetchval(_SIGNS, kid)
+
     async def opened(self, sealed: SealedKey) -> RSAKey:
         """The private key.
 
@@ -130,7 +135,8 @@ class SigningKeyStore:
 
     async def replace_all(self, actor: Actor) -> str:
         """Take trust from every key there is, because one may be known to others, and sign with a new one at once: its
-        id. What was signed before counts no longer; clients get new tokens by their refresh tokens.
+        id. What was signed before counts no longer, on every process within a second, because every tenant's generation
+        is raised with it; clients get new tokens by their refresh tokens.
         """
         signing, following = await asyncio.gather(_generated(), _generated())
         async with self._database.tenant(DEPLOYMENT) as work:
@@ -139,6 +145,7 @@ class SigningKeyStore:
             await self._add(work, signing, "active")
             await self._add(work, following, "next")
             await recorded(work, actor, Kind.KEY_ROTATED, purpose="signing", key=signing[0], distrusted=distrusted)
+            await work.execute("SELECT core.raise_all_generations() WHERE $1::uuid IS NOT NULL")
         return signing[0]
 
     async def _add(self, work: UnitOfWork, key: "tuple[str, RSAPrivateKey]", state: str) -> None:
@@ -181,6 +188,9 @@ _ALL = """SELECT kid, state, created_at, activated_at, retired_at FROM auth.sign
     WHERE $1::uuid IS NOT NULL ORDER BY created_at DESC, kid LIMIT 1000"""
 _PUBLISHED = """SELECT kid, state, kek_id, wrapped FROM auth.signing_keys WHERE $1::uuid IS NOT NULL
     AND (state IN ('next', 'active') OR (state = 'retired' AND retired_at > $2)) ORDER BY created_at DESC LIMIT 100"""
+_SIGNS = (
+    """SELECT EXISTS (SELECT FROM auth.signing_keys WHERE $1::uuid IS NOT NULL AND kid = $2 AND state = 'active')"""
+)
 _IN_USE = "SELECT state FROM auth.signing_keys WHERE $1::uuid IS NOT NULL AND state IN ('next', 'active')"
 _KNOWN_NEXT = """SELECT kid FROM auth.signing_keys WHERE $1::uuid IS NOT NULL
     AND state = 'next' AND created_at <= $2 ORDER BY created_at LIMIT 1"""

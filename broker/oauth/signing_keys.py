@@ -41,7 +41,9 @@ NOTHING = _Published({}, {}, b"")
 
 
 class SigningKeys:
-    """The keys of this deployment as one process knows them: a rotation reaches it within a minute."""
+    """The keys of this deployment as one process knows them: a rotation reaches it within a minute, and whatever signs
+    at once.
+    """
 
     def __init__(self, store: SigningKeyStore, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -58,9 +60,16 @@ class SigningKeys:
             core.errors.Unavailable: the keys cannot be read, or the active one cannot be opened.
         """
         key = (await self._current()).signing
+        if key is None or not await self._store.signs(key.kid or ""):
+            self.look_again()
+            key = (await self._current()).signing
         if key is None:
             raise Unavailable("MCPist cannot sign tokens now: its signing key cannot be opened")
         return jose.sign(key, {"typ": typ, "kid": key.kid}, claims, ALGORITHM)
+
+    def look_again(self) -> None:
+        """Read the keys anew when they are next needed."""
+        self._until = 0.0
 
     async def find(self, kid: str) -> RSAKey | None:
         """The published key of an id. Unknown ids cause at most one look at the database a minute.
@@ -71,7 +80,7 @@ class SigningKeys:
         known = (await self._current()).keys.get(kid)
         if known is None and self._monotonic() >= self._unknown_until:
             self._unknown_until = self._monotonic() + FRESH
-            self._until = 0.0
+            self.look_again()
             known = (await self._current()).keys.get(kid)
         return known
 

@@ -60,8 +60,8 @@ def rotate(
 ) -> None:
     """Sign with the next key from now on. Nobody notices: the old one counts until its last token has expired.
 
-    With --compromised all keys are replaced at once. Every access token stops counting within some minutes, and clients
-    get new ones by themselves.
+    With --compromised all keys are replaced at once. Every access token stops counting within a second, and clients get
+    new ones by themselves.
     """
 
     async def work(operating: "Operator") -> str:
@@ -72,13 +72,9 @@ def rotate(
             return await (store.replace_all(OPERATOR) if compromised else store.rotate(OPERATOR))
 
     kid = administer(work)
-    emit(
-        as_json, {"signing": kid}, lambda: say(f"Access tokens are signed with {kid}; every process knows in a minute.")
-    )
+    emit(as_json, {"signing": kid}, lambda: say(f"Access tokens are signed with {kid}."))
     if compromised:
-        note(
-            "Tokens that a gateway has seen before may count for up to five minutes more; restart gateways to end that."
-        )
+        note("Every access token from before has stopped counting; clients get new ones by their refresh tokens.")
 
 
 def _print_signing(found: "list[StoredKey]") -> None:

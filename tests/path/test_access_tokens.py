@@ -345,3 +345,28 @@ async def test_a_rotation_of_the_keys_is_not_noticed(
         for gate in gates:
             assert (await gate.node.post(after.token, "ping")).status == 200
             assert (await gate.node.post(before.token, "ping")).status == 200
+
+
+async def test_what_keys_have_signed_that_others_may_know_is_over_on_both(
+    product: Product, issuer: Issuer, gates: tuple[Gate, Gate], people: People
+) -> None:
+    """Of every tenant, though both gateways have seen the tokens, and both brokers the keys, a moment before."""
+    signed_in = [await issuer.signed_in(person) for person in (people.admin, people.other_admin)]
+    for gate in gates:
+        for person in signed_in:
+            assert (await gate.node.post(person.token, "ping")).status == 200
+    asked = [gate.verifier.asked for gate in gates]
+    await issuer.store.replace_all(ACTOR)
+    for gate in gates:
+        for person in signed_in:
+
+            async def over(node: Node = gate.node, token: str = person.token) -> bool:
+                return (await node.post(token, "ping")).status == 401
+
+            await within(SECOND, over)
+    assert all(gate.verifier.asked > before for gate, before in zip(gates, asked, strict=True))
+    again = [await issuer.signed_in(person) for person in (people.admin, people.other_admin)]  # it signed before
+    for gate in gates:
+        for person in again:
+            assert (await gate.node.post(person.token, "ping")).status == 200
+        assert (await gate.node.post(people.reader.token, "ping")).status == 200, "API tokens go on"

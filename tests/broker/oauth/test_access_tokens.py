@@ -452,6 +452,17 @@ async def test_a_genuine_token_costs_one_statement(rig: Rig) -> None:
         assert "FROM auth.grants" in asked[0]
 
 
+async def test_a_key_that_others_may_know_counts_no_more_where_it_is_still_known(rig: Rig) -> None:
+    before = await rig.minted()
+    async with watched(rig) as (tokens, _):  # it has just read the keys
+        assert isinstance(await tokens.verify(before), Credential)
+        _, store = await open_signing_keys(rig.world.trusted, rig.world.keys, clock=rig.world.clock)
+        await store.replace_all(ACTOR)
+        assert await tokens.verify(before) == UNKNOWN
+        assert await tokens.verify(before) == UNKNOWN
+        assert isinstance(await tokens.verify(await rig.minted()), Credential)
+
+
 async def test_forged_tokens_cost_no_statement(rig: Rig) -> None:
     """But for one look at the keys, when the first unknown key id comes."""
     claims = await rig.claims()
