@@ -1,0 +1,1 @@
+"""Vendors' OAuth servers and API keys as data."""

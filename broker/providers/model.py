@@ -1,0 +1,217 @@
+"""A provider: a vendor's OAuth server, or its API keys, as data. docs/providers/README.md explains every key.
+
+URLs and some values may hold placeholders such as ``{tenant}``: the OAuth client's settings fill them.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from broker.providers.forms import NAME, Headers, Line, Parameters, Pointer, Scope, Scopes, Table, Url, Word
+
+ClientAuth = Literal["basic", "basic_raw", "post", "none"]
+"""How our client proves itself: Basic as RFC 6749 §2.3.1 has it, Basic without its encoding, in the body, or not."""
+BodyForm = Literal["form", "json"]
+Profile = Literal["non_rotating", "grace", "strict"]
+ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+Days = Annotated[float, Field(gt=0, le=3650, strict=False)]
+Class = Literal["permanent", "service", "throttled", "uncertain"]
+DAY = 86_400.0
+
+
+class Setting(Table):
+    """Something that the OAuth client's administrator fills in. `default` None makes it required."""
+
+    title: Line
+    kind: Literal["word", "origin", "url"] = "word"
+    """A word of letters, digits, dots, hyphens and underscores; a scheme, host and perhaps path; a whole URL."""
+    default: Annotated[str, Field(max_length=500)] | None = None
+
+
+class RefreshRules(Table):
+    """How the provider's refresh tokens live, and so how an interrupted refresh is mended.
+
+    `profile`: ``non_rotating`` (an old refresh token stays good), ``grace`` (a spent one gets its answer again for
+    `grace_seconds`), ``strict`` (a spent one is dead, and showing it may kill the grant).
+    """
+
+    profile: Profile = "strict"
+    grace_seconds: Annotated[float, Field(ge=0, le=3600, strict=False)] = 0.0
+    reuse_kills_siblings: bool = False
+    """A spent token that is shown again costs the person's other grants as well: it never is."""
+    margin_seconds: Annotated[float, Field(ge=30, le=86_400, strict=False)] = 300.0
+    """Refreshed at the latest so long before the access token's end."""
+    late: bool = False
+    """A refresh kills the old access token at once: refresh at the margin and not before, and drop it everywhere."""
+    idle_days: Days | None = None
+    """The grant dies when it was not refreshed for so long."""
+    life_days: Days | None = None
+    """The grant dies so long after the person's consent, whatever is done."""
+    access_seconds: Annotated[float, Field(ge=60, le=366 * DAY, strict=False)] | None = None
+    """An access token's life where the answer does not tell it."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "RefreshRules":
+        if (self.profile == "grace") != (self.grace_seconds > 0):
+            raise ValueError("grace_seconds belongs to the profile grace, and to no other")
+        return self
+
+    @property
+    def idle_seconds(self) -> float | None:
+        """`idle_days` in seconds."""
+        return None if self.idle_days is None else self.idle_days * DAY
+
+
+class Verdict(Table):
+    """What an error answer of this vendor means where RFC 6749 would have it mean something else: all that is given
+    has to fit. `error` is the field ``error``, `code` one of ``error_codes``, `contains` a part of
+    ``error_description`` in any case. The first that fits counts."""
+
+    error: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = None
+    code: Annotated[int, Field(ge=0, le=10**9)] | None = None
+    contains: Annotated[str, Field(min_length=4, max_length=100)] | None = None
+    cls: Annotated[Class, Field(alias="class")]
+    reason: Word
+
+    @model_validator(mode="after")
+    def _of_something(self) -> "Verdict":
+        if self.error is None and self.code is None and self.contains is None:
+            raise ValueError("give at least one of error, code and contains")
+        return self
+
+
+class Revoke(Table):
+    """How a grant is ended (RFC 7009 by default). The URL may hold ``{client_id}``."""
+
+    url: Url
+    method: Literal["POST", "DELETE"] = "POST"
+    body: BodyForm = "form"
+    auth: ClientAuth | None = None
+    """None: as at the token endpoint."""
+    sends: Literal["refresh", "access"] = "refresh"
+    """Which token."""
+    field: Word = "token"
+    hint: bool = False
+    """Send token_type_hint."""
+    gone: Annotated[tuple[Annotated[int, Field(ge=400, le=499)], ...], Field(max_length=5, strict=False)] = ()
+    """Statuses that say that there is no such grant any more."""
+
+
+class OAuth(Table):
+    """The OAuth server. `issuer` is what its authorization answers name (RFC 9207), where they name any."""
+
+    authorize_url: Url
+    token_url: Url
+    issuer: Annotated[str, Field(max_length=1000)] = ""
+    issuer_required: bool = False
+    """An authorization answer without ``iss`` is refused."""
+    pkce: Literal["S256", "none"] = "S256"
+    client_auth: ClientAuth = "post"
+    body: BodyForm = "form"
+    token_headers: Headers = Field(default_factory=dict)
+    authorize_params: Parameters = Field(default_factory=dict)
+    code_params: Parameters = Field(default_factory=dict)
+    refresh_params: Parameters = Field(default_factory=dict)
+    base_scopes: Scopes = ()
+    """Asked for with every connection."""
+    fixed_scopes: bool = False
+    """The scopes are set at the vendor's app: none is asked for."""
+    scope_separator: Literal[" ", ","] = " "
+    granted_scope_separator: Literal[" ", ","] = " "
+    unreported_scopes: Scopes = ()
+    """Those that an answer never names even where they were granted."""
+    scope_aliases: Annotated[dict[Scope, Scope], Field(max_length=50)] = Field(default_factory=dict)
+    """Names in answers → names in requests."""
+    scope_implies: Annotated[dict[Scope, Scopes], Field(max_length=50)] = Field(default_factory=dict)
+    verdicts: Annotated[tuple[Verdict, ...], Field(max_length=40, strict=False)] = ()
+    refresh: RefreshRules = Field(default_factory=RefreshRules)
+    revoke: Revoke | None = None
+
+
+class Fields(Table):
+    """Where in a JSON document an account stands; of several pointers the first that finds a text counts."""
+
+    id: Pointer
+    name: Annotated[tuple[Pointer, ...], Field(max_length=5, strict=False)] = ()
+    details: Annotated[dict[Word, Pointer], Field(max_length=10)] = Field(default_factory=dict)
+
+
+class Account(Fields):
+    """How to learn whose account was connected: from the token answer, its ID token, or a harmless request."""
+
+    source: Literal["token", "id_token", "url"]
+    url: Url | None = None
+    headers: Headers = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _with_url(self) -> "Account":
+        if (self.source == "url") != (self.url is not None):
+            raise ValueError("url belongs to the source url, and to no other")
+        return self
+
+
+class Sites(Table):
+    """A request whose answer is a list of the sites (or organisations) that the grant covers; the person picks one."""
+
+    url: Url
+    headers: Headers = Field(default_factory=dict)
+    id: Pointer
+    name: Pointer
+    site_url: Pointer | None = None
+    scopes: Pointer | None = None
+
+
+class Key(Fields):
+    """A long-lived key or token that a person copies, and the harmless request that checks it."""
+
+    scheme: Literal["bearer", "basic_user", "header"] = "bearer"
+    """Sent as ``Bearer <key>``; as the user name of Basic, with `password`; or in a header of its own."""
+    password: Annotated[str, Field(max_length=100)] = ""
+    header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")] = ""
+    prefixes: Annotated[tuple[Line, ...], Field(max_length=10, strict=False)] = ()
+    """How such a key begins; another is refused before it is sent anywhere."""
+    check_url: Url
+    check_headers: Headers = Field(default_factory=dict)
+    help_url: Url | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Key":
+        if (self.scheme == "header") != bool(self.header):
+            raise ValueError("header belongs to the scheme header, and to no other")
+        if self.password and self.scheme != "basic_user":
+            raise ValueError("password belongs to the scheme basic_user, and to no other")
+        return self
+
+
+class Families(Table):
+    """The scopes that a module's tools need, by what they do."""
+
+    reading: Scopes = ()
+    writing: Scopes = ()
+
+
+class Provider(Table):
+    """One provider. It has `oauth`, `key`, or both: two ways to connect the same accounts."""
+
+    id: ProviderId
+    title: Line
+    console_url: Url | None = None
+    """Where an administrator registers the OAuth app."""
+    manage_url: Url | None = None
+    """Where a person ends the grant by hand."""
+    settings: Annotated[dict[Word, Setting], Field(max_length=10)] = Field(default_factory=dict)
+    oauth: OAuth | None = None
+    account: Account | None = None
+    sites: Sites | None = None
+    key: Key | None = None
+    modules: Annotated[dict[Annotated[str, Field(pattern=NAME)], Families], Field(max_length=50)] = Field(
+        default_factory=dict
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Provider":
+        if self.oauth is None and self.key is None:
+            raise ValueError("give oauth, key, or both")
+        if self.oauth is None and (self.account is not None or self.sites is not None):
+            raise ValueError("account and sites belong to oauth")
+        return self
