@@ -18,11 +18,12 @@ def normal_address(text: str) -> str:
     Raises:
         Invalid: it is no address. Those with quotes or with other scripts before the @ (RFC 6531) are none here.
     """
-    local, _, domain = text.strip().lower().rpartition("@")
-    ascii_domain = _ascii(domain)
-    if not _LOCAL_PART.fullmatch(local) or ascii_domain is None:
+    local, _, domain = text.strip().rpartition("@")
+    ascii_domain = _ascii(domain.lower())
+    # Before it is lowered: the Kelvin sign would become a k, and somebody else's address this one.
+    if not local.isascii() or not _LOCAL_PART.fullmatch(local.lower()) or ascii_domain is None:
         raise Invalid(f"not an e-mail address: {text[:80]!r}")
-    return f"{local}@{ascii_domain}"
+    return f"{local.lower()}@{ascii_domain}"
 
 
 def normal_domain(text: str) -> str:

@@ -44,6 +44,8 @@ NO_ADDRESSES = [
     "ada\x00@acme.example",
     "ada@acme.example\nbcc: eve@evil.example",
     "аda@acme.example",  # a Cyrillic а
+    "\u212aate@acme.example",  # the Kelvin sign, which is a k in lower case
+    "ａda@acme.example",
     "x" * 65 + "@acme.example",
     "ada@" + "x" * 64 + ".example",
     "ada@" + "x." * 130 + "example",
