@@ -132,7 +132,8 @@ CREATE INDEX ON auth.trusted_issuers (issuer);
 """
 
 # A grant is what all tokens of one authorization hang on: its end is theirs, on every process within a second. Its
-# `issuer` is that of the assertion that it was made on, and empty where there was none.
+# `issuer` is that of the assertion that it was made on, and empty where there was none; `authenticated_at` is when the
+# person had signed in who agreed, null where nobody did.
 # A refresh token is `live`; `previous` once its successor is out and until that is first used; then `spent`.
 # `replaced` is a successor that was never used before a retry put another in its place.
 GRANTS_AND_TOKENS = """
@@ -156,6 +157,7 @@ CREATE TABLE auth.grants (
     scopes text[] NOT NULL,
     resource text NOT NULL CHECK (length(resource) BETWEEN 1 AND 2000),
     issuer text NOT NULL DEFAULT '' CHECK (length(issuer) <= 500),
+    authenticated_at timestamptz,
     created_at timestamptz NOT NULL,
     last_used_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
@@ -176,6 +178,7 @@ CREATE TABLE auth.codes (
     scopes text[] NOT NULL,
     resource text NOT NULL CHECK (length(resource) BETWEEN 1 AND 2000),
     challenge text NOT NULL CHECK (challenge ~ '^[0-9A-Za-z_-]{43}$'),
+    authenticated_at timestamptz NOT NULL,
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     consumed_at timestamptz,

@@ -7,6 +7,7 @@ get it. From then on every answer, refusals too, goes to the client, with `state
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Literal, Protocol
 from urllib.parse import quote, urlencode
 
@@ -21,6 +22,11 @@ MOST_STATE = 2_000
 MOST_ID = 2_000
 MOST_REQUEST = 7_900
 """Of the whole request as it is carried through the sign-in, written out in characters of a URL."""
+SINCE = "signed_in_since"
+"""Ours, in seconds since 1970: a request that has been to the sign-in and comes back must not send there again. Who
+writes it into a request of their own could as well leave `prompt` and `max_age` out of it."""
+MOST_AGE = 10 * 365 * 86_400
+_SECONDS = re.compile(r"[0-9]{1,12}")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 
 
@@ -64,13 +70,16 @@ class Target:
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
     """A request that may be put before a person. `scopes` are those that the client may have; `prompt` is what OpenID
-    Connect Core §3.1.2.1 calls so: "none" never asks, "consent" always does."""
+    Connect Core §3.1.2.1 calls so: "none" never asks, "consent" always does. Who signed in before `signed_in_since` has
+    to sign in again: that is what became of its `max_age` and of "login".
+    """
 
     target: Target
     scopes: frozenset[str]
     resource: str
     challenge: str
     prompt: Literal["", "none", "consent"]
+    signed_in_since: datetime | None = None
 
     @property
     def client(self) -> Client:
@@ -91,7 +100,13 @@ class AuthorizationRequest:
             said["state"] = self.target.state
         if self.prompt:
             said["prompt"] = self.prompt
+        if self.signed_in_since is not None:
+            said[SINCE] = str(int(self.signed_in_since.timestamp()))
         return urlencode(said, quote_via=quote)
+
+    def accepts(self, authenticated_at: datetime) -> bool:
+        """Whether a sign-in of then will do."""
+        return self.signed_in_since is None or authenticated_at >= self.signed_in_since
 
     def of_role(self, system_role: str) -> "AuthorizationRequest":
         """What is left of it for a user of that role.
@@ -128,8 +143,8 @@ class Authorization:
             raise NotTrusted("client_request", f"state is longer than {MOST_STATE} characters")
         return Target(client, redirect_uri, state)
 
-    def request(self, target: Target, parameters: Mapping[str, str]) -> AuthorizationRequest:
-        """The rest of the request.
+    def request(self, target: Target, parameters: Mapping[str, str], now: datetime) -> AuthorizationRequest:
+        """The rest of the request, asked at `now`.
 
         Raises:
             OAuthError: for the client to read.
@@ -142,7 +157,8 @@ class Authorization:
         resource = checked_resource(given.get("resource"), self._resource)
         scopes = of_client(asked(given.get("scope")), target.client.scopes)
         prompt = given.get("prompt", "").split(" ", 3)
-        found = AuthorizationRequest(target, scopes, resource, challenge, _prompt(prompt))
+        since = _signed_in_since(given, prompt, now)
+        found = AuthorizationRequest(target, scopes, resource, challenge, _prompt(prompt), since)
         if len(found.query()) > MOST_REQUEST:
             raise OAuthError("invalid_request", f"the request is longer than {MOST_REQUEST} characters")
         return found
@@ -196,3 +212,19 @@ def _prompt(words: list[str]) -> Literal["", "none", "consent"]:
             raise OAuthError("invalid_request", "prompt=none stands alone")
         return "none"
     return "consent" if "consent" in words else ""
+
+
+def _signed_in_since(given: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
+    """The latest of what the request says of it."""
+    seconds = [_seconds(given, SINCE)] if SINCE in given else []
+    if "max_age" in given:
+        seconds.append(int(now.timestamp()) - min(_seconds(given, "max_age"), MOST_AGE))
+    if "login" in prompt:
+        seconds.append(int(now.timestamp()))
+    return datetime.fromtimestamp(min(max(seconds), int(now.timestamp())), UTC) if seconds else None
+
+
+def _seconds(given: Mapping[str, str], name: str) -> int:
+    if not _SECONDS.fullmatch(given[name]):
+        raise OAuthError("invalid_request", f"{name} has to be a whole number of seconds")
+    return int(given[name])

@@ -24,7 +24,7 @@ _CHALLENGE = re.compile(r"[0-9A-Za-z_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What a person has agreed to. `challenge` is the client's, by S256."""
+    """What a person has agreed to. `challenge` is the client's, by S256; `authenticated_at` is when they signed in."""
 
     tenant_id: UUID
     user_id: UUID
@@ -34,6 +34,7 @@ class Approval:
     scopes: frozenset[str]
     resource: str
     challenge: str
+    authenticated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ async def put(work: UnitOfWork, approval: Approval, now: datetime) -> Secret:
         sorted(approval.scopes),
         approval.resource,
         approval.challenge,
+        approval.authenticated_at,
         now,
         now + LIFE,
     )
@@ -126,12 +128,13 @@ def _approval(tenant_id: UUID, row: Row) -> Approval:
         frozenset(row["scopes"]),
         row["resource"],
         row["challenge"],
+        row["authenticated_at"],
     )
 
 
 _PUT = """INSERT INTO auth.codes (tenant_id, hash, user_id, client_id, client_name, redirect_uri, scopes, resource,
-    challenge, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
-_FIND = """SELECT user_id, client_id, client_name, redirect_uri, scopes, resource, challenge
+    challenge, authenticated_at, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"""
+_FIND = """SELECT user_id, client_id, client_name, redirect_uri, scopes, resource, challenge, authenticated_at
     FROM auth.codes WHERE tenant_id = $1 AND hash = $2"""
 _CONSUME = """UPDATE auth.codes SET consumed_at = $3, grant_id = $4
     WHERE tenant_id = $1 AND hash = $2 AND consumed_at IS NULL AND expires_at > $3 RETURNING grant_id"""

@@ -10,7 +10,7 @@ from broker.oauth.redirect_uris import is_loopback
 from core.audit.event import Kind
 from core.db import Database, UnitOfWork
 from core.directory.actor import Actor, recorded
-from core.scopes import covers, shown
+from core.scopes import ADMIN, covers, shown
 
 UNSURE_LIFE = timedelta(days=30)
 _PORT = re.compile(r"^(http://[^/:\[]+|http://\[::1\]):[0-9]+")
@@ -47,16 +47,18 @@ class Consents:
         """How this person stands to the request.
 
         It was given if they have agreed to exactly this client and redirect URI, and to at least these scopes. Of a
-        client that another could pass itself off as, that counts for 30 days; of any other, until it is withdrawn.
+        client that another could pass itself off as, that counts for 30 days, and never for administration; of any
+        other, until it is withdrawn.
         """
         async with self._database.tenant(asked.tenant_id) as work:
             rows = await work.fetch(_FIND, asked.user_id, asked.client_id)
         place, now = place_of(asked.redirect_uri), self._clock()
+        unsure_life = timedelta() if asked.scopes & ADMIN else UNSURE_LIFE
         agreed = frozenset[str]().union(
             *(
                 row["scopes"]
                 for row in rows
-                if row["redirect_uri"] == place and (asked.sure or now - row["given_at"] < UNSURE_LIFE)
+                if row["redirect_uri"] == place and (asked.sure or now - row["given_at"] < unsure_life)
             )
         )
         return Standing(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))

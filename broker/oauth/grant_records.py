@@ -19,7 +19,8 @@ BROKER = "broker"
 @dataclass(frozen=True, slots=True)
 class Grant:
     """What a client may do for a person; `scopes` are those of the access token at hand. `issuer` is whose assertion it
-    was made on, and empty where a person agreed or a machine proved itself.
+    was made on, and empty where a person agreed or a machine proved itself. `authenticated_at` is when that person had
+    signed in, where one is known who did.
     """
 
     tenant_id: UUID
@@ -31,6 +32,7 @@ class Grant:
     scopes: frozenset[str]
     resource: str
     issuer: str = ""
+    authenticated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ async def insert(work: UnitOfWork, holder: Holder, grant: Grant, now: datetime, 
     scopes = sorted(grant.scopes)
     client = (grant.client_id, grant.client_name)
     whose = (holder.id, grant.kind, *client)
-    await work.execute(_INSERT, grant.id, now, expires_at, *whose, scopes, grant.resource, grant.issuer)
+    because = (grant.resource, grant.issuer, grant.authenticated_at)
+    await work.execute(_INSERT, grant.id, now, expires_at, *whose, scopes, *because)
     detail = {"client": grant.client_id, "by": grant.kind, "scopes": shown(grant.scopes)}
     await recorded(work, holder.actor(grant.id), Kind.GRANT_CREATED, grant=str(grant.id), **detail)
 
@@ -140,8 +143,8 @@ async def listed(work: UnitOfWork, user_id: UUID | None, now: datetime) -> list[
 
 
 def _grant(tenant_id: UUID, row: Row) -> Grant:
-    client = (row["client_id"], row["client_name"])
-    return Grant(tenant_id, row["user_id"], row["id"], row["kind"], *client, frozenset(row["scopes"]), row["resource"])
+    client, because = (row["client_id"], row["client_name"]), (row["resource"], row["issuer"], row["authenticated_at"])
+    return Grant(tenant_id, row["user_id"], row["id"], row["kind"], *client, frozenset(row["scopes"]), *because)
 
 
 def _entry(row: Row) -> GrantEntry:
@@ -152,11 +155,13 @@ def _entry(row: Row) -> GrantEntry:
 _HOLDER = """SELECT u.email, u.system_role FROM core.users u JOIN core.tenants t ON t.tenant_id = u.tenant_id
     WHERE u.tenant_id = $1 AND u.id = $2 AND u.status = 'active' AND t.status = 'active'"""
 _INSERT = """INSERT INTO auth.grants (tenant_id, id, created_at, last_used_at, expires_at, user_id, kind, client_id,
-    client_name, scopes, resource, issuer) VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
+    client_name, scopes, resource, issuer, authenticated_at)
+    VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"""
 _CROWDED = """UPDATE auth.grants SET revoked_at = $4, cause = 'superseded' WHERE tenant_id = $1 AND id IN (
     SELECT id FROM auth.grants WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND kind = 'code'
     AND revoked_at IS NULL AND expires_at > $4 ORDER BY last_used_at DESC, id OFFSET $5) RETURNING id"""
-_LOCK = """SELECT id, user_id, kind, client_id, client_name, scopes, resource, expires_at FROM auth.grants
+_LOCK = """SELECT id, user_id, kind, client_id, client_name, scopes, resource, issuer, authenticated_at,
+    expires_at FROM auth.grants
     WHERE tenant_id = $1 AND id = $2 AND client_id = $3 AND revoked_at IS NULL AND expires_at > $4 FOR UPDATE"""
 _ALIKE = """SELECT id FROM auth.grants WHERE tenant_id = $1 AND revoked_at IS NULL AND expires_at > $2
     AND user_id = $3 AND kind = $4 AND client_id = $5 AND client_name = $6 AND scopes = $7 AND resource = $8

@@ -146,7 +146,10 @@ class Grants:
         holder = await grant_records.holder_of(work, approval.user_id)
         scopes = of_role(approval.scopes, holder.system_role)
         client, ends = (approval.client_id, approval.client_name), now + self._life
-        grant = Grant(work.tenant_id, holder.id, grant_id, "code", *client, scopes, approval.resource)
+        grant = Grant(
+            *(work.tenant_id, holder.id, grant_id, "code", *client, scopes, approval.resource),
+            authenticated_at=approval.authenticated_at,
+        )
         await grant_records.end_crowded(work, holder, approval.client_id, now)
         await grant_records.insert(work, holder, grant, now, ends)
         return Issued(grant, await refresh_tokens.first(work, grant_id, now, min(now + self._refresh_life, ends)))

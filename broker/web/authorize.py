@@ -54,7 +54,7 @@ class AuthorizePages:
         parameters = requests.query(request)
         target = await self._target(request, parameters)
         try:
-            return await self._asked(request, self._authorization.request(target, parameters))
+            return await self._asked(request, self._wanted(target, parameters))
         except OAuthError as error:
             return self._back(request, target.refusal(self._parts.issuer, error))
 
@@ -64,10 +64,13 @@ class AuthorizePages:
         parameters = requests.fields(form.get("request", "").encode())
         target = await self._target(request, parameters)
         try:
-            answer = await self._decided(request, self._authorization.request(target, parameters), form)
+            answer = await self._decided(request, self._wanted(target, parameters), form)
         except OAuthError as error:
             answer = target.refusal(self._parts.issuer, error)
         return answer if isinstance(answer, Response) else self._parts.pages.go_on(request, answer)
+
+    def _wanted(self, target: Target, parameters: Mapping[str, str]) -> AuthorizationRequest:
+        return self._authorization.request(target, parameters, self._parts.clock())
 
     async def _target(self, request: Request, parameters: Mapping[str, str]) -> Target:
         address = requests.client_address(request, self._parts.proxies)
@@ -80,10 +83,10 @@ class AuthorizePages:
 
     async def _asked(self, request: Request, wanted: AuthorizationRequest) -> Response:
         secret, session = await self._signed_in(request)
-        if secret is None or session is None:
+        if secret is None or session is None or not wanted.accepts(session.authenticated_at):
             if wanted.prompt == "none":
-                raise OAuthError("login_required", "nobody is signed in")
-            return _to_sign_in(wanted)
+                raise OAuthError("login_required", "nobody is signed in, or not since the client wants it")
+            return _to_sign_in(wanted, session)
         wanted = self._for(session, wanted)
         standing = await self._consents.standing(_about(session, wanted))
         if standing.given and wanted.prompt != "consent":
@@ -94,8 +97,8 @@ class AuthorizePages:
 
     async def _decided(self, request: Request, wanted: AuthorizationRequest, form: Mapping[str, str]) -> Response | str:
         secret, session = await self._signed_in(request)
-        if secret is None or session is None:
-            return _to_sign_in(wanted)
+        if secret is None or session is None or not wanted.accepts(session.authenticated_at):
+            return _to_sign_in(wanted, session)
         if not is_form_token(secret, wanted.query(), form.get("form_token", "")):
             raise Problem("expired", 403)
         if form.get("decision") != "allow":
@@ -132,6 +135,7 @@ class AuthorizePages:
             wanted.scopes,
             wanted.resource,
             wanted.challenge,
+            session.authenticated_at,
         )
         code = await self._grants.begin_code(approval)
         return wanted.target.answer(self._parts.issuer, {"code": code.reveal()})
@@ -155,8 +159,9 @@ class AuthorizePages:
         )
 
 
-def _to_sign_in(wanted: AuthorizationRequest) -> Response:
-    return RedirectResponse(f"/sign-in?next={quote(f'{PATH}?{wanted.query()}', safe='')}", 303)
+def _to_sign_in(wanted: AuthorizationRequest, session: Session | None) -> Response:
+    notice = "" if session is None else "notice=recent&"
+    return RedirectResponse(f"/sign-in?{notice}next={quote(f'{PATH}?{wanted.query()}', safe='')}", 303)
 
 
 def _about(session: Session, wanted: AuthorizationRequest) -> Asked:

@@ -185,9 +185,8 @@ class Rig:
         (entry,) = await self.parts.sessions.list(tenant_id, user_id)
         scopes = ALL if system_role == "admin" else MCP
         token_id, token = await self.parts.tokens.create(ACTOR, tenant_id, user_id, f"of {email}", scopes=scopes)
-        approval = Approval(
-            tenant_id, user_id, OWN_CLIENT, "Client", "http://127.0.0.1/", MCP, f"{URL}/mcp", challenge_of(VERIFIER)
-        )
+        asked = (OWN_CLIENT, "Client", "http://127.0.0.1/", MCP, f"{URL}/mcp", challenge_of(VERIFIER))
+        approval = Approval(tenant_id, user_id, *asked, self.clock())
         code = await self.parts.grants.begin_code(approval)
         issued = await self.parts.grants.redeem(code, Proof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER))
         return Person(tenant_id, user_id, email, session, entry.id, token, token_id, issued.grant.id)

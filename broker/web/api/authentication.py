@@ -94,7 +94,7 @@ class Authenticator:
         row = await self._person(credential.tenant_id, credential.user_id, grant_id)
         by = "token" if credential.kind == "api_token" else "oauth"
         scopes = _reading(credential.scopes) if credential.read_only else credential.scopes
-        signed_in = None if by == "token" else row["granted_at"]
+        signed_in = None if by == "token" else row["authenticated_at"]
         return self._principal(credential.tenant_id, credential.user_id, row, scopes, signed_in, by, credential.id)
 
     async def _person(self, tenant_id: UUID, user_id: UUID, grant_id: UUID | None) -> Row:
@@ -129,8 +129,9 @@ class Authenticator:
         )
 
 
-# A grant says when its client was let in; that of a machine or of an assertion was no sign-in.
-_PERSON = """SELECT u.email, u.system_role, t.slug, g.client_id, g.created_at AS granted_at
+# A grant says when the person had signed in who agreed to it, however late they did and its tokens are used; nobody has
+# signed in for a machine or by an assertion.
+_PERSON = """SELECT u.email, u.system_role, t.slug, g.client_id, g.authenticated_at
     FROM core.users u JOIN core.tenants t ON t.tenant_id = u.tenant_id
     LEFT JOIN auth.grants g ON g.tenant_id = u.tenant_id AND g.id = $3 AND g.kind = 'code'
     WHERE u.tenant_id = $1 AND u.id = $2 AND u.status = 'active' AND t.status = 'active'"""

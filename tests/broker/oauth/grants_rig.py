@@ -57,7 +57,8 @@ class GrantsRig:
 
     def approval(self, **changes: object) -> Approval:
         """What the first user has agreed to."""
-        plain = Approval(self.tenant.id, self.user, CLIENT, "Client", REDIRECT, MCP, RESOURCE, challenge_of(VERIFIER))
+        whose, challenge = (self.tenant.id, self.user), challenge_of(VERIFIER)
+        plain = Approval(*whose, CLIENT, "Client", REDIRECT, MCP, RESOURCE, challenge, self.clock())
         return replace(plain, **changes)  # type: ignore[arg-type]
 
     async def code(self, **changes: object) -> Secret:

@@ -203,6 +203,9 @@ FOR_THE_CLIENT: list[tuple[dict[str, str | None], str]] = [
     ({"request": "e30.e30."}, "request_not_supported"),
     ({"request_uri": "https://agent.example/r"}, "request_uri_not_supported"),
     ({"prompt": "none login"}, "invalid_request"),
+    ({"max_age": "-1"}, "invalid_request"),
+    ({"max_age": "5 minutes"}, "invalid_request"),
+    ({"max_age": "1" * 13}, "invalid_request"),
     ({"state": "é" * 1900}, "invalid_request"),
 ]
 
@@ -265,6 +268,82 @@ async def test_silence_where_a_client_asks_for_it(server: Server) -> None:
     assert answer_of(await server.authorize(prompt="none"))["error"] == "consent_required"
     await server.press(await server.authorize())
     assert "code" in answer_of(await server.authorize(prompt="none"))
+
+
+def stale_sign_ins() -> list[tuple[dict[str, str], bool]]:
+    """What a client asks for five minutes after the sign-in, and whether that sign-in will do."""
+    return [
+        ({"prompt": "login"}, False),
+        ({"prompt": "login consent"}, False),
+        ({"max_age": "0"}, False),
+        ({"max_age": "299"}, False),
+        ({"max_age": "301"}, True),
+        ({"max_age": "301", "prompt": "login"}, False),
+        ({"max_age": "999999999999"}, True),
+        ({"signed_in_since": "1"}, True),
+        ({"signed_in_since": "1", "max_age": "299"}, False),
+        ({"signed_in_since": "999999999999"}, False),
+    ]
+
+
+@pytest.mark.parametrize(("asked", "will_do"), stale_sign_ins(), ids=str)
+async def test_a_client_can_ask_for_a_new_sign_in(server: Server, asked: dict[str, str], will_do: bool) -> None:
+    await server.sign_in()
+    await server.press(await server.authorize())
+    server.clock.go(minutes=5)
+    response = await server.authorize(**asked)
+    if will_do:
+        assert response.status_code == 302
+        return
+    assert response.status_code == 303
+    sign_in = urlsplit(location(response))
+    assert (sign_in.path, parse_qs(sign_in.query)["notice"]) == ("/sign-in", ["recent"])
+    back = parse_qs(sign_in.query)["next"][0]
+    assert back == safe_next(back)
+    assert "signed_in_since=" in back
+    server.clock.go(minutes=2)  # which the person needs to sign in
+    assert (await server.authorize(back.partition("?")[2])).status_code == 303
+    await server.sign_in()
+    server.clock.go(minutes=2)
+    answer = await server.authorize(back.partition("?")[2])
+    assert answer.status_code == (200 if "consent" in asked.get("prompt", "") else 302)
+
+
+async def test_a_page_of_consent_that_lay_open_too_long_leads_to_a_new_sign_in(server: Server) -> None:
+    await server.sign_in()
+    page = await server.authorize(max_age="300")
+    await server.sign_in(1)
+    assert (await server.press(page)).status_code == 403
+    await server.sign_in()
+    page = await server.authorize(max_age="300")
+    assert "code" in answer_of(await server.press(page))
+    assert answer_of(await server.authorize(prompt="none", max_age="300"))["code"]
+    server.clock.go(minutes=6)
+    assert answer_of(await server.authorize(prompt="none", max_age="300"))["error"] == "login_required"
+
+
+async def test_a_grant_knows_when_its_person_had_signed_in(server: Server) -> None:
+    """By the session, not by the consent, the code or the last refresh."""
+    await server.sign_in()
+    signed_in = server.clock()
+    await server.press(await server.authorize())
+    server.clock.go(minutes=25)
+    tokens = (await server.redeem(await server.code())).json()
+    assert await server.value("SELECT authenticated_at FROM auth.grants") == signed_in
+    server.clock.go(minutes=2)
+    await server.refresh(tokens["refresh_token"])
+    assert await server.value("SELECT authenticated_at FROM auth.grants") == signed_in
+
+
+async def test_administration_is_never_granted_in_silence_to_what_runs_on_the_same_machine(server: Server) -> None:
+    scopes = frozenset({"mcp:read", "admin:read"})
+    here, _ = await server.client(redirect_uris=("http://127.0.0.1/callback",), scopes=scopes)
+    await server.execute("UPDATE core.users SET system_role = 'admin'")
+    ours: dict[str, str | None] = {"client_id": here.id, "redirect_uri": "http://127.0.0.1:4000/callback"}
+    await server.sign_in()
+    for scope, again in (("mcp:read admin:read", 200), ("mcp:read", 302)):
+        await server.press(await server.authorize(**ours, scope=scope))
+        assert (await server.authorize(**ours, scope=scope)).status_code == again
 
 
 async def test_no_redirect_follows_a_form_of_ours(server: Server) -> None:
