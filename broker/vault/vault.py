@@ -1,26 +1,44 @@
 """The vault: seals and opens secrets of one tenant's rows under that tenant's data keys."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from broker.vault.dek_cache import DekCache
+from broker.vault.deployment_guard import DeploymentGuard
 from broker.vault.envelope import KEY_BYTES, Place, Unreadable, dek_id_of, joined, opened, sealed
-from broker.vault.keys import KeyProvider, check_keys, note_use
+from broker.vault.key_checks import check_keys, confirm_use, note_use
+from broker.vault.keys import KeyMissing, KeyProvider
 from core.db import Database, Row, UnitOfWork
 
 WRAP_LABEL = b"mcpist.vault.dek.1"
 MOST_USES = 2**20
 LONGEST_USE = timedelta(days=90)
-CACHED_SECONDS = 300.0
-MOST_CACHED = 10_000
+
+
+class Sealer:
+    """Seals for one tenant without a word to the database or the keys' keeper: for what must not be lost on its way
+    into them. Use it at once, and for the few fields of one row."""
+
+    def __init__(self, key: AESGCM, dek_id: UUID, deployment_id: UUID, tenant_id: UUID) -> None:
+        self._key = key
+        self._dek_id = dek_id
+        self._deployment_id = deployment_id
+        self._tenant_id = tenant_id
+
+    def seal(self, place: Place, plain: bytes) -> bytes:
+        """`plain` encrypted for one place of the tenant's rows."""
+        return sealed(self._key, self._dek_id, plain, place.context(self._deployment_id, self._tenant_id))
 
 
 class Vault:
-    """Data keys per tenant: one active, a new one every 2^20 uses or 90 days, unwrapped for at most five minutes."""
+    """Data keys per tenant: one active, a new one every 2^20 uses or 90 days, unwrapped for at most five minutes.
+
+    With a `guard` nothing is opened in a copy of the deployment that nobody has adopted.
+    """
 
     def __init__(
         self,
@@ -29,21 +47,32 @@ class Vault:
         *,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
+        guard: DeploymentGuard | None = None,
     ) -> None:
         self._provider = provider
         self._deployment_id = deployment_id
         self._clock = clock
-        self._monotonic = monotonic
-        self._cached: OrderedDict[tuple[UUID, UUID], tuple[AESGCM, float]] = OrderedDict()
+        self._guard = guard
+        self._cached = DekCache(monotonic)
 
     async def seal(self, work: UnitOfWork, place: Place, plain: bytes) -> bytes:
         """`plain` encrypted for one place of the tenant's rows. Counts one use of the tenant's active key.
 
         Raises:
-            core.errors.Invalid: the key-encryption key is not the one that was used before.
+            core.errors.Invalid: the key-encryption key is not the one that was used before, or was retired.
+            core.errors.Unavailable: the key-encryption key cannot be used now.
         """
         dek_id, key = await self._active(work)
         return sealed(key, dek_id, plain, place.context(self._deployment_id, work.tenant_id))
+
+    async def sealer(self, work: UnitOfWork) -> Sealer:
+        """The tenant's active key, in hand. Counts one use of it: the limit is far below what the key could bear.
+
+        Raises:
+            core.errors.Invalid: the key-encryption key is not the one that was used before.
+        """
+        dek_id, key = await self._active(work)
+        return Sealer(key, dek_id, self._deployment_id, work.tenant_id)
 
     async def open(self, work: UnitOfWork, place: Place, blob: bytes) -> bytes:
         """What was sealed for this place.
@@ -51,15 +80,42 @@ class Vault:
         Raises:
             Unreadable: it was changed, moved here from elsewhere, or its data key is gone.
             broker.vault.keys.KeyMissing: the key-encryption key is not at hand.
+            broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
         """
-        dek_id = dek_id_of(blob)
-        key = self._kept(work.tenant_id, dek_id)
-        if key is None:
-            row = await work.fetchrow(_FIND, dek_id)
-            if row is None:
-                raise Unreadable
-            key = await self._unwrapped(work.tenant_id, row)
+        if self._guard is not None:
+            self._guard.check()
+        key = await self._key(work, dek_id_of(blob))
         return opened(key, blob, place.context(self._deployment_id, work.tenant_id))
+
+    async def renew(self, work: UnitOfWork) -> UUID:
+        """Put a new active key in the place of the tenant's: its id. The old ones stay for what they have sealed."""
+        await work.execute(_LOCK)
+        dek_id, _ = await self._renewed(work, uses=0)
+        return dek_id
+
+    def forget(self, tenant_id: UUID) -> None:
+        """Drop every unwrapped key of a tenant at once, because the tenant is gone."""
+        self._cached.forget(tenant_id)
+
+    async def tidy(self, database: Database) -> None:
+        """Drop unwrapped keys that are too old, and those of tenants that are gone."""
+        tenants = self._cached.tidy()
+        known = ",".join(map(str, tenants))
+        rows = await database.lookup("lookup_tenants", known, "SELECT tenant_id FROM core.tenants") if tenants else ()
+        for gone in tenants - {row["tenant_id"] for row in rows}:
+            self._cached.forget(gone)
+
+    async def _key(self, work: UnitOfWork, dek_id: UUID) -> AESGCM:
+        name = work.tenant_id, dek_id
+        key = self._cached.get(name)
+        if key is not None and self._cached.seen(name):
+            return key
+        row = await work.fetchrow(_FIND, dek_id)
+        if row is None:
+            self._cached.drop(name)
+            raise Unreadable
+        self._cached.note_seen(name)
+        return key or await self._unwrapped(work, row)
 
     async def _active(self, work: UnitOfWork) -> tuple[UUID, AESGCM]:
         row = await work.fetchrow(_USE, MOST_USES, self._clock() - LONGEST_USE)
@@ -67,38 +123,46 @@ class Vault:
             await work.execute(_LOCK)
             row = await work.fetchrow(_USE, MOST_USES, self._clock() - LONGEST_USE)  # whoever was first made one
         if row is None:
-            return await self._renewed(work)
-        return row["id"], self._kept(work.tenant_id, row["id"]) or await self._unwrapped(work.tenant_id, row)
+            return await self._renewed(work, uses=1)
+        return row["id"], self._cached.get((work.tenant_id, row["id"])) or await self._unwrapped(work, row)
 
-    async def _renewed(self, work: UnitOfWork) -> tuple[UUID, AESGCM]:
+    async def _renewed(self, work: UnitOfWork, *, uses: int) -> tuple[UUID, AESGCM]:
         """A new active key in the place of the old one, which stays for what it has sealed."""
-        await note_use(work, self._provider)
         dek_id, plain = uuid4(), AESGCM.generate_key(KEY_BYTES * 8)
-        wrapped = await self._provider.wrap(plain, self._wrap_context(work.tenant_id, dek_id))
+        wrapped = await self._provider.wrap(plain, wrap_context(self._deployment_id, work.tenant_id, dek_id))
+        await note_use(work, self._provider, wrapped.kek_id)
         await work.execute(_RETIRE)
-        await work.execute(_INSERT, dek_id, self._provider.kek_id, wrapped, self._clock())
+        await work.execute(_INSERT, dek_id, wrapped.kek_id, wrapped.blob, uses, self._clock())
+        await confirm_use(work, self._provider, wrapped.kek_id)
         return dek_id, AESGCM(plain)  # cached when it is read back: this transaction may not commit
 
-    async def _unwrapped(self, tenant_id: UUID, row: Row) -> AESGCM:
-        context = self._wrap_context(tenant_id, row["id"])
-        key = AESGCM(await self._provider.unwrap(row["kek_id"], row["wrapped"], context))
-        self._cached[tenant_id, row["id"]] = key, self._monotonic() + CACHED_SECONDS
-        if len(self._cached) > MOST_CACHED:
-            self._cached.popitem(last=False)
-        return key
+    async def _unwrapped(self, work: UnitOfWork, row: Row) -> AESGCM:
+        try:
+            return await self._filled(work.tenant_id, row)
+        except KeyMissing as missing:
+            # It may have been rewrapped and the old key taken away since the row was read.
+            now = await work.fetchrow(_FIND, row["id"])
+            if now is None or now["kek_id"] == row["kek_id"]:
+                raise missing from None
+            return await self._filled(work.tenant_id, now)
 
-    def _kept(self, tenant_id: UUID, dek_id: UUID) -> AESGCM | None:
-        key, until = self._cached.get((tenant_id, dek_id), (None, 0.0))
-        if self._monotonic() < until:
-            return key
-        self._cached.pop((tenant_id, dek_id), None)
-        return None
+    async def _filled(self, tenant_id: UUID, row: Row) -> AESGCM:
+        context = wrap_context(self._deployment_id, tenant_id, row["id"])
 
-    def _wrap_context(self, tenant_id: UUID, dek_id: UUID) -> bytes:
-        return joined(WRAP_LABEL, self._deployment_id.bytes, tenant_id.bytes, dek_id.bytes)
+        async def unwrap() -> AESGCM:
+            return AESGCM(await self._provider.unwrap(row["kek_id"], row["wrapped"], context))
+
+        return await self._cached.fill((tenant_id, row["id"]), unwrap)
 
 
-async def open_vault(database: Database, provider: KeyProvider, *, clock: Callable[[], datetime]) -> Vault:
+def wrap_context(deployment_id: UUID, tenant_id: UUID, dek_id: UUID) -> bytes:
+    """What a wrapped data key is bound to."""
+    return joined(WRAP_LABEL, deployment_id.bytes, tenant_id.bytes, dek_id.bytes)
+
+
+async def open_vault(
+    database: Database, provider: KeyProvider, *, clock: Callable[[], datetime], guard: DeploymentGuard | None = None
+) -> Vault:
     """The deployment's vault, `database` being logged in as the broker; its keys are checked first.
 
     Raises:
@@ -106,7 +170,7 @@ async def open_vault(database: Database, provider: KeyProvider, *, clock: Callab
         core.errors.Unavailable: the database is away.
     """
     await check_keys(database, provider)
-    return Vault(provider, await database.call("SELECT id FROM core.deployment"), clock=clock)
+    return Vault(provider, await database.call("SELECT id FROM core.deployment"), clock=clock, guard=guard)
 
 
 _USE = """UPDATE vault.deks SET uses = uses + 1
@@ -115,4 +179,4 @@ _FIND = "SELECT id, kek_id, wrapped FROM vault.deks WHERE tenant_id = $1 AND id 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('vault.deks ' || $1::uuid, 0))"
 _RETIRE = "UPDATE vault.deks SET state = 'retired' WHERE tenant_id = $1 AND state = 'active'"
 _INSERT = """INSERT INTO vault.deks (tenant_id, id, kek_id, wrapped, uses, created_at)
-    VALUES ($1, $2, $3, $4, 1, $5)"""
+    VALUES ($1, $2, $3, $4, $5, $6)"""
