@@ -7,6 +7,7 @@ from starlette.types import ASGIApp
 from admin_ui.api.app import api as control_plane_api
 from admin_ui.api.parts import AdminParts
 from broker.oauth.grants import Grants
+from broker.oauth.own_clients import OWN_CLIENTS
 from broker.oauth.registered_clients import RegisteredClients
 from broker.web import requests
 from broker.web.api.app import api as identity_api
@@ -46,4 +47,5 @@ def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:
         zone.database, zone.verifier, zone.door.sessions, parts.cookies, refusals, address, FIRST_TENANT
     )
     challenge = f'Bearer realm="mcpist", resource_metadata="{metadata_url(parts.settings.public_url)}"'
-    return Door(authenticate, parts.settings.public_url, now, address, challenge)
+    own = frozenset(client.id for client in OWN_CLIENTS)
+    return Door(authenticate, parts.settings.public_url, now, address, challenge, own)

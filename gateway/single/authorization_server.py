@@ -10,6 +10,7 @@ from broker.oauth.clients import Clients
 from broker.oauth.consents import Consents
 from broker.oauth.grants import Grants
 from broker.oauth.id_jag import IdentityAssertions
+from broker.oauth.own_clients import OWN_CLIENTS
 from broker.oauth.registration import Registration
 from broker.oauth.revocation import Revocation
 from broker.oauth.single_use import SingleUse
@@ -35,7 +36,7 @@ def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, gr
     single_use = SingleUse(database, clock=now)
     hosts = server.client_metadata_hosts
     metadata = ClientMetadata(zone.documents, hosts=hosts, clock=time.monotonic) if server.client_metadata else None
-    clients = Clients(database, metadata, clock=now, dynamic=server.dynamic_registration)
+    clients = Clients(database, metadata, clock=now, dynamic=server.dynamic_registration, built_in=OWN_CLIENTS)
     authentication = ClientAuthentication(
         clients,
         zone.peppers,
