@@ -56,7 +56,7 @@ class AuthorizePages:
         try:
             return await self._asked(request, self._wanted(target, parameters))
         except OAuthError as error:
-            return self._back(request, target.refusal(self._parts.issuer, error))
+            return await self._refused(request, target, error)
 
     async def decide(self, request: Request) -> Response:
         """The person has pressed one of the two buttons."""
@@ -106,6 +106,20 @@ class AuthorizePages:
         wanted = self._for(session, wanted)
         await self._consents.give(session.actor, _about(session, wanted))
         return await self._answer(session, wanted)
+
+    async def _refused(self, request: Request, target: Target, error: OAuthError) -> Response:
+        """Tell the client, unless that would lead whoever follows a made-up link straight to a stranger's site: anybody
+        can name a document of theirs and ask for nonsense (RFC 9700 §4.11.2)."""
+        if _is_strange(target) and not await self._is_known(request, target):
+            raise Problem("client_request", 400, detail=error.description)
+        return self._back(request, target.refusal(self._parts.issuer, error))
+
+    async def _is_known(self, request: Request, target: Target) -> bool:
+        """Whether the person has ever agreed to anything for the client."""
+        _, session = await self._signed_in(request)
+        if session is None:
+            return False
+        return (await self._consents.standing(_asked(session, target, frozenset()))).known
 
     def _back(self, request: Request, url: str) -> Response:
         """Send the browser back to the client. One that comes from a page of ours may have posted a form there, and
@@ -164,10 +178,19 @@ def _to_sign_in(wanted: AuthorizationRequest, session: Session | None) -> Respon
     return RedirectResponse(f"/sign-in?{notice}next={quote(f'{PATH}?{wanted.query()}', safe='')}", 303)
 
 
+def _is_strange(target: Target) -> bool:
+    """Whether nobody here has chosen the site that the answer goes to. What stays on the person's machine is none."""
+    return target.client.kind != "registered" and target.redirect_uri.startswith("https:")
+
+
 def _about(session: Session, wanted: AuthorizationRequest) -> Asked:
-    client, redirect_uri = wanted.client, wanted.target.redirect_uri
+    return _asked(session, wanted.target, wanted.scopes)
+
+
+def _asked(session: Session, target: Target, scopes: frozenset[str]) -> Asked:
+    client, redirect_uri = target.client, target.redirect_uri
     sure = is_sure(client.kind, redirect_uri)
-    return Asked(session.tenant_id, session.user_id, client.id, redirect_uri, wanted.scopes, sure)
+    return Asked(session.tenant_id, session.user_id, client.id, redirect_uri, scopes, sure)
 
 
 def _shown(scopes: frozenset[str]) -> list[str]:

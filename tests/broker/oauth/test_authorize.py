@@ -45,7 +45,8 @@ async def test_sign_in_comes_first_and_brings_the_request_back(server: Server) -
 async def test_the_longest_request_comes_back_too(server: Server) -> None:
     """What the sign-in would not carry is refused before it."""
     states = ["é" * number for number in range(1100, 1400, 7)]
-    answers = [await server.authorize(state=state) for state in states]
+    here = "http://127.0.0.1/callback"
+    answers = [await server.authorize(state=state, redirect_uri=here) for state in states]
     assert {answer.status_code for answer in answers} == {302, 303}
     for answer in answers:
         if answer.status_code == 303:
@@ -212,13 +213,42 @@ FOR_THE_CLIENT: list[tuple[dict[str, str | None], str]] = [
 
 async def test_what_is_wrong_goes_to_the_client(server: Server) -> None:
     """Before anybody signs in, with the state as it came, and with `iss`."""
+    client, _ = await server.client()
     for changes, error in FOR_THE_CLIENT:
-        response = await server.authorize(**changes)
+        response = await server.authorize(client_id=client.id, redirect_uri=client.redirect_uris[0], **changes)
         assert response.status_code == 302, changes
-        assert location(response).startswith(WEB.redirect_uris[0] + "?")
+        assert location(response).startswith(client.redirect_uris[0] + "?")
         answer = answer_of(response)
         assert (answer["error"], answer["iss"]) == (error, ISSUER), changes
         assert answer["state"] == changes.get("state", "s 1/2+3&é")
+
+
+STRANGERS = [
+    {"client_id": WEB.id, "redirect_uri": WEB.redirect_uris[0]},
+    {"client_id": DYNAMIC.id, "redirect_uri": DYNAMIC.redirect_uris[0]},
+]
+
+
+@pytest.mark.parametrize("stranger", STRANGERS, ids=["document", "registered itself"])
+async def test_nonsense_leads_to_no_stranger_s_site(server: Server, stranger: dict[str, str]) -> None:
+    """Anybody can be a client; our name in a link must not lend itself to theirs (RFC 9700 §4.11.2)."""
+    for signed_in in (False, True):
+        if signed_in:
+            await server.sign_in()
+        for changes, _ in [*FOR_THE_CLIENT, ({"prompt": "none"}, "")]:
+            response = await server.authorize(**stranger, **changes)
+            assert response.status_code == 400, changes
+            assert "location" not in response.headers, changes
+            assert "http-equiv" not in response.text, changes
+    await server.press(await server.authorize(**stranger))
+    assert answer_of(await server.authorize(**stranger, scope="nothing"))["error"] == "invalid_scope", "known by now"
+    await server.sign_in(1)
+    assert (await server.authorize(**stranger, scope="nothing")).status_code == 400, "but to nobody else"
+
+
+async def test_a_program_on_the_person_s_machine_hears_what_is_wrong(server: Server) -> None:
+    answer = answer_of(await server.authorize(redirect_uri="http://127.0.0.1:1234/callback", scope="nothing"))
+    assert answer["error"] == "invalid_scope"
 
 
 @pytest.mark.parametrize("resource", [None, "", "HTTPS://MCP.Example.COM/mcp"])
@@ -247,7 +277,8 @@ async def test_administration_is_for_administrators_by_clients_that_may(server: 
     assert narrowed.json()["scope"] == "mcp:read"
     full = await server.redeem(await server.code(**ours, scope="mcp:read admin:read"), ours)
     assert full.json()["scope"] == "admin:read mcp:read"
-    assert answer_of(await server.authorize(scope="admin:read"))["error"] == "invalid_scope"
+    here = "http://127.0.0.1/callback"
+    assert answer_of(await server.authorize(scope="admin:read", redirect_uri=here))["error"] == "invalid_scope"
 
 
 async def test_a_client_of_another_tenant_does_not_exist(server: Server, make_tenant) -> None:
@@ -263,11 +294,13 @@ async def test_a_client_of_another_tenant_does_not_exist(server: Server, make_te
 
 
 async def test_silence_where_a_client_asks_for_it(server: Server) -> None:
-    assert answer_of(await server.authorize(prompt="none"))["error"] == "login_required"
+    client, _ = await server.client()
+    ours: dict[str, str | None] = {"client_id": client.id, "redirect_uri": client.redirect_uris[0]}
+    assert answer_of(await server.authorize(**ours, prompt="none"))["error"] == "login_required"
     await server.sign_in()
-    assert answer_of(await server.authorize(prompt="none"))["error"] == "consent_required"
-    await server.press(await server.authorize())
-    assert "code" in answer_of(await server.authorize(prompt="none"))
+    assert answer_of(await server.authorize(**ours, prompt="none"))["error"] == "consent_required"
+    await server.press(await server.authorize(**ours))
+    assert "code" in answer_of(await server.authorize(**ours, prompt="none"))
 
 
 def stale_sign_ins() -> list[tuple[dict[str, str], bool]]:
