@@ -6,7 +6,7 @@ import logging
 import socket
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -179,7 +179,8 @@ def _listening(settings: Settings) -> Generator[tuple[socket.socket, str]]:
             yield listener, settings.broker_url
         return
     with listening(settings) as listener:
-        yield listener, settings.public_url
+        # Where gateways reach it; the public URL, which it has in common with them, is the load balancer's.
+        yield listener, replace(settings, public_url="").public_url
 
 
 def _is_open_to_eavesdroppers(url: str) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ from tests.support.canary_homes import hear_home
 
 MCPIST = Path(sys.executable).with_name("mcpist")
 START_SECONDS = 60
+PORTS = range(12_000, 32_000)
 
 
 @contextlib.contextmanager
@@ -36,9 +38,10 @@ def data_folder() -> Generator[Path]:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """A loopback port that nobody listens on now, and that no outgoing connection will be given meanwhile."""
+    while True:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", random.choice(PORTS))) as listener:
+            return listener.getsockname()[1]
 
 
 @dataclass
@@ -153,14 +156,14 @@ def hear_command(arguments: Sequence[str], out: bytes, err: bytes) -> None:
     SUITE.hear(f"standard error of {name}", err)
 
 
-async def command(home: Path, port: int, *arguments: str) -> Any:
+async def command(home: Path, port: int, *arguments: str, **variables: str) -> Any:
     """Run another `mcpist` command with --json; what it printed.
 
     Raises:
         AssertionError: it failed.
     """
     process = await asyncio.create_subprocess_exec(
-        str(MCPIST), *arguments, "--json", env=environment(home, port),
+        str(MCPIST), *arguments, "--json", env=environment(home, port, **variables),
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     async with asyncio.timeout(START_SECONDS):

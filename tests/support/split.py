@@ -22,11 +22,13 @@ from broker.http.gateway_keys import make_pair
 from broker.vault.credentials import Credentials
 from broker.vault.keys import LocalKeys
 from broker.vault.vault import open_vault
+from core.db import Database
 from core.secret import Secret
 from gateway.deployment import KEYS
 from gateway.single.operator import BROKER, connected, now
 from gateway.single.vault_access import VAULT_KEYS
 from tests.support.canary_homes import hear_home
+from tests.support.front import Front, front
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
 from tests.support.round_robin import round_robin
@@ -106,7 +108,14 @@ class Split:
     broker: Process
     gateways: list[Process]
     url: str
-    """The load balancer's."""
+    """The gateways', one after the other."""
+
+    public_url: str
+    """What people and clients are told."""
+
+    front: Front
+    operator: Database
+    """In the broker's role."""
 
     http: aiohttp.ClientSession
 
@@ -134,7 +143,7 @@ class Split:
             "Authorization": f"Bearer {person.token}",
             "Accept": "application/json, text/event-stream",
             "MCP-Protocol-Version": "2025-11-25",
-            "Host": urlsplit(self.url).netloc,
+            "Host": urlsplit(self.public_url).netloc,
         }
         async with self.http.post(url, json=message, headers=headers) as response:
             body = await response.read()
@@ -168,22 +177,30 @@ async def split_on(database: ScratchDatabase, folder: Path, *, gateways: int = 2
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
         operator = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
         vault = await open_vault(operator, LocalKeys.from_file(folder / "broker" / KEYS / VAULT_KEYS), clock=now)
-        port = free_port()
-        broker, nodes = _processes(product, vendor, folder, port, gateways)
-        await stack.enter_async_context(_running([broker]))
-        await stack.enter_async_context(_running(nodes))
+        port, public_port = free_port(), free_port()
+        public_url = f"http://127.0.0.1:{public_port}"
+        broker, nodes = _processes(product, vendor, folder, public_url, gateways)
         await stack.enter_async_context(round_robin(port, [node.port for node in nodes]))
+        before = await stack.enter_async_context(front(public_port, broker=broker.port, gateways=port))
+        await stack.enter_async_context(running([broker]))
+        await stack.enter_async_context(running(nodes))
         connector = aiohttp.TCPConnector(force_close=True)  # a kept connection would stay with one gateway
         timeout = aiohttp.ClientTimeout(total=3 * CALL_TIMEOUT)
         http = await stack.enter_async_context(aiohttp.ClientSession(connector=connector, timeout=timeout))
         credentials = Credentials(operator, vault, clock=now)
         url = f"http://127.0.0.1:{port}/mcp"
-        yield Split(product, credentials, vendor, broker, nodes, url, http)
+        yield Split(product, credentials, vendor, broker, nodes, url, public_url, before, operator, http)
 
 
-def _processes(product: Product, vendor: Shop, folder: Path, port: int, count: int) -> tuple[Process, list[Process]]:
+def _processes(
+    product: Product, vendor: Shop, folder: Path, public_url: str, count: int
+) -> tuple[Process, list[Process]]:
     broker_port, known = free_port(), folder / "gateways.pem"
-    shared = {"SHOP_URL": vendor.url, "MCPIST_ALLOWED_PRIVATE_HOSTS": vendor.host}
+    shared = {
+        "SHOP_URL": vendor.url,
+        "MCPIST_ALLOWED_PRIVATE_HOSTS": vendor.host,
+        "MCPIST_PUBLIC_URL": public_url,
+    }
     nodes: list[Process] = []
     for number in range(count):
         home = folder / f"gateway-{number}"
@@ -199,7 +216,6 @@ def _processes(product: Product, vendor: Shop, folder: Path, port: int, count: i
             "MCPIST_DATABASE_URL": _url(product.database, "mcpist_gateway"),
             "MCPIST_BROKER_URL": f"http://127.0.0.1:{broker_port}",
             "MCPIST_GATEWAY_KEY": str(home / "own.pem"),
-            "MCPIST_PUBLIC_URL": f"http://127.0.0.1:{port}",
             "MCPIST_CALL_TIMEOUT": str(CALL_TIMEOUT),
         }
         nodes.append(Process("gateway", home, free_port(), variables))
@@ -219,7 +235,8 @@ def _url(database: ScratchDatabase, role: str) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _running(processes: Iterable[Process]) -> AsyncIterator[None]:
+async def running(processes: Iterable[Process]) -> AsyncIterator[None]:
+    """Keep them running until the block is left."""
     processes = list(processes)
     try:
         await asyncio.gather(*(one.start() for one in processes))

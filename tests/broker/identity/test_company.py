@@ -214,6 +214,30 @@ async def test_the_issuer_of_an_answer(
     assert await reasons(house) == ["answer without iss" if iss is None else "answer of another issuer"]
 
 
+@pytest.mark.parametrize("nonce", [None, "", "n" * 43, "the one of another sign-in", "right"])
+async def test_the_nonce_of_an_id_token(
+    house: House, browser: Browser, company: OauthProvider, nonce: str | None
+) -> None:
+    """All else is right: the browser's state and code, and a token that the provider has signed for us just now."""
+    url = await browser.start()
+    asked = parameters(url)
+    async with house.browser("192.0.2.66") as eve:
+        hers = parameters(await eve.start())["nonce"]
+    given = {"right": asked["nonce"], "the one of another sign-in": hers}.get(nonce or "", nonce)
+    del asked["nonce"]
+    changed = asked if given is None else {**asked, "nonce": given}
+    before = (await company.told())["counters"].get("granted:authorization_code", 0)
+    response = await browser.http.get(await browser.answer(f"{url.partition('?')[0]}?{httpx2.QueryParams(changed)}"))
+    assert (await company.told())["counters"]["granted:authorization_code"] == before + 1
+    if nonce == "right":
+        assert response.status_code == 303
+        assert await house.signed_in_as(browser) == "ada@acme.test"
+        return
+    assert response.status_code == 403
+    assert await reasons(house) == ["id_token nonce"]
+    assert await house.signed_in_as(browser) == ""
+
+
 async def test_code_injection(house: House, browser: Browser, company: OauthProvider) -> None:
     """A code of Eve's sign-in in Ada's: the verifier is another, and so is the nonce."""
     async with house.browser("192.0.2.66") as eve:
