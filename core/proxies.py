@@ -1,7 +1,10 @@
 """Which address a request comes from when proxies stand in between."""
 
+import re
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+_WITH_PORT = re.compile(r"\[([0-9A-Fa-f:.]+)\](?::[0-9]+)?|([0-9.]+):[0-9]+", re.ASCII)
 
 
 class TrustedProxies:
@@ -25,7 +28,7 @@ class TrustedProxies:
         if not self.trusts(peer):
             return address
         for hop in reversed((forwarded_for or "").split(",")):
-            hop = hop.strip()
+            hop = _without_port(hop.strip())
             if not hop:
                 break
             address = hop
@@ -39,3 +42,9 @@ class TrustedProxies:
         except ValueError:
             return False
         return any(parsed in network for network in self._networks)
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write the port too, which is another one for each connection."""
+    found = _WITH_PORT.fullmatch(hop)
+    return hop if found is None else found[1] or found[2]

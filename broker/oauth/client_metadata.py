@@ -5,21 +5,23 @@ Anybody can make us fetch such a document without signing in, so what is asked, 
 """
 
 import asyncio
+import contextlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from broker.oauth.asker import ADDRESS
 from broker.oauth.client_keys import checked_jwks
 from broker.oauth.client_names import NAMELESS, cleaned
 from broker.oauth.clients import AUTHORIZATION_CODE, AuthMethod, Client
 from broker.oauth.redirect_uris import checked_registration
 from core.errors import Invalid, LimitReached, Unavailable
-from core.limits import CallerLimits
+from core.limits import CallerLimits, network_of
 from core.outbound.documents import Documents, NoDocument, Trouble
 
 LONGEST_URL = 500
@@ -31,6 +33,8 @@ BAD_SECONDS = 60.0
 
 FETCHES_PER_SECOND, FETCHES_AT_ONCE, BURST = 2.0, 16, 100
 HOST_PER_SECOND, HOST_AT_ONCE, HOST_BURST = 1 / 6, 4, 20
+ASKER_PER_SECOND, ASKER_AT_ONCE, ASKER_BURST = 1 / 6, 4, 20
+"""Of one address that asks us: whoever has a host for each document must not use up what all share."""
 
 _URL = re.compile(r"https?://[^/?#@\\]+/(?P<path>[0-9A-Za-z\-._~/!$&'()*+,;=:@%]+)")
 
@@ -55,6 +59,7 @@ class ClientMetadata:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._all = CallerLimits(FETCHES_PER_SECOND, BURST, FETCHES_AT_ONCE, clock=clock)
         self._per_host = CallerLimits(HOST_PER_SECOND, HOST_BURST, HOST_AT_ONCE, clock=clock)
+        self._per_asker = CallerLimits(ASKER_PER_SECOND, ASKER_BURST, ASKER_AT_ONCE, clock=clock)
 
     async def find(self, url: str) -> Client | None:
         """The client that the document at `url` describes; None if there is no such document, or it is not right.
@@ -94,36 +99,33 @@ class ClientMetadata:
         return True, None
 
     async def _fetched(self, url: str) -> Client | None:
-        host = urlsplit(url).netloc
-        if url not in self._good:  # an old acquaintance is asked again however much others ask of its host
-            self._enter(host)
-        else:
-            host = ""
+        # An old acquaintance is asked again however much others ask of its host.
+        allowed = contextlib.nullcontext() if url in self._good else self._entered(url)
         try:
-            document = await self._documents.read(url, MOST_BYTES)
-            client = client_of(url, document.object())
+            with allowed:
+                document = await self._documents.read(url, MOST_BYTES)
+                client = client_of(url, document.object())
         except NoDocument as problem:
             return self._without(url, problem.trouble)
-        finally:
-            if host:
-                self._per_host.leave(host)
-                self._all.leave("")
         if client is None:
             return self._without(url, "wrong")
         self._keep(url, client, document.fresh_seconds)
         return client
 
-    def _enter(self, host: str) -> None:
-        try:
-            self._per_host.enter(host)
+    @contextlib.contextmanager
+    def _entered(self, url: str) -> Generator[None]:
+        """Count a fetch in and out: of the address that asks us, of the host, and of all together."""
+        host, asker = (urlsplit(url).hostname or "").removesuffix("."), network_of(ADDRESS.get())
+        counted = [(self._per_asker, asker)] if asker else []
+        with contextlib.ExitStack() as stack:
             try:
-                self._all.enter("")
-            except LimitReached:
-                self._per_host.leave(host)
-                raise
-        except LimitReached as limit:
-            told = "too many client metadata documents were asked for lately; try again in a moment"
-            raise LimitReached(told, limit.retry_after) from None
+                for limits, key in (*counted, (self._per_host, host), (self._all, "")):
+                    limits.enter(key)
+                    stack.callback(limits.leave, key)
+            except LimitReached as limit:
+                told = "too many client metadata documents were asked for lately; try again in a moment"
+                raise LimitReached(told, limit.retry_after) from None
+            yield
 
     def _keep(self, url: str, client: Client, fresh_seconds: float | None) -> None:
         now = self._clock()

@@ -9,10 +9,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from broker.oauth.asker import ADDRESS
 from broker.oauth.errors import OAuthError
 from broker.web import same_origin
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
+from broker.web.requests import client_address
 from broker.web.security_headers import EVERY_ANSWER
 from core.errors import MCPistError
 
@@ -39,6 +41,7 @@ class _IdentityApp:
             return  # uvicorn runs with lifespan and websockets off; anything else is not ours
         request = Request(scope, receive)
         answer = _Answer(send)
+        ADDRESS.set(client_address(request, self._parts.proxies))
         try:
             moved = self._admitted(request)
             # Starlette raises for a wrong method, rather than answering by itself, where there is an "app".

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from broker.oauth.asker import ADDRESS
 from broker.oauth.client_metadata import MOST_BYTES, MOST_KEPT, ClientMetadata, client_of
 from broker.oauth.clients import Client
 from core.errors import LimitReached, Unavailable
@@ -342,6 +344,48 @@ async def test_many_hosts_together_are_limited_too(site: Site) -> None:
     assert 1 <= len(asked) <= 100
 
 
+async def test_one_address_cannot_use_up_what_all_share(site: Site) -> None:
+    """With a host for each document nothing else would hold it."""
+    asked: list[str] = []
+    serial = itertools.count()
+
+    async def nowhere(host: str, port: int) -> list[tuple[int, str]]:
+        asked.append(host)
+        return []
+
+    async with _finding(AllowedAddresses(), lookup=nowhere) as (clock, metadata, _documents):
+
+        async def refused_to(address: str, number: int) -> int:
+            ADDRESS.set(address)
+            refused = 0
+            for _ in range(number):
+                try:
+                    await metadata.find(f"https://h{next(serial)}.example/c.json")
+                except LimitReached:
+                    refused += 1
+            return refused
+
+        assert await refused_to("192.0.2.1", 1000) == 980
+        assert len(asked) == 20
+        assert await refused_to("198.51.100.1", 5) == 0
+        assert await refused_to("2001:db8:0:1::9", 20) == 0
+        assert await refused_to("2001:db8:0:1:9::9", 20) == 20, "one network"
+        clock.go(seconds=6)
+        assert await refused_to("192.0.2.1", 1000) == 999
+
+
+@pytest.mark.parametrize("spelling", ["{}", "{}.", "{}:443", "{}.:443"])
+async def test_a_host_is_one_host_in_every_spelling(spelling: str) -> None:
+    async def nowhere(host: str, port: int) -> list[tuple[int, str]]:
+        return []
+
+    async with _finding(AllowedAddresses(), lookup=nowhere) as (_, metadata, _documents):
+        for n in range(20):
+            assert await metadata.find(f"https://app.example.com/{n}.json") is None
+        with pytest.raises(LimitReached):
+            await metadata.find(f"https://{spelling.format('app.example.com')}/more.json")
+
+
 async def test_memory_is_bounded(site: Site) -> None:
     async def nowhere(host: str, port: int) -> list[tuple[int, str]]:
         return []
@@ -354,6 +398,18 @@ async def test_memory_is_bounded(site: Site) -> None:
             clock.go(seconds=1)
         sizes = [len(metadata._good), len(metadata._bad), len(metadata._locks)]  # pyright: ignore[reportPrivateUsage]
     assert sizes == [0, MOST_KEPT, 0]
+
+
+async def test_of_good_documents_the_last_are_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broker.oauth.client_metadata.MOST_KEPT", 3)
+    for n in range(5):
+        url = f"{site.server.url}/{n}.json"
+        site.serves(site.says(url=url))
+        assert await site.metadata.find(url) is not None
+    assert len(site.metadata._good) == 3  # pyright: ignore[reportPrivateUsage]
+    site.serves(answering(404))
+    assert await site.metadata.find(f"{site.server.url}/4.json") is not None
+    assert await site.metadata.find(f"{site.server.url}/0.json") is None
 
 
 async def test_only_hosts_of_the_policy(site: Site) -> None:

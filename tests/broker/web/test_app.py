@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from broker.oauth.asker import ADDRESS
 from broker.oauth.errors import OAuthError
 from broker.web.problems import Problem
 from broker.web.requests import client_address, form, query
@@ -220,6 +221,12 @@ async def test_queries(asked: str, status: int) -> None:
         (("192.0.2.9",), "6.6.6.6, 203.0.113.5", "203.0.113.5"),
         (("192.0.2.9", "203.0.113.0/24"), "6.6.6.6, 203.0.113.5", "6.6.6.6"),
         (("192.0.2.9",), "", "192.0.2.9"),
+        # Some proxies add the port; with it every connection would be a caller of its own.
+        (("192.0.2.9",), "6.6.6.6, 203.0.113.5:51234", "203.0.113.5"),
+        (("192.0.2.9", "203.0.113.5"), "6.6.6.6:1, 203.0.113.5:51234", "6.6.6.6"),
+        (("192.0.2.9",), "[2001:db8::5]:51234", "2001:db8::5"),
+        (("192.0.2.9",), "[2001:db8::5]", "2001:db8::5"),
+        (("192.0.2.9",), "2001:db8::5", "2001:db8::5"),
     ],
 )
 async def test_the_address_is_the_last_that_nobody_trusted_vouches_for(
@@ -230,6 +237,10 @@ async def test_the_address_is_the_last_that_nobody_trusted_vouches_for(
     async def tell(request: Request) -> Response:
         return PlainTextResponse(client_address(request, parts.proxies))
 
-    async with client_of(parts, [Route("/x", tell)]) as client:
+    async def tell_below(_request: Request) -> Response:
+        return PlainTextResponse(ADDRESS.get())
+
+    async with client_of(parts, [Route("/x", tell), Route("/below", tell_below)]) as client:
         headers = {"X-Forwarded-For": forwarded, "X-Forwarded-Host": "mcp.acme.test"}
-        assert (await client.get("/x", headers=headers)).text == seen
+        for path in ("/x", "/below"):
+            assert (await client.get(path, headers=headers)).text == seen
