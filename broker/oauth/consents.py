@@ -73,8 +73,9 @@ class Consents:
 
 
 async def withdraw(work: UnitOfWork, user_id: UUID, client_id: str) -> None:
-    """Forget all that a person has agreed to for a client: it has to ask again."""
+    """Forget all that a person has agreed to for a client: it has to ask again. A code that it keeps counts no more."""
     await work.execute(_WITHDRAW, user_id, client_id)
+    await work.execute(_FORGET_CODES, user_id, client_id)
 
 
 def is_sure(client_kind: str, redirect_uri: str) -> bool:
@@ -94,3 +95,7 @@ _GIVE = """INSERT INTO auth.consents (tenant_id, user_id, client_id, redirect_ur
     VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (tenant_id, user_id, client_id, redirect_uri) DO UPDATE SET scopes = $5, given_at = $6"""
 _WITHDRAW = "DELETE FROM auth.consents WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3"
+# One that is being used at this moment was used before; the lists show what comes of it.
+_FORGET_CODES = """DELETE FROM auth.codes WHERE tenant_id = $1 AND hash IN (
+    SELECT hash FROM auth.codes WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND consumed_at IS NULL
+    FOR UPDATE SKIP LOCKED)"""

@@ -22,6 +22,7 @@ from broker.web.form_tokens import form_token, is_form_token
 from broker.web.names import destination
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
+from core.errors import LimitReached
 from core.limits import AttemptLimits
 from core.scopes import covers
 from core.secret import Secret
@@ -31,7 +32,11 @@ MOST_NAME = 200
 
 
 class AuthorizePages:
-    """GET and POST of the authorization endpoint."""
+    """GET and POST of the authorization endpoint.
+
+    `limits` are of who guesses. `people` are of the codes that one person gets: no site that sends their browser here
+    in a circle fills our tables.
+    """
 
     def __init__(
         self,
@@ -41,6 +46,7 @@ class AuthorizePages:
         consents: Consents,
         grants: Grants,
         limits: AttemptLimits,
+        people: AttemptLimits,
     ) -> None:
         self._parts = parts
         self._authorization = authorization
@@ -48,6 +54,7 @@ class AuthorizePages:
         self._consents = consents
         self._grants = grants
         self._limits = limits
+        self._people = people
 
     async def ask(self, request: Request) -> Response:
         """A client sends a person here."""
@@ -151,8 +158,17 @@ class AuthorizePages:
             wanted.challenge,
             session.authenticated_at,
         )
+        self._count(session)
         code = await self._grants.begin_code(approval)
         return wanted.target.answer(self._parts.issuer, {"code": code.reveal()})
+
+    def _count(self, session: Session) -> None:
+        person = str(session.user_id)
+        try:
+            self._people.check(person)
+        except LimitReached as limit:
+            raise LimitReached("too many applications asked for you lately; wait a minute", limit.retry_after) from None
+        self._people.failed(person)
 
     def _consent_page(
         self, request: Request, secret: Secret, session: Session, wanted: AuthorizationRequest, *, known: bool

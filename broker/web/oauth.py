@@ -30,6 +30,8 @@ TALKATIVE = ("authlib", "joserfc")
 MORE_TOKENS = 5
 """How many times as many refusals the token endpoint stands as the others: one address may be a whole company's, whose
 programs all come back with tokens that have ended when somebody ends them all."""
+CODES_PER_MINUTE = 60
+"""For one person, who has several clients that all come back after an outage."""
 PUBLIC = {"Cache-Control": "public, max-age=300"}
 
 
@@ -73,7 +75,9 @@ def routes(
     def limits(times: int = 1) -> AttemptLimits:
         return AttemptLimits(per_minute * times, per_minute * times, clock=monotonic)
 
-    pages = AuthorizePages(parts, server.authorization, server.sessions, server.consents, server.grants, limits())
+    people = AttemptLimits(CODES_PER_MINUTE, CODES_PER_MINUTE, clock=monotonic)
+    services = (server.authorization, server.sessions, server.consents, server.grants)
+    pages = AuthorizePages(parts, *services, limits(), people)
     programs = _Programs(parts, server, limits(MORE_TOKENS), limits(), limits())
     resource = parts.url("/mcp")
     document = authorization_server(parts.issuer, resource, settings)

@@ -443,6 +443,21 @@ async def test_whoever_guesses_has_to_wait(server: Server) -> None:
     assert (await server.authorize()).status_code == 303
 
 
+async def test_one_person_s_codes_are_counted(server: Server) -> None:
+    """A client that was allowed once gets codes by redirects alone."""
+    await server.sign_in()
+    await server.press(await server.authorize())
+    for _ in range(59):
+        assert "code" in answer_of(await server.authorize())
+    assert (await server.authorize()).status_code == 429
+    assert await server.value("SELECT count(*) FROM auth.codes") == 60
+    await server.sign_in(1)
+    assert "code" in answer_of(await server.press(await server.authorize()))
+    server.clock.go(minutes=1)
+    await server.sign_in()
+    assert "code" in answer_of(await server.authorize())
+
+
 @pytest.mark.parametrize("state", ["", "a" * 2000, "%2526+%20&=#?/\\\"'<>", "日本語", "\r\nSet-Cookie: x=y"])
 async def test_state_comes_back_as_it_went(server: Server, state: str) -> None:
     await server.sign_in()

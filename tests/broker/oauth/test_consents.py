@@ -1,10 +1,12 @@
 """What people have agreed to, for which client and place, and when they are asked again."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from broker.oauth.consents import Asked, is_sure, place_of
+from broker.oauth.errors import OAuthError
 from core.scopes import MCP, READ, WRITE
 from tests.broker.oauth.grants_rig import ACTOR, CLIENT, REDIRECT, GrantsRig, grants_on
 from tests.support.postgres import ScratchDatabase
@@ -64,6 +66,29 @@ async def test_whoever_takes_access_away_is_asked_again(rig: GrantsRig, cause: s
     assert await rig.cause(issued.grant.id) == cause
     assert await given(rig, asked(rig)) is stays
     assert await given(rig, asked(rig, user=1))
+
+
+async def test_a_code_that_a_client_keeps_dies_with_the_consent(rig: GrantsRig) -> None:
+    """A client that expects to be thrown out asks for one more code, and would be in again a moment later."""
+    issued, kept = await rig.issued(), await rig.code()
+    others = await rig.code(user_id=rig.tenant.users[1])
+    another = await rig.code(client_id="another")
+    await rig.grants.revoke(ACTOR, rig.tenant.id, issued.grant.id, "user", user_id=rig.user)
+    with pytest.raises(OAuthError, match="invalid_grant"):
+        await rig.redeem(kept)
+    assert [one.client_id for one in await rig.grants.list_of_user(rig.tenant.id, rig.user)] == []
+    await rig.redeem(others)
+    await rig.redeem(another, client_id="another")
+
+
+async def test_withdrawing_waits_for_nobody(rig: GrantsRig) -> None:
+    """Two grants that end while a code of the same client is used: none of them waits in a circle."""
+    for _ in range(5):
+        grants, code = [await rig.issued() for _ in range(6)], await rig.code()
+        ending = [rig.grants.revoke(ACTOR, rig.tenant.id, one.grant.id, "user") for one in grants]
+        outcomes = await asyncio.gather(rig.redeem(code), *ending, return_exceptions=True)
+        assert outcomes[1:] == [None] * 6
+        assert not isinstance(outcomes[0], BaseException) or isinstance(outcomes[0], OAuthError)
 
 
 @pytest.mark.parametrize(
