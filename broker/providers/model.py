@@ -5,18 +5,28 @@ URLs and some values may hold placeholders such as ``{tenant}``: the OAuth clien
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from broker.providers.forms import NAME, Headers, Line, Parameters, Pointer, Scope, Scopes, Table, Url, Word
+from broker.vendor_oauth.reasons import MEANINGS
 
 ClientAuth = Literal["basic", "basic_raw", "post", "none"]
 """How our client proves itself: Basic as RFC 6749 §2.3.1 has it, Basic without its encoding, in the body, or not."""
 BodyForm = Literal["form", "json"]
 Profile = Literal["non_rotating", "grace", "strict"]
 ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
-Days = Annotated[float, Field(gt=0, le=3650, strict=False)]
+Days = Annotated[float, Field(gt=0, le=3650)]
 Class = Literal["permanent", "service", "throttled", "uncertain"]
 DAY = 86_400.0
+
+
+def _reason(word: str) -> str:
+    if word not in MEANINGS:
+        raise ValueError(f"give one of {', '.join(sorted(MEANINGS))}")
+    return word
+
+
+Reason = Annotated[str, AfterValidator(_reason)]
 
 
 class Setting(Table):
@@ -36,10 +46,10 @@ class RefreshRules(Table):
     """
 
     profile: Profile = "strict"
-    grace_seconds: Annotated[float, Field(ge=0, le=3600, strict=False)] = 0.0
+    grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
     reuse_kills_siblings: bool = False
     """A spent token that is shown again costs the person's other grants as well: it never is."""
-    margin_seconds: Annotated[float, Field(ge=30, le=86_400, strict=False)] = 300.0
+    margin_seconds: Annotated[float, Field(ge=30, le=86_400)] = 300.0
     """Refreshed at the latest so long before the access token's end."""
     late: bool = False
     """A refresh kills the old access token at once: refresh at the margin and not before, and drop it everywhere."""
@@ -47,7 +57,7 @@ class RefreshRules(Table):
     """The grant dies when it was not refreshed for so long."""
     life_days: Days | None = None
     """The grant dies so long after the person's consent, whatever is done."""
-    access_seconds: Annotated[float, Field(ge=60, le=366 * DAY, strict=False)] | None = None
+    access_seconds: Annotated[float, Field(ge=60, le=366 * DAY)] | None = None
     """An access token's life where the answer does not tell it."""
 
     @model_validator(mode="after")
@@ -65,13 +75,13 @@ class RefreshRules(Table):
 class Verdict(Table):
     """What an error answer of this vendor means where RFC 6749 would have it mean something else: all that is given
     has to fit. `error` is the field ``error``, `code` one of ``error_codes``, `contains` a part of
-    ``error_description`` in any case. The first that fits counts."""
+    the description in any case. The first that fits counts."""
 
     error: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = None
     code: Annotated[int, Field(ge=0, le=10**9)] | None = None
     contains: Annotated[str, Field(min_length=4, max_length=100)] | None = None
     cls: Annotated[Class, Field(alias="class")]
-    reason: Word
+    reason: Reason
 
     @model_validator(mode="after")
     def _of_something(self) -> "Verdict":
@@ -86,8 +96,8 @@ class Revoke(Table):
     url: Url
     method: Literal["POST", "DELETE"] = "POST"
     body: BodyForm = "form"
-    auth: ClientAuth | None = None
-    """None: as at the token endpoint."""
+    auth: ClientAuth | Literal["nothing"] | None = None
+    """None: as at the token endpoint; nothing: not even the client id is sent."""
     sends: Literal["refresh", "access"] = "refresh"
     """Which token."""
     field: Word = "token"
@@ -120,9 +130,16 @@ class OAuth(Table):
     granted_scope_separator: Literal[" ", ","] = " "
     unreported_scopes: Scopes = ()
     """Those that an answer never names even where they were granted."""
+    scope_prefix: Annotated[str, Field(max_length=200)] = ""
+    """What an answer may put before a scope's name, and a request need not."""
     scope_aliases: Annotated[dict[Scope, Scope], Field(max_length=50)] = Field(default_factory=dict)
     """Names in answers → names in requests."""
     scope_implies: Annotated[dict[Scope, Scopes], Field(max_length=50)] = Field(default_factory=dict)
+    error_at: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=5, strict=False)] = ("/error",)
+    """Where in an answer its error code stands."""
+    description_at: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=5, strict=False)] = (
+        "/error_description",
+    )
     verdicts: Annotated[tuple[Verdict, ...], Field(max_length=40, strict=False)] = ()
     refresh: RefreshRules = Field(default_factory=RefreshRules)
     revoke: Revoke | None = None

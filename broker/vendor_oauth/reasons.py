@@ -26,6 +26,7 @@ SETTINGS = "settings"
 
 # before anything was sent (not_sent)
 ADDRESS = "address"
+NAME = "name"
 CONNECT = "connect"
 TLS = "tls"
 CONNECT_TIMEOUT = "connect_timeout"
@@ -63,6 +64,7 @@ MEANINGS = MappingProxyType(
         URL_REFUSED: "MCPist may not reach the URL; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions",
         SETTINGS: "a setting of the OAuth client is missing or wrong",
         ADDRESS: "the host's name has no address that MCPist may reach",
+        NAME: "the name of the vendor's host cannot be looked up now",
         CONNECT: "no connection to the vendor",
         TLS: "the vendor's certificate is not good",
         CONNECT_TIMEOUT: "the vendor did not take the connection in time",

@@ -8,20 +8,18 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
-from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
 from yarl import URL
 
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, RefusedAddress, SystemLookup
+from core.outbound.addresses import AllowedAddresses, Lookup, RefusedAddress, SystemLookup
+from core.outbound.session import guarded_session, may_ask
 
 WHOLE_SECONDS = 5.0
 MOST_CONNECTIONS = 16
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
-LONGEST_URL = 2000
 
-_HTTP_URL = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?/[0-9A-Za-z\-._~:/?@!$&'()*+,;=%]*")
 _MEDIA_TYPE = re.compile(r"application/([0-9a-z!#$&^_.-]+\+)?json", re.IGNORECASE)
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,9})", re.IGNORECASE)
 _NOT_KEPT = re.compile(r"(?:^|[,\s])no-(?:store|cache)\b", re.IGNORECASE)
@@ -86,20 +84,8 @@ class Documents:
         """Make the session, in the event loop that serves."""
         if self._lookup is None:
             self._lookup = self._system = SystemLookup()
-        connector = aiohttp.TCPConnector(
-            resolver=CheckedResolver(self._allow, self._lookup),
-            ssl=self._tls or _tls_context(),
-            limit=MOST_CONNECTIONS,
-            force_close=True,
-            use_dns_cache=False,
-        )
-        self._http = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=HEADERS,
-            auto_decompress=False,
-            trust_env=False,
-            middlewares=(_once,),
+        self._http = guarded_session(
+            self._allow, self._lookup, connections=MOST_CONNECTIONS, headers=HEADERS, tls=self._tls
         )
 
     async def close(self) -> None:
@@ -113,15 +99,7 @@ class Documents:
 
     def may_ask(self, url: str) -> bool:
         """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is fetched."""
-        if len(url) > LONGEST_URL or not _HTTP_URL.fullmatch(url):
-            return False
-        parts = urlsplit(url)
-        secure = parts.scheme == "https"
-        try:
-            port = parts.port or (443 if secure else 80)
-        except ValueError:
-            return False
-        return self._allow.allows((parts.hostname or "").removesuffix("."), port, secure=secure)
+        return may_ask(self._allow, url)
 
     async def read(self, url: str, most_bytes: int) -> Document:
         """The JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.
@@ -156,17 +134,6 @@ class Documents:
             return Document(body, _fresh_seconds(response))
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-    """Keep aiohttp from asking again by itself when the server hangs up."""
-    try:
-        return await handler(request)
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
-        raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
-        pass
-    raise NoDocument("unreachable")
-
-
 def _is_json(response: aiohttp.ClientResponse) -> bool:
     coded = response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity")
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
@@ -183,10 +150,3 @@ def _fresh_seconds(response: aiohttp.ClientResponse) -> float | None:
         return None
     age = response.headers.get("Age", "")
     return max(0.0, float(found[1]) - (int(age) if re.fullmatch("[0-9]{1,9}", age, re.ASCII) else 0))
-
-
-def _tls_context() -> ssl.SSLContext:
-    """Certificates and host names are verified against the system's roots."""
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context

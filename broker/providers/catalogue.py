@@ -1,0 +1,146 @@
+"""The providers that there are: those that come with MCPist, and those that a tenant's administrators have added."""
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from broker.providers.forms import is_table
+from broker.providers.model import Provider
+from broker.providers.templates import check_placeholders, urls
+from core.errors import Invalid, NotFound
+from core.outbound.addresses import AllowedAddresses
+from core.outbound.session import may_ask
+
+FILE = "providers.toml"
+MOST_DOCUMENT = 32 * 1024
+MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Providers:
+    """Providers by id. `broken` tells why a stored one cannot be used, such as after an update."""
+
+    known: Mapping[str, Provider]
+    broken: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def get(self, provider_id: str) -> Provider:
+        """The provider.
+
+        Raises:
+            NotFound: there is none of that id.
+            Invalid: its document is broken.
+        """
+        if provider_id in self.broken:
+            raise Invalid(self.broken[provider_id])
+        if provider_id not in self.known:
+            raise NotFound(f"there is no provider {provider_id[:40]!r}; there are: {', '.join(sorted(self.known))}")
+        return self.known[provider_id]
+
+    def of(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> "Providers":
+        """These and those that a tenant has added, as ids and documents. One that cannot be read harms no other."""
+        known, broken = dict(self.known), dict(self.broken)
+        for provider_id, document in rows:
+            try:
+                known[provider_id] = self.read(provider_id, document)
+            except Invalid as problem:
+                broken[provider_id] = str(problem)
+        return Providers(MappingProxyType(known), MappingProxyType(broken))
+
+    def read(self, provider_id: str, document: Mapping[str, Any], allow: AllowedAddresses | None = None) -> Provider:
+        """An administrator's own provider, checked; with `allow`, also that its URLs may be reached.
+
+        Raises:
+            Invalid: the text names each wrong key and what is allowed there.
+        """
+        if provider_id in self.known:
+            raise Invalid(f"{provider_id} is a provider of MCPist's own; choose another id")
+        if len(json.dumps(document, default=str)) > MOST_DOCUMENT:
+            raise Invalid(f"a provider's document has at most {MOST_DOCUMENT // 1024} KiB")
+        provider = _provider(provider_id, document)
+        if allow is not None:
+            _check_reach(provider, allow)
+        return provider
+
+
+def own_providers() -> Providers:
+    """Those that come with MCPist.
+
+    Raises:
+        Invalid: the file that came with it was changed, and is wrong.
+    """
+    return providers_of_toml((files("broker") / FILE).read_text("utf-8"))
+
+
+def providers_of_toml(text: str) -> Providers:
+    """Providers of a TOML document: a table for each, by its id.
+
+    Raises:
+        Invalid: it is no TOML, or the text names each wrong key and what is allowed there.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(f"{FILE} is not valid TOML: {error}") from None
+    return Providers(MappingProxyType({one: _provider(one, table) for one, table in document.items()}))
+
+
+def provider_of_toml(text: str) -> tuple[str, dict[str, Any]]:
+    """The id and document of the one provider in a TOML text, as an administrator writes it; not checked yet.
+
+    Raises:
+        Invalid: it is no TOML, or not exactly one table.
+    """
+    if len(text) > MOST_DOCUMENT:
+        raise Invalid(f"a provider's document has at most {MOST_DOCUMENT // 1024} KiB")
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(f"the document is not valid TOML: {error}") from None
+    if len(document) != 1 or is_table(table := next(iter(document.values()))) is None:
+        raise Invalid("give one table, named by the provider's id: [my_vendor]")
+    return next(iter(document)), table
+
+
+def _provider(provider_id: str, document: object) -> Provider:
+    table = is_table(document)
+    if table is None:
+        raise Invalid(f"{provider_id[:40]}: give a table")
+    if table.get("id", provider_id) != provider_id:
+        raise Invalid(f"{provider_id[:40]}.id: leave it out, the table's name is the id")
+    try:
+        provider = Provider.model_validate({**table, "id": provider_id})
+    except ValidationError as error:
+        raise Invalid("\n".join(_problems(provider_id, error))) from None
+    check_placeholders(provider)
+    return provider
+
+
+def _check_reach(provider: Provider, allow: AllowedAddresses) -> None:
+    """Check the URLs whose hosts are known already; a setting's are checked when an OAuth client has it."""
+    examples = {
+        name: setting.default or ("https://setting.example" if setting.kind != "word" else "setting")
+        for name, setting in provider.settings.items()
+    }
+    for key, url in urls(provider, examples):
+        if not may_ask(allow, url):
+            raise Invalid(
+                f"{provider.id}.{key}: MCPist may only reach public hosts by https on port 443, and those that "
+                "MCPIST_ALLOWED_PRIVATE_HOSTS lists"
+            )
+
+
+def _problems(provider_id: str, error: ValidationError) -> Iterable[str]:
+    for one in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
+        key = ".".join([provider_id, *(str(part) for part in one["loc"])])[:200]
+        told = one["msg"].removeprefix("Value error, ")
+        if one["type"] == "extra_forbidden":
+            told = "there is no such key"
+        elif one["type"] == "missing":
+            told = "it is missing"
+        yield f"{key}: {told}"

@@ -1,0 +1,38 @@
+"""Which scopes to ask a vendor for, and which of them it gave: people untick some, vendors rename or imply others."""
+
+from collections.abc import Iterable
+
+from broker.providers.model import OAuth
+
+
+def to_ask(oauth: OAuth, wanted: Iterable[str], *, kept: Iterable[str] = ()) -> tuple[str, ...]:
+    """The scopes of an authorization request: the provider's own, those of the grant so far, and the wanted ones;
+    none where they are set at the vendor's app."""
+    if oauth.fixed_scopes:
+        return ()
+    return tuple(dict.fromkeys((*oauth.base_scopes, *kept, *wanted)))
+
+
+def asked_text(oauth: OAuth, scopes: Iterable[str]) -> str:
+    """The parameter ``scope`` of a request."""
+    return oauth.scope_separator.join(scopes)
+
+
+def lacking(oauth: OAuth, wanted: Iterable[str], granted: Iterable[str] | None) -> tuple[str, ...]:
+    """Those of the wanted scopes that were not granted. `granted` is what the token answer says; None means that it
+    says nothing, and so that all were (RFC 6749 §5.1)."""
+    if granted is None or oauth.fixed_scopes:
+        return ()
+    have = covered(oauth, granted) | set(oauth.unreported_scopes)
+    return tuple(scope for scope in wanted if _plain(oauth, scope) not in have)
+
+
+def covered(oauth: OAuth, granted: Iterable[str]) -> set[str]:
+    """The granted scopes by the names that requests use, with all that they imply."""
+    have = {_plain(oauth, scope) for scope in granted}
+    return have | {implied for scope in have for implied in oauth.scope_implies.get(scope, ())}
+
+
+def _plain(oauth: OAuth, scope: str) -> str:
+    named = oauth.scope_aliases.get(scope, scope)
+    return named.removeprefix(oauth.scope_prefix) if oauth.scope_prefix else named

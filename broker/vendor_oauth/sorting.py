@@ -1,0 +1,174 @@
+"""What an answer without tokens means (broker-security.md §3.2): the vendor's own word first, its status else.
+
+Some say no with 200, some say with 403 what others say with 400; what RFC 6749 §5.2 calls an error of the client may be
+a dead grant here. The provider's verdicts say so, and are asked first.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import MappingProxyType
+from typing import Any, cast
+
+from broker.providers.model import OAuth, Verdict
+from broker.vendor_oauth import reasons
+from broker.vendor_oauth.exchange import ErrorClass, GrantKind
+from broker.vendor_oauth.fields import pointed
+from broker.vendor_oauth.wire import Reply
+
+LONGEST_RETRY = 86_400.0
+OVERLOADED = frozenset({503, 529})
+NO_SUCH_URL = frozenset({404, 405, 410})
+LATE = frozenset({408, 425})
+
+P, S, T, U = ErrorClass.PERMANENT, ErrorClass.SERVICE, ErrorClass.THROTTLED, ErrorClass.UNCERTAIN
+
+ERRORS: Mapping[str, tuple[ErrorClass, str]] = MappingProxyType(
+    {
+        # RFC 6749 §5.2, RFC 8707, OpenID Connect Core 1.0 §3.1.2.6
+        "invalid_grant": (P, reasons.REVOKED),
+        "invalid_client": (S, reasons.CLIENT_REFUSED),
+        "unauthorized_client": (S, reasons.CLIENT_NOT_ALLOWED),
+        "unsupported_grant_type": (S, reasons.CLIENT_NOT_ALLOWED),
+        "invalid_scope": (S, reasons.SCOPE_REFUSED),
+        "invalid_request": (S, reasons.REQUEST_REFUSED),
+        "invalid_target": (S, reasons.REQUEST_REFUSED),
+        "interaction_required": (P, reasons.INTERACTION),
+        "login_required": (P, reasons.INTERACTION),
+        "consent_required": (P, reasons.INTERACTION),
+        "server_error": (U, reasons.SERVER_ERROR),
+        "temporarily_unavailable": (T, reasons.UNAVAILABLE),
+        "slow_down": (T, reasons.TOO_MANY),
+        # GitHub
+        "bad_refresh_token": (P, reasons.REVOKED),
+        "bad_verification_code": (P, reasons.CODE_REFUSED),
+        "incorrect_client_credentials": (S, reasons.CLIENT_REFUSED),
+        "redirect_uri_mismatch": (S, reasons.REDIRECT_URI_REFUSED),
+        "application_suspended": (S, reasons.CLIENT_NOT_ALLOWED),
+        "unverified_user_email": (P, reasons.INTERACTION),
+        # Google
+        "deleted_client": (S, reasons.CLIENT_REFUSED),
+        "disabled_client": (S, reasons.CLIENT_REFUSED),
+        "org_internal": (S, reasons.CLIENT_NOT_ALLOWED),
+        "admin_policy_enforced": (S, reasons.CLIENT_NOT_ALLOWED),
+        "rate_limit_exceeded": (T, reasons.TOO_MANY),
+        "internal_failure": (U, reasons.SERVER_ERROR),
+        # Notion
+        "rate_limited": (T, reasons.TOO_MANY),
+        "service_overload": (T, reasons.UNAVAILABLE),
+        "internal_server_error": (U, reasons.SERVER_ERROR),
+        "service_unavailable": (T, reasons.UNAVAILABLE),
+        "missing_version": (S, reasons.REQUEST_REFUSED),
+        "validation_error": (S, reasons.REQUEST_REFUSED),
+    }
+)
+"""The codes that we know: only these, and those of the provider's verdicts, are ever written down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """What became of a request. `vendor_error` is a code that we know, or empty."""
+
+    cls: ErrorClass
+    reason: str
+    retry_after: float | None = None
+    vendor_error: str = ""
+
+
+def sorted_failure(
+    oauth: OAuth, grant: GrantKind, reply: Reply, answer: Mapping[str, Any] | None, now: datetime
+) -> Sorted:
+    """The meaning of an answer whose fields are `answer`, None where it has none."""
+    code = _error_code(oauth, answer)
+    later = _retry_after(reply.headers, now)
+    verdict = _verdict(oauth, code, answer) if reply.status < 500 else None
+    known = code if code in ERRORS or (verdict is not None and verdict.error == code) else ""
+    if verdict is not None and verdict.code is not None:
+        known = f"{known}:{verdict.code}".lstrip(":")
+    cls, reason = _meaning(reply.status, code, verdict, overloaded=later is not None)
+    if grant == "authorization_code" and reason == reasons.REVOKED:
+        reason = reasons.CODE_REFUSED
+    return Sorted(cls, reason, later if cls is ErrorClass.THROTTLED else None, known)
+
+
+def has_error(oauth: OAuth, answer: Mapping[str, Any]) -> bool:
+    """Whether an answer of status 200 says that it is none."""
+    return _error_code(oauth, answer) != ""
+
+
+def _meaning(status: int, code: str, verdict: Verdict | None, *, overloaded: bool) -> tuple[ErrorClass, str]:
+    if status == 429:
+        return T, reasons.TOO_MANY
+    if status in OVERLOADED and overloaded:
+        return T, reasons.UNAVAILABLE
+    if status >= 500:
+        return U, reasons.SERVER_ERROR
+    if verdict is not None:
+        return ErrorClass(verdict.cls), verdict.reason
+    return _by_status(status) or ERRORS.get(code) or _nameless(status, code)
+
+
+def _by_status(status: int) -> tuple[ErrorClass, str] | None:
+    if 300 <= status < 400:
+        return S, reasons.REDIRECTED
+    if status in NO_SUCH_URL:
+        return S, reasons.NOT_FOUND
+    return (U, reasons.TIMEOUT) if status in LATE else None
+
+
+def _nameless(status: int, code: str) -> tuple[ErrorClass, str]:
+    """An answer that names no error that we know. A refusal of a kind that nobody foresaw is never laid at the
+    person's door."""
+    if status == 401:
+        return S, reasons.CLIENT_REFUSED
+    if status >= 400 or code:
+        return S, reasons.REFUSED
+    return U, reasons.UNREADABLE
+
+
+def _verdict(oauth: OAuth, code: str, answer: Mapping[str, Any] | None) -> Verdict | None:
+    if not oauth.verdicts or answer is None:
+        return None
+    told = next((found for at in oauth.description_at if isinstance(found := pointed(answer, at), str)), "")
+    numbers = answer.get("error_codes")
+    codes = cast("list[object]", numbers) if isinstance(numbers, list) else []
+    return next((one for one in oauth.verdicts if _fits(one, code, codes, told.lower())), None)
+
+
+def _fits(verdict: Verdict, code: str, codes: list[object], told: str) -> bool:
+    return (
+        (verdict.error is None or verdict.error == code)
+        and (verdict.code is None or verdict.code in codes)
+        and (verdict.contains is None or verdict.contains.lower() in told)
+    )
+
+
+def _error_code(oauth: OAuth, answer: Mapping[str, Any] | None) -> str:
+    """The code; a single blank where there is an error of another form."""
+    for at in oauth.error_at:
+        found = pointed(answer, at)
+        if found not in (None, "", False):
+            return found if isinstance(found, str) and len(found) <= 60 else " "
+    return ""
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds by Retry-After (RFC 9110 §10.2.3), which is a number or a date; None where there is none."""
+    told = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,3})?", told):
+        return min(float(told), LONGEST_RETRY)
+    then = _date(told)
+    if then is None:
+        return None
+    base = _date(headers.get("date", "")) or now  # the vendor's clock may differ from ours
+    return min(max((then - base).total_seconds(), 0.0), LONGEST_RETRY)
+
+
+def _date(told: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(told)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
