@@ -17,6 +17,7 @@ from enum import Enum
 from uuid import UUID
 
 from core.db import Row, UnitOfWork
+from core.errors import LimitReached
 from core.secret import Secret
 from core.token_format import ALPHABET, PREFIX, SECRET_LENGTH
 
@@ -25,6 +26,8 @@ REFRESH_PREFIX = PREFIX + "refresh_"
 GRACE = timedelta(hours=24)
 MOST_REPETITIONS = 100
 """Of one token within its grace; each leaves a row behind."""
+MOST_A_DAY = 10_000
+"""Of one grant: six processes that share it, where access tokens live for a minute. Spent ones are kept."""
 _FORM = re.compile(rf"{REFRESH_PREFIX}[0-9A-Za-z]{{43}}")
 
 
@@ -49,13 +52,19 @@ async def first(work: UnitOfWork, grant_id: UUID, now: datetime, expires_at: dat
 
 
 async def rotated(work: UnitOfWork, token_hash: bytes, now: datetime, expires_at: datetime) -> Secret | Unusable:
-    """Use a token: its successor, which lives until `expires_at`, or why there is none."""
+    """Use a token: its successor, which lives until `expires_at`, or why there is none.
+
+    Raises:
+        LimitReached: the grant has had too many tokens within a day; this one stays as it is.
+    """
     row = await work.fetchrow(_FIND, token_hash)
     if row is None:
         return Unusable.REFUSED
     unusable = await _unusable(work, row, token_hash, now)
     if unusable is not None:
         return unusable
+    if await work.fetchval(_RECENT, row["grant_id"], now - timedelta(days=1), MOST_A_DAY) >= MOST_A_DAY:
+        raise LimitReached("this client refreshes far too often; use an access token until it expires", 3600.0)
     if row["state"] == "live":
         await work.execute(_USED, token_hash, now)
         await work.execute(_SPENT, row["parent_hash"])
@@ -88,6 +97,8 @@ async def _made(work: UnitOfWork, grant_id: UUID, parent: bytes | None, now: dat
 
 _FIND = """SELECT grant_id, state, parent_hash, expires_at, used_at FROM auth.refresh_tokens
     WHERE tenant_id = $1 AND hash = $2"""
+_RECENT = """SELECT count(*) FROM (SELECT FROM auth.refresh_tokens
+    WHERE tenant_id = $1 AND grant_id = $2 AND created_at > $3 LIMIT $4) AS recent"""
 _INSERT = """INSERT INTO auth.refresh_tokens (tenant_id, hash, grant_id, parent_hash, created_at, expires_at)
     VALUES ($1, $2, $3, $4, $5, $6)"""
 _USED = """UPDATE auth.refresh_tokens SET state = 'previous', used_at = $3

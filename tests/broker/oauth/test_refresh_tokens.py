@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from broker.oauth.refresh_tokens import REFRESH_PREFIX as PREFIX
-from core.errors import NotFound
+from core.errors import LimitReached, NotFound
 from core.scopes import ADMIN_READ, ADMIN_WRITE, MCP, READ, WRITE
 from core.secret import Secret
 from tests.broker.oauth.grants_rig import ACTOR, GrantsRig, gathered, grants_on
@@ -89,6 +89,23 @@ async def test_repetitions_are_counted(rig: GrantsRig, monkeypatch: pytest.Monke
     assert await rig.refusal(issued.refresh) == "invalid_grant"
     assert await rig.cause(issued.grant.id) is None
     await rig.refresh(last.refresh)
+
+
+async def test_a_client_that_does_nothing_but_refresh(rig: GrantsRig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every token that was ever used is kept, so that a copy is known: their number has an end (G17)."""
+    monkeypatch.setattr("broker.oauth.refresh_tokens.MOST_A_DAY", 5)
+    issued = await rig.issued()
+    token = issued.refresh
+    for _ in range(4):
+        token = (await rig.refresh(token)).refresh
+    for _ in range(3):
+        with pytest.raises(LimitReached):
+            await rig.refresh(token)
+    assert await rig.value("SELECT count(*) FROM auth.refresh_tokens") == 5
+    assert await rig.cause(issued.grant.id) is None
+    await rig.refresh((await rig.issued()).refresh)
+    rig.clock.pass_by(days=1)
+    assert (await rig.refresh(token)).grant == issued.grant, "it was not used up by the refusals"
 
 
 async def test_twenty_uses_at_once(rig: GrantsRig) -> None:
