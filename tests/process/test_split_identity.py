@@ -65,6 +65,18 @@ async def test_where_a_client_is_sent(split: Split) -> None:
     assert split.broker.ready["broker_url"] == f"http://127.0.0.1:{split.broker.port}"
 
 
+@pytest.mark.long
+async def test_a_gateway_that_was_told_of_another_server(split: Split) -> None:
+    """It has no identity file, which is the broker's."""
+    elsewhere = "https://login.acme.example"
+    gateway = replace(split.gateways[0], port=free_port(), running=None)
+    gateway.variables = {**gateway.variables, "MCPIST_AUTHORIZATION_SERVER": elsewhere}
+    async with running([gateway]), httpx2.AsyncClient(trust_env=False) as http:
+        url = f"http://127.0.0.1:{gateway.port}/.well-known/oauth-protected-resource/mcp"
+        found = await http.get(url, headers={"Host": httpx2.URL(split.public_url).netloc.decode()})
+        assert found.json()["authorization_servers"] == [elsewhere]
+
+
 async def test_the_paths_that_the_documentation_sends_to_the_broker() -> None:
     told = (Path(__file__).parents[2] / "docs" / "split.md").read_text()
     sent = re.search(r"People and OAuth clients reach the broker too(.*?)everything else", told, re.DOTALL)

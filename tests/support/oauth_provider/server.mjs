@@ -23,6 +23,7 @@ const settings = {
   graceSeconds: int('GRACE_SECONDS', 0), // >0: a used refresh token replays the same answer this long
   denyConsent: false, // true: the user presses "cancel"
   resourceScopes: env.RESOURCE_SCOPES ?? 'read write',
+  tokenClaims: env.TOKEN_CLAIMS ?? '', // of the account's claims, those that access tokens have too
   account: 'alice', // who signs in where no login_hint names anybody
 };
 let faults = []; // consumed in order
@@ -75,6 +76,10 @@ class MapAdapter {
   }
 }
 
+const claimsFor = (sub) => ({
+  sub, name: sub, email: sub.includes('@') ? sub : `${sub}@example.test`, email_verified: true, ...claimsOf[sub],
+});
+
 const jwk = (type, options, extra) => ({
   ...generateKeyPairSync(type, options).privateKey.export({ format: 'jwk' }), use: 'sig', kid: randomUUID(), ...extra,
 });
@@ -120,13 +125,15 @@ const provider = new Provider(issuer, {
       jwk('ec', { namedCurve: 'P-256' }, { alg: 'ES256' }),
     ],
   },
-  scopes: ['openid', 'offline_access', 'email', 'profile'],
+  scopes: ['openid', 'offline_access', 'email', 'profile', ...(env.SCOPES ?? '').split(' ').filter(Boolean)],
+  extraTokenClaims: (ctx, token) => {
+    const known = claimsFor(token.accountId);
+    return Object.fromEntries(settings.tokenClaims.split(' ').filter((name) => name in known).map((name) => [name, known[name]]));
+  },
   claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
   findAccount: (ctx, sub) => ({
     accountId: sub,
-    claims: () => ({
-      sub, name: sub, email: sub.includes('@') ? sub : `${sub}@example.test`, email_verified: true, ...claimsOf[sub],
-    }),
+    claims: () => claimsFor(sub),
   }),
   responseTypes: ['code'],
   pkce: { required: () => true },
