@@ -14,8 +14,9 @@ from core.errors import Unavailable
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
+from gateway.connecting import ConnectLinks
 from gateway.mcp.context import RequestContext
-from modules.kit import Module, ToolError, VendorSettings
+from modules.kit import ToolError, VendorSettings
 
 MOST_CACHED = 10_000
 LONGEST = 60.0
@@ -41,8 +42,14 @@ class Leases:
     """Leases of one process, by (caller's credential, module, tool). Nothing of them is ever written anywhere."""
 
     def __init__(
-        self, broker: Broker, generations: Generations, *, clock: Callable[[], float] = time.monotonic
+        self,
+        broker: Broker,
+        generations: Generations,
+        links: ConnectLinks,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._links = links
         self._broker = broker
         self._generations = generations
         self._clock = clock
@@ -55,7 +62,8 @@ class Leases:
         `rejected_version` is one that the vendor has refused twice: the broker takes it for broken.
 
         Raises:
-            ToolError: there is none, or it is broken; the text says what to do.
+            gateway.connecting.NotConnected: there is none, or it is broken; the text says what to do.
+            ToolError: what the caller may use has just changed, or the service is set up wrongly.
             core.errors.Unavailable: the broker is away.
         """
         key = (request.caller.credential.id, tool.module, tool.tool.name)
@@ -82,7 +90,7 @@ class Leases:
         if isinstance(answer, Refused):
             raise ToolError("what you may use has just changed; ask get_module_schema again")
         if isinstance(answer, NoCredential):
-            raise ToolError(missing(tool.owner, answer.reason == "broken", answer.kind))
+            raise self._links.missing(tool.owner, broken=answer.reason == "broken", kind=answer.kind)
         return answer
 
     async def _patiently(self, asked: LeaseRequest, deadline: float) -> Lease | NoCredential | Refused:
@@ -125,20 +133,6 @@ class ToolLease:
             self._refused = True
             return await self._leases.hold(self._request, self._tool, fresh=True)
         return await self._leases.hold(self._request, self._tool, rejected_version=rejected_version)
-
-
-def missing(module: Module, broken: bool, kind: str | None) -> str:
-    """What a caller reads when the credential for a vendor is missing or broken: which one, and who can mend it."""
-    if not broken:
-        return (
-            f"{module.title} is not connected for you: you have no credential of your own, and none of your roles "
-            "shares one. An administrator can add one (mcpist credential set)."
-        )
-    whose = "the credential that one of your roles shares" if kind == "shared" else "your credential"
-    return (
-        f"{module.title} refuses {whose}: it has expired or was revoked there. "
-        "An administrator can replace it (mcpist credential set)."
-    )
 
 
 def _held(tool: CatalogueTool, lease: Lease, generation: int | None, now: float) -> Held:

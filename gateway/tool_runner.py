@@ -19,6 +19,7 @@ from core.secret import Secret
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope
 from gateway.catalogue import CatalogueTool
+from gateway.connecting import NotConnected
 from gateway.mcp.context import RequestContext
 from gateway.mcp.errors import InsufficientScope
 from gateway.operations.scrubbing import scrub
@@ -35,10 +36,11 @@ log = logging.getLogger(__name__)
 
 
 class ToolOutcome(NamedTuple):
-    """What a tool gave: its result, or the text of an error."""
+    """What a tool gave: its result, or the text of an error; `lacking` where an account has to be connected first."""
 
     result: BaseModel | None = None
     error: str | None = None
+    lacking: NotConnected | None = None
 
 
 class ToolRun(NamedTuple):
@@ -167,6 +169,8 @@ class ToolRunner:
         try:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)
+        except NotConnected as lacking:
+            return ToolOutcome(error=f"Error: {lacking}", lacking=lacking)
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=f"Error: {error}")
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log

@@ -9,7 +9,8 @@ from broker.interface import Broker, Refused
 from core.connection import Connection, ConnectionState
 from core.generations import Generations
 from gateway.catalogue import CatalogueTool
-from gateway.leases import Leases, ToolLease, missing
+from gateway.connecting import ConnectLinks
+from gateway.leases import Leases, ToolLease
 from gateway.mcp.context import RequestContext
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Module, ToolError, Vendor, VendorAnswer
@@ -26,7 +27,15 @@ class _Known:
 class Vendors:
     """The vendor side of one gateway."""
 
-    def __init__(self, broker: Broker, generations: Generations, leases: Leases, sessions: VendorSessions) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        generations: Generations,
+        leases: Leases,
+        sessions: VendorSessions,
+        links: ConnectLinks,
+    ) -> None:
+        self._links = links
         self._broker = broker
         self._generations = generations
         self._leases = leases
@@ -63,10 +72,12 @@ class Vendors:
             return {"connection": ConnectionState.READY.value}
         known = (await self._connections(request)).get(module.name)
         state = known.state if known else ConnectionState.NEEDS_CONNECT
-        if state in (ConnectionState.READY, ConnectionState.CONNECTED):
-            return {"connection": state.value}
-        kind = known.kind if known else None
-        return {"connection": state.value, "note": missing(module, state is ConnectionState.BROKEN, kind)}
+        if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
+            return {"connection": "shared" if known.kind == "shared" else state.value}
+        broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
+        cause = {"cause": known.cause} if known and known.cause else {}
+        note = self._links.note(module, broken=broken, kind=kind)
+        return {"connection": state.value, **cause, "note": note, "connect": self._links.url(module)}
 
     async def _connections(self, request: RequestContext) -> Mapping[str, Connection]:
         """The broker's answer, kept under the tenant's generation."""

@@ -8,11 +8,27 @@ from core.caller import Caller
 from core.secret import Secret
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
+Params = dict[str, Any]
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class UrlAsk:
+    """Something that the person behind the client has to do at `url`; `key` names it among others of the same call."""
+
+    key: str
+    url: str
+    message: str
+
+
+AskByUrl = Callable[[UrlAsk], Result]
 
 
 @dataclass(slots=True)
 class RequestContext:
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
+
+    `ask_by_url` is there where the client can have the person open a page: what it returns is the call's result.
 
     `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
     the gateway's. None where an operator calls locally.
@@ -25,10 +41,9 @@ class RequestContext:
     trace: str = ""
     client_name: str = ""
     subject: Secret | None = None
+    ask_by_url: AskByUrl | None = None
 
 
-Params = dict[str, Any]
-Result = dict[str, Any]
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]
 
 

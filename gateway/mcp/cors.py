@@ -8,7 +8,7 @@ _REQUEST_HEADERS = (
     b"authorization, x-client-info, apikey, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, "
     b"mcp-session-id, last-event-id, traceparent, tracestate"
 )
-_EXPOSED = b"WWW-Authenticate, X-Request-Id, Retry-After"
+_EXPOSED = b"WWW-Authenticate, X-Request-Id, Retry-After, Mcp-Session-Id"
 PREFLIGHT = (
     (b"access-control-allow-methods", _METHODS),
     (b"access-control-allow-headers", _REQUEST_HEADERS),

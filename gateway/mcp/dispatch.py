@@ -10,7 +10,8 @@ import orjson
 from core.caller import Caller
 from core.errors import MCPistError
 from core.secret import Secret
-from gateway.mcp.context import Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.context import AskByUrl, Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.elicitation import Elicitation
 from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message
 from gateway.mcp.era import check_request, meta_of, revision_of
 from gateway.mcp.errors import ClientGone, InsufficientScope, Unauthenticated
@@ -67,9 +68,16 @@ class Dispatcher:
     """Knows the methods of all revisions and runs the handlers under watch."""
 
     def __init__(
-        self, handlers: Mapping[str, Handler], settings: McpSettings, version: str, instructions: str, watch: Watch
+        self,
+        handlers: Mapping[str, Handler],
+        settings: McpSettings,
+        version: str,
+        instructions: str,
+        watch: Watch,
+        elicitation: Elicitation | None,
     ) -> None:
         self._handlers = dict(handlers)
+        self._elicitation = elicitation
         self._max_result = settings.max_result
         self._timeout = settings.call_timeout
         self._watch = watch
@@ -109,7 +117,7 @@ class Dispatcher:
     ) -> bytes:
         renderer = self._renderers[revision.version]
         try:
-            rendered = renderer.render(message.method, await self._run(handler, message, arrival, stream))
+            rendered = renderer.render(message.method, await self._run(handler, revision, message, arrival, stream))
         except ProtocolError as error:
             raise ProtocolError(revision.codes.get(error.code, error.code), error.message, error.data) from None
         except (Unauthenticated, InsufficientScope) as error:
@@ -126,9 +134,14 @@ class Dispatcher:
             return renderer.render(message.method, _told(message.method, _too_much(len(rendered), self._max_result)))
         return rendered
 
-    async def _run(self, handler: Handler, message: Message, arrival: Arrival, stream: EventStream | None) -> Result:
+    async def _run(
+        self, handler: Handler, revision: Revision, message: Message, arrival: Arrival, stream: EventStream | None
+    ) -> Result:
         loop = asyncio.get_running_loop()
-        context = _context(arrival, message, loop.time() + self._timeout, stream)
+        ask = None
+        if revision.asks_by_url and self._elicitation is not None:
+            ask = self._elicitation.way(revision, message, arrival.caller, arrival.headers)
+        context = _context(arrival, message, loop.time() + self._timeout, stream, ask)
         running = self._watch.enter(loop, context.deadline, arrival.receive, stream)
         result: Result = {}
         try:
@@ -195,13 +208,15 @@ def failure(revision: Revision, id: bytes, error: ProtocolError, stream: EventSt
     return Answer(revision.statuses.get(error.code, 200), body, revision, error.code, stream)
 
 
-def _context(arrival: Arrival, message: Message, deadline: float, stream: EventStream | None) -> RequestContext:
+def _context(
+    arrival: Arrival, message: Message, deadline: float, stream: EventStream | None, ask: AskByUrl | None
+) -> RequestContext:
     meta = meta_of(message.params)
     arrival.trace = traceparent(meta.get("traceparent"), arrival.headers.text(b"traceparent"))
     arrival.client_name = _client_name(meta.get(CLIENT_KEY))
     report = stream.report if stream is not None else None
     return RequestContext(
-        arrival.caller, arrival.request_id, deadline, report, arrival.trace, arrival.client_name, _subject(arrival)
+        arrival.caller, arrival.request_id, deadline, report, arrival.trace, arrival.client_name, _subject(arrival), ask
     )
 
 

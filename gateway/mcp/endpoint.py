@@ -18,10 +18,11 @@ from gateway.mcp.batch import Batches
 from gateway.mcp.checks import ALLOW, Accepts, check_accept, check_content, check_host, check_single
 from gateway.mcp.context import Handler, ProtocolError
 from gateway.mcp.dispatch import Answer, Arrival, Dispatcher, failure
+from gateway.mcp.elicitation import Elicitation, session_id
 from gateway.mcp.envelope import INVALID_REQUEST, Malformed, Message, is_batch, parse
 from gateway.mcp.era import unsupported
 from gateway.mcp.errors import ClientGone, InsufficientScope, Refusal, Unauthenticated
-from gateway.mcp.headers import VERSION, Headers
+from gateway.mcp.headers import SESSION, VERSION, Headers
 from gateway.mcp.ports import Admit, Authenticate, Observation, Observe
 from gateway.mcp.proxies import Proxies
 from gateway.mcp.replies import Reply, Send
@@ -70,6 +71,7 @@ class McpEndpoint:
         instructions: str = "",
         admit: Admit,
         observe: Observe | None = None,
+        elicitation: Elicitation | None = None,
     ) -> None:
         self._settings = settings
         self._authenticate = authenticate
@@ -79,7 +81,8 @@ class McpEndpoint:
         self._origins = cors.Origins(settings.allowed_origins, settings.public_url)
         self._proxies = Proxies(settings.trusted_proxies)
         self._watch = Watch(settings.disconnect_watch_after, settings.keep_alive)
-        self._dispatcher = Dispatcher(handlers, settings, server_version, instructions, self._watch)
+        self._dispatcher = Dispatcher(handlers, settings, server_version, instructions, self._watch, elicitation)
+        self._tells_sessions = elicitation is not None
         self._batches = Batches(self._dispatcher, settings, admit, self._watch)
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
@@ -150,6 +153,8 @@ class McpEndpoint:
             message = parse(content, self._settings.max_depth)
             exchange.method = message.method
             if message.id and message.method:
+                if message.method == "initialize" and self._tells_sessions and (told := session_id(message)):
+                    exchange.reply.headers.append((SESSION, told))
                 return await self._dispatcher.answer(message, arrival)
             return _accept(message, header)
         except Malformed as malformed:

@@ -7,6 +7,7 @@ import re
 VERSION = b"mcp-protocol-version"
 METHOD = b"mcp-method"
 NAME = b"mcp-name"
+SESSION = b"mcp-session-id"
 
 # A proxy and we could read different copies of these, so a second copy is an error (RFC 9110 §5.3).
 _SINGLE = frozenset(

@@ -49,7 +49,8 @@ _CACHEABLE = frozenset(
 class Revision:
     """One revision. `statuses` maps error codes to HTTP statuses (others are 200), `codes` an error code to the one
     used instead, `shapes` a method to what its result loses; `null_id` says how an error without a request is
-    addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides."""
+    addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides; `asks_by_url` whether a
+    call may have the person behind the client open a page."""
 
     version: str
     modern: bool
@@ -60,6 +61,7 @@ class Revision:
     codes: Mapping[int, int]
     shapes: Mapping[str, Shape]
     progress_message: bool = True
+    asks_by_url: bool = False
 
     def has(self, method: str) -> bool:
         """Whether this revision knows the method."""
@@ -154,8 +156,9 @@ REVISIONS: Mapping[str, Revision] = {
             statuses=_MODERN_STATUSES,
             codes={RESOURCE_NOT_FOUND: -32602},
             shapes={"tools/list": _tools_without("execution")},
+            asks_by_url=True,
         ),
-        _legacy("2025-11-25", {"tools/call": _object_only}, null_id=False),
+        _legacy("2025-11-25", {"tools/call": _object_only}, null_id=False, asks_by_url=True),
         _legacy("2025-06-18", {"tools/list": _tools(_TOOL_2025_06), "tools/call": _object_only}),
         _legacy(
             "2025-03-26",

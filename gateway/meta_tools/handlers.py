@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from gateway.arguments import nearest
-from gateway.mcp.context import Handler, Params, ProtocolError, RequestContext, Result
+from gateway.mcp.context import Handler, Params, ProtocolError, RequestContext, Result, UrlAsk
 from gateway.meta_tools.batch_tool import BatchTool
 from gateway.meta_tools.definitions import definitions
 from gateway.meta_tools.get_module_schema import get_module_schema
@@ -72,7 +72,12 @@ class MetaTools:
         if given is not None and not isinstance(given, dict):
             return error_result("Error: params is an object with the tool's arguments")
         outcome = await self._runner.run(request, module, name, cast("dict[str, Any]", given or {}))
-        return model_result(outcome.result) if outcome.result is not None else error_result(outcome.error or "Error")
+        if outcome.result is not None:
+            return model_result(outcome.result)
+        if outcome.lacking is not None and request.ask_by_url is not None:
+            lacking = outcome.lacking
+            return request.ask_by_url(UrlAsk(lacking.module, lacking.url, lacking.wish))
+        return error_result(outcome.error or "Error")
 
 
 _ARGUMENTS = {

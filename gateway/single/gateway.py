@@ -24,8 +24,10 @@ from gateway.auth.protected_resource import PATHS as METADATA_PATHS
 from gateway.auth.protected_resource import ProtectedResource, metadata_url
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
+from gateway.connecting import ConnectLinks
 from gateway.deployment import Deployment
 from gateway.leases import Leases
+from gateway.mcp.elicitation import Elicitation
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.ports import Release
 from gateway.mcp.settings import McpSettings
@@ -122,7 +124,9 @@ def _assembled(parts: _Parts) -> Gateway:
     refusals = _refusals(parts, metrics)
     authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals)
     sieve = Sieve(parts.catalogue)
-    vendors = Vendors(parts.broker, parts.generations, Leases(parts.broker, parts.generations), parts.sessions)
+    links = ConnectLinks(parts.settings.public_url)
+    leases = Leases(parts.broker, parts.generations, links)
+    vendors = Vendors(parts.broker, parts.generations, leases, parts.sessions, links)
     runner = ToolRunner(
         sieve, parts.database, vendors, parts.audit, parts.deployment.digest_key, observers, parts.traces
     )
@@ -133,6 +137,7 @@ def _assembled(parts: _Parts) -> Gateway:
         server_version=version("mcpist"),
         admit=_admission(parts.settings, metrics),
         observe=observers.request,
+        elicitation=Elicitation(parts.deployment.digest_key),
     )
     health = Health(_checks(parts), clock=time.monotonic)
     _watch(metrics, parts, authenticate)

@@ -17,6 +17,7 @@ from core.generations import Generations
 from core.secret import Secret
 from core.settings import Settings
 from gateway.auth.policies import load_caller
+from gateway.connecting import ConnectLinks
 from gateway.leases import Leases
 from gateway.mcp.context import Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
@@ -88,7 +89,8 @@ async def local_caller(
         if loaded is None:
             raise NotFound("this user, or the whole tenant, is suspended")
         generations = Generations(deployment.role(GATEWAY), database)  # not listened to: nothing is kept for long
-        vendors = Vendors(zone.broker, generations, Leases(zone.broker, generations), sessions)
+        links = ConnectLinks(settings.public_url)
+        vendors = Vendors(zone.broker, generations, Leases(zone.broker, generations, links), sessions, links)
         sieve = Sieve(catalogue)
         runner = ToolRunner(sieve, database, vendors, audit, deployment.digest_key, _Unobserved(), NoTraces())
         yield LocalCaller(loaded[0], sieve, runner, vendors, subject, settings.call_timeout)

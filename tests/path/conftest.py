@@ -10,6 +10,7 @@ import uvloop
 
 from core.directory.tenants import Tenant
 from gateway.catalogue import build, installed
+from tests.path.mall import Mall, opened_mall
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
 from tests.support.toy_modules import Lab
@@ -44,6 +45,13 @@ async def product(database: ScratchDatabase, tmp_path: Path, lab: Lab) -> AsyncI
     catalogue = build([*installed().modules, lab.module()])
     async with product_on(database, tmp_path / "home", catalogue=catalogue) as product:
         yield product
+
+
+@pytest.fixture
+async def mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Mall]:
+    """A product with a vendor."""
+    async with opened_mall(database, tmp_path) as mall:
+        yield mall
 
 
 @pytest.fixture

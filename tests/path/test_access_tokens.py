@@ -24,7 +24,7 @@ from core.address import DatabaseAddress
 from core.audit.event import Kind
 from core.caller import Credential
 from core.db import Database
-from core.directory import roles, tenants, users
+from core.directory import removal, roles, tenants, users
 from core.secret import Secret
 from core.settings import Settings
 from gateway.auth.protected_resource import PATHS
@@ -298,11 +298,15 @@ async def suspend_tenant(issuer: Issuer, person: Person) -> None:
     await tenants.set_status(issuer.product.console, ACTOR, person.tenant.id, "suspended")
 
 
+async def remove_tenant(issuer: Issuer, person: Person) -> None:
+    await removal.remove_tenant(issuer.product.console, ACTOR, person.tenant.id, person.tenant.slug)
+
+
 async def take_permission(issuer: Issuer, person: Person) -> None:
     await roles.revoke(issuer.product.console, ACTOR, person.tenant.id, person.email, "*")
 
 
-@pytest.mark.parametrize("change", [revoke_grant, suspend_user, suspend_tenant, take_permission])
+@pytest.mark.parametrize("change", [revoke_grant, suspend_user, suspend_tenant, remove_tenant, take_permission])
 async def test_a_change_holds_on_both(issuer: Issuer, gates: tuple[Gate, Gate], people: People, change: Change) -> None:
     admin, other = await issuer.signed_in(people.admin), await issuer.signed_in(people.other_admin)
     for gate in gates:

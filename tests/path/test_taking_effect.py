@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from core import generations
-from core.directory import roles, services, tenants, users
+from core.directory import removal, roles, services, tenants, users
 from core.directory.users import unassign_role
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.path.conftest import People
@@ -35,6 +35,10 @@ async def suspend_tenant(product: Product, person: Person) -> None:
     await tenants.set_status(product.console, ACTOR, person.tenant.id, "suspended")
 
 
+async def remove_tenant(product: Product, person: Person) -> None:
+    await removal.remove_tenant(product.console, ACTOR, person.tenant.id, person.tenant.slug)
+
+
 async def take_role(product: Product, person: Person) -> None:
     await unassign_role(product.console, ACTOR, person.tenant.id, person.email, person.email)
 
@@ -55,7 +59,7 @@ async def switch_off(product: Product, person: Person) -> None:
     await services.set_service(product.console, ACTOR, person.tenant.id, "lab", enabled=False)
 
 
-REFUSING = (revoke_token, suspend_user, suspend_tenant)
+REFUSING = (revoke_token, suspend_user, suspend_tenant, remove_tenant)
 HIDING = (take_role, delete_role, deny, take_permission, switch_off)
 
 

@@ -1,67 +1,9 @@
 """A call that reaches a vendor with a credential that only the broker can open; and what happens without one."""
 
-import contextlib
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from broker.vault.credentials import Credentials
-from broker.vault.keys import LocalKeys
-from broker.vault.vault import open_vault
 from core.audit.event import Kind
-from core.secret import Secret
-from gateway.catalogue import build, installed
-from gateway.deployment import KEYS
-from gateway.single.operator import BROKER, connected, now
-from gateway.single.vault_access import VAULT_KEYS
+from tests.path.mall import Mall, people
 from tests.support.eventually import within
-from tests.support.postgres import ScratchDatabase
-from tests.support.product import ACTOR, Node, Person, Product, product_on
-from tests.support.toy_vendor import Shop, shop, shop_module
-
-
-@dataclass
-class Mall:
-    """A product with a shop as its vendor."""
-
-    product: Product
-    shop: Shop
-    node: Node
-    credentials: Credentials
-
-    async def add(self, person: Person, token: str, *, role: str = "") -> None:
-        """Store a token, of the person or of a role."""
-        self.shop.tokens.setdefault(token, f"account of {token[:5]}")
-        owner = await self.credentials.owner(person.tenant.id, email="" if role else person.email, role=role)
-        await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "an account")
-
-    async def call(self, person: Person, tool: str, **params: Any) -> Any:
-        return (await self.node.call(person.token, "shop", tool, params)).result
-
-    async def state(self, person: Person) -> dict[str, Any]:
-        return (await self.node.tool(person.token, "get_module_schema", {"module": "shop"})).value["modules"][0]
-
-
-@pytest.fixture
-async def mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Mall]:
-    async with contextlib.AsyncExitStack() as stack:
-        vendor = await stack.enter_async_context(shop())
-        catalogue = build([*installed().modules, shop_module(vendor.url)])
-        product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
-        node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
-        broker = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
-        vault = await open_vault(broker, LocalKeys.from_file(product.deployment.home / KEYS / VAULT_KEYS), clock=now)
-        yield Mall(product, vendor, node, Credentials(broker, vault, clock=now))
-
-
-async def people(mall: Mall) -> tuple[Person, Person]:
-    acme, globex = await mall.product.tenant("acme"), await mall.product.tenant("globex")
-    ada = await mall.product.person(acme, "ada@acme.test", allow=["*"])
-    eve = await mall.product.person(globex, "ada@globex.test", allow=["*"])
-    return ada, eve
+from tests.support.product import ACTOR
 
 
 async def test_everybody_uses_their_own_credential(mall: Mall) -> None:
@@ -124,7 +66,7 @@ async def test_a_credential_that_the_vendor_refuses_becomes_broken_and_visible(m
         return (await mall.state(ada))["connection"] == "broken"
 
     await within(1.0, broken)
-    assert "refuses your credential" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
+    assert "refuses your account" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
     before = len(mall.shop.asked)
     await mall.call(ada, "look", what="tea")
     assert len(mall.shop.asked) == before

@@ -75,7 +75,7 @@ async def test_github_from_the_command_line_to_a_client(mode: str) -> None:
                     github.world.tokens.clear()
                     failed, text = await text_of(client, "list_repositories")
                     assert failed
-                    assert "refuses your credential" in text
+                    assert "refuses your account" in text
                 assert "broken" in await run(home, port, allowed, "credential", "list")
                 assert TOKEN not in await run(home, port, allowed, "audit", "--json")
             finally:

@@ -26,7 +26,8 @@ RESULTS = {
     "prompts/get": "GetPromptResult",
 }
 NOTIFICATIONS = {"notifications/progress": "ProgressNotification"}
-MODERN_ERRORS = {
+SPECIAL_ERRORS = {
+    -32042: "URLElicitationRequiredError",
     -32700: "ParseError",
     -32600: "InvalidRequestError",
     -32601: "MethodNotFoundError",
@@ -71,7 +72,7 @@ def _check_error(revision: str, message: dict[str, Any]) -> None:
         message = {**message, "id": 0}
     definition = "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in _definitions(revision) else "JSONRPCError"
     _validate(revision, definition, message)
-    special = MODERN_ERRORS.get(message["error"]["code"], "")
+    special = SPECIAL_ERRORS.get(message["error"]["code"], "")
     if special not in _definitions(revision):
         return
     # Some of these describe the whole message, some only its error member.
@@ -85,8 +86,9 @@ def _check_result(revision: str, method: str, message: dict[str, Any]) -> None:
     result = message["result"]
     if method not in RESULTS:
         pytest.fail(f"no result is known for {method!r}; add it to RESULTS")
-    _validate(revision, RESULTS[method], result)
-    _only_known(revision, RESULTS[method], result)
+    kind = "InputRequiredResult" if result.get("resultType") == "input_required" else RESULTS[method]
+    _validate(revision, kind, result)
+    _only_known(revision, kind, result)
     for tool in result.get("tools", []):
         _only_known(revision, "Tool", tool)
 

@@ -1,0 +1,53 @@
+"""What a caller is told whose account at a vendor is missing or broken: why, what to do, and where.
+
+The link carries no authority and names nobody: whoever opens it has to sign in, and connects an account of their own
+(broker-security.md §2 row 5).
+"""
+
+from core.connection import CredentialKind
+from modules.kit import Module, ToolError
+
+
+class NotConnected(ToolError):
+    """No credential works for the caller at this vendor. `url` is where they can connect an account, `wish` one line
+    that asks them to."""
+
+    def __init__(self, module: Module, text: str, url: str, *, broken: bool) -> None:
+        super().__init__(text)
+        self.module = module.name
+        self.url = url
+        again = " again: it is refused there" if broken else ""
+        self.wish = f"Connect your {module.title} account{again}"
+
+
+class ConnectLinks:
+    """The links of one deployment."""
+
+    def __init__(self, public_url: str) -> None:
+        self._base = f"{public_url}/connect/"
+
+    def url(self, module: Module) -> str:
+        """Where a user connects an account for the module."""
+        return self._base + module.name
+
+    def note(self, module: Module, *, broken: bool, kind: CredentialKind | None) -> str:
+        """What is missing or broken, and who can mend it."""
+        url = self.url(module)
+        if not broken:
+            return (
+                f"{module.title} is not connected for you: you have no account of your own there, and none of your "
+                f"roles shares one. Connect yours at {url} or ask an administrator to share one; then call again."
+            )
+        if kind == "shared":
+            return (
+                f"{module.title} refuses the account that one of your roles shares: it has expired or was revoked "
+                f"there. An administrator can replace it, or connect one of your own at {url}; then call again."
+            )
+        return (
+            f"{module.title} refuses your account: it has expired or was revoked there. Connect it again at {url}; "
+            "then call again."
+        )
+
+    def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None) -> NotConnected:
+        """The error that a call without a usable credential ends in."""
+        return NotConnected(module, self.note(module, broken=broken, kind=kind), self.url(module), broken=broken)
