@@ -2,8 +2,8 @@
 and the providers that a tenant adds.
 
 An account is one OAuth grant: its tokens are refreshed as one unit, however many modules use it. The lease columns are
-the committed intent of a refresh (broker-security.md §3.2): a row that still names an owner after its lease has run out
-tells that a refresh was cut off.
+the committed intent of a refresh (broker-security.md §3.2): a row that still names an owner after its lease has run
+out tells that a refresh was cut off.
 """
 
 from alembic import op
@@ -22,7 +22,7 @@ CREATE FUNCTION vault.clock() RETURNS timestamptz LANGUAGE sql VOLATILE RETURN c
 
 # A sealed field: format 1 of broker/vault/envelope.py, and no other.
 SEALED = "octet_length({0}) > 45 AND substring({0} FROM 1 FOR 1) = '\\x01'::bytea"
-ID = "^[a-z][a-z0-9_-]{0,62}$"
+ID = "^[a-z0-9][a-z0-9_-]{0,39}$"
 
 PROVIDERS = f"""
 CREATE TABLE vault.providers (
@@ -207,7 +207,8 @@ CREATE POLICY owner_sweeps_candidates ON vault.candidates TO mcpist_owner USING 
 CREATE POLICY owner_sweeps_flows ON vault.connect_flows TO mcpist_owner USING (true);
 """
 
-# What concerns the accounts of all tenants: which are due (ids only), how a vendor answers, and what is over.
+# What concerns the accounts of all tenants: which are due (ids only), how a vendor answers, and what is over. Where a
+# vendor refuses all of a sudden, those that were taken for revoked in the last minutes are so no more, in every tenant.
 FUNCTIONS = """
 CREATE FUNCTION vault.due_accounts(used_within interval, most integer) RETURNS TABLE (tenant_id uuid, account_id uuid)
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -236,6 +237,20 @@ CREATE FUNCTION vault.vendor_answers(of_provider text, within interval)
     SELECT count(*), count(*) FILTER (WHERE a.last_error_class = 'permanent') FROM vault.accounts a
     WHERE a.provider = of_provider AND a.attempted_at > (SELECT vault.clock()) - within
 $$;
+CREATE FUNCTION vault.undo_marks(of_provider text, within interval) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    undone bigint;
+BEGIN
+    PERFORM set_config('app.generations', 'all', true);
+    UPDATE vault.accounts
+        SET status = 'active', reason = '', reauth_at = NULL, refused_at = coalesce(refused_at, reauth_at)
+        WHERE provider = of_provider AND status = 'needs_reauth' AND last_error_class = 'permanent' AND NOT uncertain
+        AND access IS NOT NULL AND reauth_at > (SELECT vault.clock()) - within;
+    GET DIAGNOSTICS undone = ROW_COUNT;
+    PERFORM set_config('app.generations', '', true);
+    RETURN undone;
+END $$;
 CREATE FUNCTION vault.sweep() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -252,6 +267,13 @@ BEGIN
     RETURN swept;
 END $$;
 """
+
+FUNCTION_NAMES = (
+    "sweep()",
+    "undo_marks(text, interval)",
+    "vendor_answers(text, interval)",
+    "due_accounts(interval, integer)",
+)
 
 # Not for the lease's columns, nor for a token that is sealed anew under another key: nothing cached is wrong then.
 GENERATION = """
@@ -270,7 +292,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     vault.providers, vault.oauth_clients, vault.accounts, vault.candidates, vault.account_events, vault.connect_flows
     TO mcpist_broker;
 GRANT EXECUTE ON FUNCTION
-    vault.clock(), vault.due_accounts(interval, integer), vault.vendor_answers(text, interval), vault.sweep()
+    vault.clock(), vault.due_accounts(interval, integer), vault.vendor_answers(text, interval),
+    vault.undo_marks(text, interval), vault.sweep()
     TO mcpist_broker;
 """
 
@@ -290,7 +313,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for function in ("sweep()", "vendor_answers(text, interval)", "due_accounts(interval, integer)"):
+    for function in FUNCTION_NAMES:
         op.execute(f"DROP FUNCTION vault.{function}")
     op.execute("DROP TRIGGER raise_generation_for_account ON vault.credentials")
     op.execute("ALTER TABLE vault.credentials NO FORCE ROW LEVEL SECURITY")  # or the owner sees none of them

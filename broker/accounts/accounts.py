@@ -1,0 +1,83 @@
+"""The one way to a vendor's access token: good for as long as it is needed, refreshed where it is not."""
+
+import asyncio
+import logging
+from uuid import UUID
+
+from broker.accounts.values import Fresh, Ref, Stuck
+from broker.refresh.recovery import Wish
+from broker.refresh.refresher import Refresher, Tools
+from broker.refresh.single_flight import SingleFlight
+
+log = logging.getLogger(__name__)
+
+NEED_SECONDS = 60.0
+WITHIN = 10.0
+
+
+class Accounts:
+    """The accounts of all tenants. Many callers who ask for one account at once cost one look or one refresh."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._refresher = Refresher(tools)
+        self._looks = SingleFlight[tuple[Ref, Wish], Fresh | Stuck | None]()
+        self._flights = SingleFlight[Ref, Fresh | Stuck]()
+
+    async def open(self) -> None:
+        """Store what processes before this one had been granted and could not store.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        if count := await self._tools.settler.replay():
+            log.warning("answers of vendors were waiting in the spool", extra={"answers": count})
+
+    async def fresh(
+        self,
+        tenant_id: UUID,
+        account_id: UUID,
+        *,
+        need_seconds: float = NEED_SECONDS,
+        rejected_version: int | None = None,
+        within: float = WITHIN,
+    ) -> Fresh | Stuck:
+        """An access token for `need_seconds` more, other than the one of `rejected_version`, after at most about
+        `within` seconds. Where such a one cannot be had, what still lives, for however long.
+
+        Raises:
+            core.errors.Unavailable: the database or the keys' keeper is away.
+        """
+        ref, wish = Ref(tenant_id, account_id), Wish(need_seconds, rejected_version)
+        answer = await self._looks.join((ref, wish), lambda: self._refresher.look(ref, wish))
+        if answer is not None:
+            return answer
+        try:
+            async with asyncio.timeout(within):
+                return await self._refreshed(ref, wish)
+        except TimeoutError:
+            return await self._refresher.last_resort(ref, wish)
+
+    async def refresh(self, tenant_id: UUID, account_id: UUID) -> Fresh | Stuck:
+        """Refresh an account though its token is good: ahead of its end, or because somebody wants to see it work.
+
+        Raises:
+            core.errors.Unavailable: as :meth:`fresh`.
+        """
+        ref = Ref(tenant_id, account_id)
+        return await self._flights.join(ref, lambda: self._refresher.due(ref))
+
+    async def drain(self) -> bool:
+        """Begin no refresh any more, and end those under way; False if one takes longer than it may.
+
+        Its answer, if it comes, is in the spool.
+        """
+        self._refresher.stopping = True
+        return await self._flights.finish(self._tools.timing.drain)
+
+    async def _refreshed(self, ref: Ref, wish: Wish) -> Fresh | Stuck:
+        """What the refresh under way brings, unless that is just what this caller's vendor has rejected."""
+        answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))
+        if isinstance(answer, Fresh) and answer.version == wish.rejected:
+            answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))
+        return answer

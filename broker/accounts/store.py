@@ -1,0 +1,164 @@
+"""Accounts and OAuth clients as they come into being: at the end of a connect flow, and from an administrator."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+import asyncpg
+import orjson
+
+from broker.accounts.events import What, note
+from broker.accounts.rows import ACCESS, REFRESH, account_place, client_place
+from broker.providers.model import RefreshRules
+from broker.refresh.outcome import keep_alive_time, refresh_time
+from broker.refresh.store import GRANT_STEP
+from broker.vault.credentials import Owner
+from broker.vault.vault import Sealer, Vault
+from broker.vendor_oauth.exchange import Tokens, VendorClient
+from core.db import UnitOfWork
+from core.errors import Conflict, NotFound
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Grant:
+    """What a person has granted: the tokens, and whose account at the vendor they are for."""
+
+    provider: str
+    oauth_client_id: UUID
+    owner: Owner
+    tokens: Tokens
+    rules: RefreshRules
+    scopes: tuple[str, ...] = ()
+    vendor_account_id: str = ""
+    account: str = ""
+    details: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+async def link(work: UnitOfWork, vault: Vault, grant: Grant, chance: float = 0.5) -> UUID:
+    """Store a grant as a new account; its id. `chance` (0 to 1) spreads the time of its first refresh.
+
+    Raises:
+        NotFound: there is no such user, role or OAuth client any more.
+    """
+    # Versions begin at random, so that one that a gateway remembers never means another account.
+    account_id, version = uuid4(), 1 + secrets.randbits(48)
+    try:
+        await work.execute(_LINK, account_id, version, *await _columns(work, vault, grant, account_id, version, chance))
+    except asyncpg.ForeignKeyViolationError:
+        raise NotFound("there is no such user, role or OAuth client any more; begin the connection anew") from None
+    await note(work, account_id, What.CONNECTED)
+    return account_id
+
+
+async def relink(work: UnitOfWork, vault: Vault, account_id: UUID, grant: Grant, chance: float = 0.5) -> None:
+    """Put a new grant in the place of an account's old one. What a refresh of the old one may still bring is void.
+
+    Raises:
+        NotFound: the account is no more.
+        Conflict: it was refreshed at the very same moment, many times over.
+    """
+    for _ in range(3):
+        before = await work.fetchval(_VERSION, account_id)
+        if before is None:
+            raise NotFound("there is no such account any more; begin the connection anew")
+        version = before + GRANT_STEP
+        columns = await _columns(work, vault, grant, account_id, version, chance)
+        if await work.execute(_RELINK, account_id, version, *columns, before):
+            await work.execute(_NO_CANDIDATES, account_id)
+            await note(work, account_id, What.CONNECTED)
+            return
+    raise Conflict("the account is being changed by somebody else; try again")
+
+
+async def add_client(
+    work: UnitOfWork, vault: Vault, provider: str, client: VendorClient, role_id: UUID | None = None
+) -> UUID:
+    """Store a tenant's OAuth client at a provider, for all or for the members of one role; its id.
+
+    Raises:
+        Conflict: there is one already.
+        NotFound: there is no such role.
+    """
+    row_id, version = uuid4(), 1 + secrets.randbits(48)
+    blob = None
+    if client.secret is not None:
+        blob = await vault.seal(work, client_place(row_id, version), client.secret.reveal().encode())
+    settings = orjson.dumps(dict(client.settings)).decode()
+    identity = client.client_id, blob, client.auth_method, settings
+    try:
+        await work.execute(_ADD_CLIENT, row_id, provider, role_id, version, *identity)
+    except asyncpg.UniqueViolationError:
+        raise Conflict("there is an OAuth client for this provider already; change that one") from None
+    except asyncpg.ForeignKeyViolationError:
+        raise NotFound("there is no such role") from None
+    return row_id
+
+
+async def change_client(work: UnitOfWork, vault: Vault, row_id: UUID, client: VendorClient) -> None:
+    """Put another client id, secret or settings in the place of an OAuth client's; a breaker that was open closes.
+
+    Raises:
+        NotFound: there is no such OAuth client.
+    """
+    version = await work.fetchval(_CLIENT_VERSION, row_id)
+    if version is None:
+        raise NotFound("there is no such OAuth client any more")
+    blob = None
+    if client.secret is not None:
+        blob = await vault.seal(work, client_place(row_id, version + 1), client.secret.reveal().encode())
+    settings = orjson.dumps(dict(client.settings)).decode()
+    await work.execute(_CHANGE_CLIENT, row_id, version + 1, client.client_id, blob, client.auth_method, settings)
+
+
+async def _columns(
+    work: UnitOfWork, vault: Vault, grant: Grant, account_id: UUID, version: int, chance: float
+) -> tuple[object, ...]:
+    sealer, now = await vault.sealer(work), await work.fetchval("SELECT vault.clock() WHERE $1::uuid IS NOT NULL")
+    life = grant.tokens.expires_in
+    access = sealer.seal(account_place(account_id, ACCESS, version), grant.tokens.access.reveal().encode())
+    refreshing = grant.tokens.refresh is not None
+    return (
+        grant.provider,
+        grant.oauth_client_id,
+        grant.owner.user_id,
+        grant.owner.role_id,
+        grant.vendor_account_id,
+        grant.account,
+        list(grant.scopes),
+        orjson.dumps(dict(grant.details)).decode(),
+        access,
+        _sealed_refresh(sealer, grant, account_id, version),
+        life,
+        refresh_time(grant.rules, now, life, chance) if refreshing else None,
+        keep_alive_time(grant.rules, now) if refreshing else None,
+    )
+
+
+def _sealed_refresh(sealer: Sealer, grant: Grant, account_id: UUID, version: int) -> bytes | None:
+    if grant.tokens.refresh is None:
+        return None
+    return sealer.seal(account_place(account_id, REFRESH, version), grant.tokens.refresh.reveal().encode())
+
+
+_LINK = """INSERT INTO vault.accounts (tenant_id, id, version, provider, oauth_client_id, user_id, role_id,
+    vendor_account_id, account, scopes, details, access, refresh, expires_at, refresh_at, idle_at,
+    last_used_at, created_at, updated_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, left($9, 200), $10::text[], $11::jsonb, $12, $13,
+    now + make_interval(secs => $14), $15, $16, now, now, now FROM (SELECT vault.clock() AS now) c"""
+_VERSION = "SELECT version FROM vault.accounts WHERE tenant_id = $1 AND id = $2"
+_RELINK = """UPDATE vault.accounts a SET version = $3, provider = $4, oauth_client_id = $5, user_id = $6, role_id = $7,
+    vendor_account_id = $8, account = left($9, 200), scopes = $10::text[], details = $11::jsonb, access = $12,
+    refresh = $13, expires_at = c.now + make_interval(secs => $14), refresh_at = $15, idle_at = $16,
+    status = 'active', reason = '', reauth_at = NULL, lease_owner = NULL, lease_until = NULL, attempt_no = 0,
+    uncertain = false, next_try_at = NULL, last_error_class = '', presented_at = NULL, refused_at = NULL,
+    refreshed_at = NULL, last_used_at = c.now, updated_at = c.now
+    FROM (SELECT vault.clock() AS now) c WHERE a.tenant_id = $1 AND a.id = $2 AND a.version = $17"""
+_NO_CANDIDATES = "DELETE FROM vault.candidates WHERE tenant_id = $1 AND account_id = $2"
+_ADD_CLIENT = """INSERT INTO vault.oauth_clients (tenant_id, id, provider, role_id, version, client_id, secret,
+    auth_method, settings, created_at, updated_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, now, now FROM (SELECT vault.clock() AS now) c"""
+_CLIENT_VERSION = "SELECT version FROM vault.oauth_clients WHERE tenant_id = $1 AND id = $2 FOR UPDATE"
+_CHANGE_CLIENT = """UPDATE vault.oauth_clients SET version = $3, client_id = $4, secret = $5, auth_method = $6,
+    settings = $7::jsonb, state = 'ok', cause = '', breaker_until = NULL, breaker_failures = 0,
+    updated_at = vault.clock() WHERE tenant_id = $1 AND id = $2"""

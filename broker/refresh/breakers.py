@@ -1,0 +1,66 @@
+"""Failures that say nothing about the account: it is let go, to be tried again when that makes sense."""
+
+import logging
+
+from broker.accounts.events import What, note
+from broker.refresh.attempt import Attempt
+from broker.refresh.timing import Timing
+from broker.vendor_oauth.exchange import ErrorClass, Failed
+from broker.vendor_oauth.reasons import TOKEN_TYPE
+from core.db import UnitOfWork
+
+log = logging.getLogger(__name__)
+
+LONGEST_TOLD = 3600.0
+
+
+async def failed_for_now(work: UnitOfWork, attempt: Attempt, failed: Failed, timing: Timing) -> None:
+    """Let go of the lease. Of an uncertain call the intent stays; of one that was not processed, none does."""
+    service = failed.cls is ErrorClass.SERVICE
+    wait = 0.0 if service else _wait(attempt, failed, timing)
+    # A token of a type that we cannot use was granted all the same: the one before it may be spent.
+    uncertain = failed.cls is ErrorClass.UNCERTAIN or failed.reason == TOKEN_TYPE
+    row = attempt.ref.id, attempt.version, attempt.owner
+    if await work.execute(_RELEASE, *row, wait, failed.cls.value, uncertain, service):
+        await note(work, attempt.ref.id, What.FAILED, failed.cls, failed.exchange.as_json())
+    if service:
+        await _open_breaker(work, attempt, failed, timing)
+
+
+async def client_works(work: UnitOfWork, attempt: Attempt) -> None:
+    """The vendor has answered about the grant, so it takes our OAuth client."""
+    if attempt.prepared.seen.misconfigured:
+        await work.execute(_CLOSE, attempt.prepared.seen.client_row, attempt.prepared.seen.client_version)
+
+
+def _wait(attempt: Attempt, failed: Failed, timing: Timing) -> float:
+    if failed.retry_after is not None:
+        return min(max(failed.retry_after, timing.least_backoff), LONGEST_TOLD)
+    return timing.backoff(attempt.number)
+
+
+async def _open_breaker(work: UnitOfWork, attempt: Attempt, failed: Failed, timing: Timing) -> None:
+    """Nobody of this OAuth client asks the vendor until the breaker's time is over, and then one process does."""
+    seen = attempt.prepared.seen
+    failures = await work.fetchval(_FAILED, seen.client_row, seen.client_version, failed.reason)
+    if failures is None:  # the administrator has changed it meanwhile
+        return
+    await work.execute(_OPEN, seen.client_row, timing.backoff(failures))
+    log.error(
+        "a vendor refuses an OAuth client; look at its settings in the console",
+        extra={"provider": seen.provider, "client": str(seen.client_row), "cause": failed.reason},
+    )
+
+
+_RELEASE = """UPDATE vault.accounts SET lease_owner = NULL, lease_until = NULL, last_error_class = $6,
+    uncertain = uncertain OR $7, presented_at = CASE WHEN uncertain OR $7 THEN presented_at END,
+    next_try_at = CASE WHEN $8 THEN NULL ELSE vault.clock() + make_interval(secs => $5) END,
+    attempt_no = CASE WHEN $8 THEN greatest(attempt_no - 1, 0) ELSE attempt_no END
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND lease_owner = $4"""
+_FAILED = """UPDATE vault.oauth_clients SET state = 'misconfigured', cause = left($4, 40),
+    breaker_failures = breaker_failures + 1, updated_at = vault.clock()
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 RETURNING breaker_failures"""
+_OPEN = """UPDATE vault.oauth_clients SET breaker_until = vault.clock() + make_interval(secs => $3)
+    WHERE tenant_id = $1 AND id = $2"""
+_CLOSE = """UPDATE vault.oauth_clients SET state = 'ok', cause = '', breaker_until = NULL, breaker_failures = 0,
+    updated_at = vault.clock() WHERE tenant_id = $1 AND id = $2 AND version = $3"""

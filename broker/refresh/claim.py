@@ -1,0 +1,107 @@
+"""Step `claim`: commit the intent to present a refresh token, and before that everything that can fail.
+
+One statement decides who refreshes: it takes the lease if the version is still the one whose token is in hand, and
+nobody else holds it. The row it leaves behind tells of the intent until the outcome is stored; if that never happens,
+whoever comes after the lease knows that a call may have been processed.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+from uuid import UUID, uuid4
+
+import orjson
+
+from broker.accounts.rows import REFRESH, Seen, account_place, client_place
+from broker.accounts.values import Ref
+from broker.providers.model import Provider
+from broker.refresh.attempt import Attempt, Boottime, Prepared
+from broker.refresh.timing import Timing
+from broker.vault.vault import Vault
+from broker.vendor_oauth.exchange import VendorClient
+from core.db import Database, UnitOfWork
+from core.errors import NotFound
+from core.failpoints import failpoint
+from core.secret import Secret
+
+
+class Providers(Protocol):
+    """Where providers are found: those that come with the product, and a tenant's own."""
+
+    async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
+        """The provider of that id; None where the tenant has none."""
+        ...
+
+
+async def provider_of(providers: Providers, work: UnitOfWork, seen: Seen) -> Provider:
+    """The account's provider.
+
+    Raises:
+        NotFound: an administrator has removed it.
+    """
+    provider = await providers.find(work, seen.provider)
+    if provider is None or provider.oauth is None:
+        raise NotFound(f"there is no OAuth provider {seen.provider!r} any more; add it again")
+    return provider
+
+
+async def prepare(work: UnitOfWork, vault: Vault, provider: Provider, ref: Ref, seen: Seen) -> Prepared:
+    """Decrypt and look up all that the refresh needs.
+
+    Raises:
+        broker.vault.envelope.Unreadable: a token or the client's secret was changed in the database.
+        core.errors.Unavailable: the keys' keeper is away.
+    """
+    assert provider.oauth is not None
+    assert seen.refresh is not None
+    place = account_place(seen.id, REFRESH, seen.version)
+    refresh = Secret((await vault.open(work, place, seen.refresh)).decode())
+    client = VendorClient(seen.client_id, await _client_secret(work, vault, seen), seen.auth_method, _settings(seen))
+    sealer = await vault.sealer(work)
+    return Prepared(ref, seen, provider, provider.oauth.refresh, client, refresh, sealer)
+
+
+async def claim(database: Database, prepared: Prepared, timing: Timing, boottime: Boottime) -> Attempt | None:
+    """Take the lease; None if another process was first, or anything in hand is not current any more."""
+    await failpoint("before_claim")
+    owner, began, seen = uuid4(), boottime(), prepared.seen
+    async with database.tenant(prepared.ref.tenant_id) as work:
+        row = await work.fetchrow(
+            _CLAIM, prepared.ref.id, seen.version, owner, timing.lease, seen.client_row, seen.client_version
+        )
+    await failpoint("claimed")
+    if row is None:
+        return None
+    return Attempt(prepared, owner, row["uncertain"], row["attempt_no"], began, row["now"])
+
+
+async def may_probe(database: Database, tenant_id: UUID, seen: Seen, timing: Timing) -> bool:
+    """Whether it is us who try an OAuth client that the vendor has refused: one process at a time does."""
+    async with database.tenant(tenant_id) as work:
+        return bool(await work.execute(_PROBE, seen.client_row, timing.lease))
+
+
+async def _client_secret(work: UnitOfWork, vault: Vault, seen: Seen) -> Secret | None:
+    if seen.client_secret is None:
+        return None
+    place = client_place(seen.client_row, seen.client_version)
+    return Secret((await vault.open(work, place, seen.client_secret)).decode())
+
+
+def _settings(seen: Seen) -> Mapping[str, str]:
+    found: dict[str, object] = orjson.loads(seen.settings)
+    return {name: value for name, value in found.items() if isinstance(value, str)}
+
+
+_CLAIM = """UPDATE vault.accounts a SET lease_owner = $4, lease_until = c.now + make_interval(secs => $5),
+    uncertain = a.uncertain OR a.lease_owner IS NOT NULL, attempt_no = a.attempt_no + 1, attempted_at = c.now,
+    presented_at = CASE WHEN a.uncertain OR a.lease_owner IS NOT NULL THEN coalesce(a.presented_at, c.now)
+        ELSE c.now END
+    FROM (SELECT vault.clock() AS now) c
+    WHERE a.tenant_id = $1 AND a.id = $2 AND a.version = $3 AND a.status = 'active'
+    AND (a.lease_until IS NULL OR a.lease_until < c.now)
+    AND EXISTS (SELECT FROM vault.oauth_clients o WHERE o.tenant_id = $1 AND o.id = $6 AND o.version = $7
+        AND o.id = a.oauth_client_id)
+    RETURNING a.uncertain, a.attempt_no, c.now"""
+_PROBE = """UPDATE vault.oauth_clients o SET breaker_until = c.now + make_interval(secs => $3)
+    FROM (SELECT vault.clock() AS now) c
+    WHERE o.tenant_id = $1 AND o.id = $2 AND (o.breaker_until IS NULL OR o.breaker_until < c.now)"""

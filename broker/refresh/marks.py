@@ -1,0 +1,110 @@
+"""When an account's owner is asked to connect it again, and what stands in place of that where it would be wrong."""
+
+import logging
+from datetime import timedelta
+from uuid import UUID
+
+from broker.accounts.events import What, note
+from broker.accounts.rows import ACCESS, REFRESH, account_place, candidate_place
+from broker.refresh.attempt import Attempt
+from broker.refresh.recovery import LOST_ROTATION
+from broker.refresh.timing import Timing
+from broker.vault.vault import Vault
+from broker.vendor_oauth.exchange import Failed
+from core.audit.event import Kind
+from core.db import Row, UnitOfWork
+from core.directory.actor import Actor, recorded
+
+log = logging.getLogger(__name__)
+
+BROKER = Actor("broker")
+
+
+async def refused(work: UnitOfWork, vault: Vault, attempt: Attempt, failed: Failed, timing: Timing) -> None:
+    """The vendor says that the grant is dead. What it says of a token that is not the account's any more, or that
+    another process is presenting, concerns nobody."""
+    lost = attempt.uncertain and attempt.prepared.rules.profile != "non_rotating"
+    cls = "" if lost else failed.cls.value
+    row = await work.fetchrow(_REFUSED, attempt.ref.id, attempt.version, attempt.owner, cls, timing.mass_held)
+    if row is None:
+        return
+    await note(work, attempt.ref.id, What.FAILED, failed.cls, failed.exchange.as_json())
+    if await _adopted(work, vault, attempt):
+        return
+    if not row["long_refused"] and await _wave(work, attempt.prepared.seen.provider, timing):
+        wait = timing.backoff(attempt.number)
+        await work.execute(_HELD_BACK, attempt.ref.id, attempt.version, wait)
+        await note(work, attempt.ref.id, What.HELD_BACK, failed.cls)
+        return
+    await mark(work, attempt.ref.id, attempt.version, LOST_ROTATION if lost else failed.reason)
+
+
+async def mark(work: UnitOfWork, account_id: UUID, version: int, reason: str) -> bool:
+    """Ask the owner to connect the account again; False if it has changed meanwhile. Its tokens are kept for a week."""
+    row = await work.fetchrow(_MARK, account_id, version, reason)
+    if row is None:
+        return False
+    await note(work, account_id, What.NEEDS_REAUTH, reason)
+    whose = {"user": str(row["user_id"])} if row["user_id"] else {"role": str(row["role_id"])}
+    detail = {"provider": row["provider"], "account": str(account_id), "cause": reason}
+    await recorded(work, BROKER, Kind.CREDENTIAL_BROKEN, **detail, **whose)
+    return True
+
+
+async def _adopted(work: UnitOfWork, vault: Vault, attempt: Attempt) -> bool:
+    """Put the tokens of a late answer in the place of those that were refused, if there are any: the next attempt
+    presents them. Not where showing a spent token would cost the person's other grants."""
+    if attempt.prepared.rules.reuse_kills_siblings:
+        return False
+    found = await work.fetchrow(_NEWEST, attempt.ref.id)
+    if found is None or found["access"] is None:
+        return False
+    blobs = [await _resealed(work, vault, attempt, found, field) for field in (ACCESS, REFRESH)]
+    await work.execute(_ADOPT, attempt.ref.id, attempt.version, *blobs, found["expires_at"])
+    await work.execute(_DROP, found["id"])
+    await note(work, attempt.ref.id, What.CANDIDATE_ADOPTED, detail={"version": attempt.version + 1})
+    return True
+
+
+async def _resealed(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row, field: str) -> bytes:
+    plain = await vault.open(work, candidate_place(found["id"], field, found["presented_version"]), found[field])
+    return attempt.prepared.sealer.seal(account_place(attempt.ref.id, field, attempt.version + 1), plain)
+
+
+async def _wave(work: UnitOfWork, provider: str, timing: Timing) -> bool:
+    """Whether the vendor refuses so many accounts at once that it is the vendor's doing. Who was taken for revoked in
+    the minutes before it showed is so no more."""
+    window = timedelta(seconds=timing.mass_window)
+    row = await work.fetchrow(_ANSWERS, provider, window)
+    assert row is not None
+    if row["refused"] < timing.mass_least or row["refused"] <= timing.mass_share * row["attempted"]:
+        return False
+    undone = await work.fetchval(_UNDO, provider, window)
+    log.error(
+        "a vendor refuses many accounts at once: nobody is asked to connect again until it refuses few",
+        extra={"provider": provider, "refused": row["refused"], "attempted": row["attempted"], "undone": undone},
+    )
+    return True
+
+
+_REFUSED = """UPDATE vault.accounts a SET last_error_class = $5, refused_at = coalesce(refused_at, c.now)
+    FROM (SELECT vault.clock() AS now) c
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'active'
+    AND (lease_owner = $4 OR lease_owner IS NULL OR lease_until < c.now)
+    RETURNING refused_at < c.now - make_interval(secs => $6) AS long_refused"""
+_HELD_BACK = """UPDATE vault.accounts SET lease_owner = NULL, lease_until = NULL,
+    next_try_at = vault.clock() + make_interval(secs => $4)
+    WHERE tenant_id = $1 AND id = $2 AND version = $3"""
+_MARK = """UPDATE vault.accounts SET status = 'needs_reauth', reason = left($4, 40), reauth_at = vault.clock(),
+    lease_owner = NULL, lease_until = NULL, next_try_at = NULL, updated_at = vault.clock()
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'active' RETURNING user_id, role_id, provider"""
+_NEWEST = """SELECT id, presented_version, refresh, access, expires_at FROM vault.candidates
+    WHERE tenant_id = $1 AND account_id = $2 ORDER BY presented_version DESC, created_at DESC LIMIT 1"""
+_DROP = "DELETE FROM vault.candidates WHERE tenant_id = $1 AND id = $2"
+_ADOPT = """UPDATE vault.accounts SET version = version + 1, access = $4, refresh = $5, expires_at = $6,
+    refresh_at = $6, lease_owner = NULL, lease_until = NULL, uncertain = true, next_try_at = NULL,
+    presented_at = NULL, refused_at = NULL, updated_at = vault.clock()
+    WHERE tenant_id = $1 AND id = $2 AND version = $3"""
+# These two look at all tenants, by functions that tell numbers only; $1 is there because every statement has it.
+_ANSWERS = "SELECT attempted, refused FROM vault.vendor_answers($2, $3) WHERE $1::uuid IS NOT NULL"
+_UNDO = "SELECT vault.undo_marks($2, $3) WHERE $1::uuid IS NOT NULL"

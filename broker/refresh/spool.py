@@ -1,0 +1,117 @@
+"""Answers on their way into the database, on this machine's disk: sealed as they will be stored.
+
+An answer is written here before it is stored and removed after, so that neither a kill nor a database that stays away
+loses it: at the next start it is stored, or kept as a candidate. The files hold nothing that opens anywhere but in the
+vault, and in its own place there.
+"""
+
+import base64
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from broker.accounts.values import Ref
+from broker.refresh.outcome import Outcome
+
+log = logging.getLogger(__name__)
+
+SUFFIX = ".answer"
+MOST_BYTES = 1 << 20
+_BLOBS = ("access", "refresh", "candidate_access", "candidate_refresh")
+_TIMES = ("expires_at", "refresh_at", "idle_at")
+
+
+class Spool:
+    """A folder of answers, each a file that only the product's user may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self) -> None:
+        """Make the folder."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def keep(self, outcome: Outcome) -> Path | None:
+        """Write an answer; None where that fails, which must not keep it from the database.
+
+        Against a kill it is safe at once. It is not waited for the disk: what fails with the machine is the database's
+        to keep, and where the database is away, :meth:`sync` waits.
+        """
+        path = self._folder / f"{outcome.ref.id}.{outcome.version}.{outcome.owner}{SUFFIX}"
+        half = path.with_suffix(".half")
+        try:
+            with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(_dumped(outcome))
+            half.replace(path)
+        except OSError as error:
+            log.error("an answer cannot be spooled", extra={"error": type(error).__name__})
+            return None
+        return path
+
+    def sync(self, path: Path) -> None:
+        """Wait until the disk has an answer. It blocks: for a thread."""
+        with contextlib.suppress(OSError):
+            for one, flags in ((path, os.O_RDONLY), (self._folder, os.O_RDONLY | os.O_DIRECTORY)):
+                opened = os.open(one, flags)
+                try:
+                    os.fsync(opened)
+                finally:
+                    os.close(opened)
+
+    def remove(self, path: Path) -> None:
+        """The answer is stored."""
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+    def waiting(self) -> Iterator[tuple[Path, Outcome]]:
+        """The answers of processes that ended before these were stored; what is no answer is left alone."""
+        for path in sorted(self._folder.glob(f"*{SUFFIX}")):
+            try:
+                with path.open("rb") as file:
+                    outcome = _loaded(file.read(MOST_BYTES))
+            except FileNotFoundError:  # its own process has stored it meanwhile
+                continue
+            except (OSError, ValueError, KeyError, TypeError):
+                log.error("a file of the spool cannot be read; it is left there", extra={"file": path.name})
+                continue
+            yield path, outcome
+
+
+def _dumped(outcome: Outcome) -> bytes:
+    blobs = {name: _encoded(getattr(outcome, name)) for name in _BLOBS}
+    times = {name: getattr(outcome, name) for name in _TIMES}
+    rest = {
+        "tenant": outcome.ref.tenant_id,
+        "account": outcome.ref.id,
+        "version": outcome.version,
+        "owner": outcome.owner,
+        "candidate": outcome.candidate_id,
+        "scopes": outcome.scopes,
+    }
+    return orjson.dumps(rest | blobs | times)
+
+
+def _loaded(text: bytes) -> Outcome:
+    told: dict[str, Any] = orjson.loads(text)
+    blobs = {name: None if told[name] is None else base64.b64decode(told[name], validate=True) for name in _BLOBS}
+    times = {name: None if told[name] is None else datetime.fromisoformat(told[name]) for name in _TIMES}
+    return Outcome(
+        ref=Ref(UUID(told["tenant"]), UUID(told["account"])),
+        version=int(told["version"]),
+        owner=UUID(told["owner"]),
+        candidate_id=UUID(told["candidate"]),
+        scopes=None if told["scopes"] is None else tuple(map(str, told["scopes"])),
+        **blobs,  # type: ignore[arg-type]
+        **times,
+    )
+
+
+def _encoded(blob: bytes | None) -> str | None:
+    return None if blob is None else base64.b64encode(blob).decode()

@@ -1,0 +1,87 @@
+"""Step `settle`, where the vendor granted: one transaction that moves an account from one version to the next.
+
+The compare-and-set names the version that was presented and the lease it was presented under. Where it misses, the
+answer is late: another process has gone on. It is never written over anything, and never thrown away either.
+"""
+
+from enum import Enum, auto
+
+from broker.accounts.events import What, note
+from broker.refresh.outcome import Outcome
+from core.db import Row, UnitOfWork
+from core.failpoints import failpoint
+
+GRANT_STEP = 1 << 20
+"""What a new grant adds to an account's version: more than refreshes ever do."""
+
+
+class Stored(Enum):
+    """What became of an outcome."""
+
+    STORED = auto()
+    ALREADY = auto()
+    """By ourselves: the acknowledgement was lost, or the spool was faster."""
+    TAKEN_LATE = auto()
+    """Nobody else has anything newer: it is the account's token now, and the refresh stays uncertain."""
+    CANDIDATE = auto()
+    GONE = auto()
+    """The account is no more, or has another grant: what belonged to the old one does not come back."""
+
+
+async def store(work: UnitOfWork, outcome: Outcome) -> Stored:
+    """Store an outcome, or find out why that is not possible any more."""
+    if await _written(work, outcome, late=False):
+        await work.execute(_NO_CANDIDATES, outcome.ref.id)
+        await note(work, outcome.ref.id, What.REFRESHED, detail={"version": outcome.version + 1})
+        await failpoint("storing")
+        return Stored.STORED
+    row = await work.fetchrow(_LOCKED, outcome.ref.id)
+    if row is None or row["version"] - outcome.version >= GRANT_STEP:
+        return Stored.GONE
+    if row["version"] == outcome.version + 1 and row["access"] == outcome.access:
+        return Stored.ALREADY
+    return await _late(work, outcome, row)
+
+
+async def _late(work: UnitOfWork, outcome: Outcome, row: Row) -> Stored:
+    await note(work, outcome.ref.id, What.LATE_ANSWER, detail={"version": outcome.version})
+    if row["version"] == outcome.version and not row["claimed"]:
+        await _written(work, outcome, late=True)
+        return Stored.TAKEN_LATE
+    if outcome.candidate_refresh is not None:
+        await work.execute(
+            _CANDIDATE,
+            outcome.candidate_id,
+            outcome.ref.id,
+            outcome.version,
+            outcome.candidate_refresh,
+            outcome.candidate_access,
+            outcome.expires_at,
+        )
+    return Stored.CANDIDATE
+
+
+async def _written(work: UnitOfWork, outcome: Outcome, *, late: bool) -> bool:
+    scopes = None if outcome.scopes is None else list(outcome.scopes)
+    times = outcome.expires_at, outcome.refresh_at, outcome.idle_at
+    blobs = outcome.access, outcome.refresh
+    return bool(
+        await work.execute(_STORE, outcome.ref.id, outcome.version, outcome.owner, late, *blobs, *times, scopes)
+    )
+
+
+# A late one is stored under the lock of the row that was just looked at. The vendor has granted it after all, so nobody
+# has to come back; a status that an administrator has set stays.
+_STORE = """UPDATE vault.accounts SET version = version + 1, access = $6, refresh = $7, expires_at = $8,
+    refresh_at = $9, idle_at = $10, scopes = coalesce($11::text[], scopes),
+    status = CASE status WHEN 'needs_reauth' THEN 'active' ELSE status END,
+    reason = CASE status WHEN 'needs_reauth' THEN '' ELSE reason END, reauth_at = NULL,
+    lease_owner = NULL, lease_until = NULL, attempt_no = 0, uncertain = $5, next_try_at = NULL, last_error_class = '',
+    presented_at = NULL, refused_at = NULL, refreshed_at = vault.clock(), updated_at = vault.clock()
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND (lease_owner = $4 OR $5)"""
+_LOCKED = """SELECT version, access, lease_owner IS NOT NULL AND lease_until > vault.clock() AS claimed
+    FROM vault.accounts WHERE tenant_id = $1 AND id = $2 FOR UPDATE"""
+_NO_CANDIDATES = "DELETE FROM vault.candidates WHERE tenant_id = $1 AND account_id = $2"
+_CANDIDATE = """INSERT INTO vault.candidates
+    (tenant_id, id, account_id, presented_version, refresh, access, expires_at, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, vault.clock()) ON CONFLICT DO NOTHING"""

@@ -1,0 +1,154 @@
+"""A broker's vault with linked accounts, and everything that a refresh works with, on a real database."""
+
+import contextlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from broker.accounts.accounts import Accounts
+from broker.accounts.store import Grant, add_client, link
+from broker.accounts.values import Fresh, Stuck
+from broker.providers.model import Provider
+from broker.refresh.attempt import Boottime, boottime
+from broker.refresh.refresher import Tools
+from broker.refresh.settle import Settler
+from broker.refresh.spool import Spool
+from broker.refresh.timing import Timing
+from broker.vault.credentials import Owner
+from broker.vault.keys import LocalKeys
+from broker.vault.vault import Vault, open_vault
+from broker.vendor_oauth.exchange import TokenEndpoint, Tokens, VendorClient
+from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
+from broker.vendor_oauth.wire import VendorHttp
+from core.db import Database, UnitOfWork
+from core.outbound.addresses import AllowedAddresses
+from tests.broker.refresh.vendor import Vendor
+from tests.support.postgres import MadeTenant, ScratchDatabase, add_tenant
+
+KEY = b"the vault's key for refreshing.."
+
+
+class FixedProviders:
+    """The providers of a test."""
+
+    def __init__(self, providers: Iterable[Provider]) -> None:
+        self._providers = {one.id: one for one in providers}
+
+    async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
+        return self._providers.get(provider)
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True)
+class Rig:
+    """One broker process, here, and the hands of a test on its database."""
+
+    scratch: ScratchDatabase
+    database: Database
+    vault: Vault
+    tenant: MadeTenant
+    tools: Tools
+    accounts: Accounts
+    http: VendorHttp
+    spool: Path
+    clients: dict[str, UUID] = field(default_factory=dict)
+
+    async def connect(self, vendor: Vendor, person: str = "ada", *, user: int = 0) -> UUID:
+        """A person connects an account; its id."""
+        return await self.link(vendor.provider, vendor.client, await vendor.grant(person), user=user)
+
+    async def link(self, provider: Provider, client: VendorClient, tokens: Tokens, *, user: int = 0) -> UUID:
+        """Store a grant."""
+        assert provider.oauth is not None
+        owner = Owner("personal", self.tenant.users[user])
+        async with self.database.tenant(self.tenant.id) as work:
+            if provider.id not in self.clients:
+                self.clients[provider.id] = await add_client(work, self.vault, provider.id, client)
+            grant = Grant(provider.id, self.clients[provider.id], owner, tokens, provider.oauth.refresh)
+            return await link(work, self.vault, grant)
+
+    async def fresh(self, account: UUID, **options: Any) -> Fresh | Stuck:
+        return await self.accounts.fresh(self.tenant.id, account, **options)
+
+    async def token(self, account: UUID, **options: Any) -> Fresh:
+        """A fresh token; there must be one."""
+        answer = await self.fresh(account, **options)
+        assert isinstance(answer, Fresh), answer
+        return answer
+
+    async def row(self, account: UUID) -> Mapping[str, Any]:
+        async with self.scratch.admin_connection() as admin:
+            return dict(await admin.fetchrow("SELECT * FROM vault.accounts WHERE id = $1", account))
+
+    async def client_row(self, provider: str) -> Mapping[str, Any]:
+        async with self.scratch.admin_connection() as admin:
+            return dict(await admin.fetchrow("SELECT * FROM vault.oauth_clients WHERE provider = $1", provider))
+
+    async def events(self, account: UUID) -> list[tuple[str, str]]:
+        async with self.scratch.admin_connection() as admin:
+            sql = "SELECT kind, class FROM vault.account_events WHERE account_id = $1 ORDER BY id"
+            return [(row["kind"], row["class"]) for row in await admin.fetch(sql, account)]
+
+    async def count(self, table: str) -> int:
+        async with self.scratch.admin_connection() as admin:
+            return await admin.fetchval(f"SELECT count(*) FROM {table}")
+
+    async def execute(self, sql: str, *args: object) -> None:
+        async with self.scratch.admin_connection() as admin:
+            await admin.execute(sql, *args)
+
+    async def ahead(self, seconds: float) -> None:
+        """Shift the clock of the refresh protocol, for every process on this database."""
+        await self.execute(
+            "CREATE OR REPLACE FUNCTION vault.clock() RETURNS timestamptz LANGUAGE sql VOLATILE "
+            f"RETURN clock_timestamp() + interval '{seconds} seconds'"
+        )
+
+    def another(self, **changes: Any) -> Accounts:
+        """A second broker process, as far as its database goes; `changes` are of its tools."""
+        return Accounts(replace(self.tools, **changes))
+
+    def settler(self, timing: Timing, clock: Boottime = boottime, *, spool: bool = True) -> Settler:
+        return Settler(self.database, self.vault, Spool(self.spool) if spool else None, timing, clock)
+
+    def with_endpoint(
+        self, endpoint: TokenEndpoint, timing: Timing | None = None, clock: Boottime = boottime
+    ) -> Accounts:
+        timing = timing or self.tools.timing
+        settler = self.settler(timing, clock)
+        return self.another(endpoint=endpoint, timing=timing, settler=settler, boottime=clock)
+
+
+@contextlib.asynccontextmanager
+async def rig_on(
+    scratch: ScratchDatabase,
+    folder: Path,
+    providers: Iterable[Provider],
+    hosts: Iterable[str] = (),
+    *,
+    database: Database | None = None,
+    timing: Timing | None = None,
+    users: int = 1,
+) -> AsyncIterator[Rig]:
+    """A rig whose vendors are `providers`, on these hosts; `database` is another way to the same rows."""
+    timing = timing or Timing()
+    async with contextlib.AsyncExitStack() as stack:
+        broker = database or await stack.enter_async_context(scratch.open("mcpist_broker"))
+        vault = await open_vault(broker, LocalKeys("k1", {"k1": KEY}), clock=now)
+        http = VendorHttp(AllowedAddresses.of(hosts))
+        await http.open()
+        stack.push_async_callback(http.close)
+        spool = Spool(folder / "spool")
+        spool.open()
+        settler = Settler(broker, vault, spool, timing, boottime)
+        tools = Tools(broker, vault, FixedProviders(providers), VendorTokenEndpoint(http), settler, timing)
+        tenant = await add_tenant(scratch, users=users)
+        accounts = Accounts(tools)
+        yield Rig(scratch, broker, vault, tenant, tools, accounts, http, folder / "spool")
+        await accounts.drain()

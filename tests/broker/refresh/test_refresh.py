@@ -1,0 +1,183 @@
+"""One refresh from beginning to end, at a real vendor: fast path, one call for many, what is stored."""
+
+import asyncio
+
+import pytest
+
+from broker.accounts.values import Fresh, Stuck, StuckState
+from core.errors import MCPistError
+from tests.broker.refresh.rig import Rig
+from tests.broker.refresh.vendor import HOUR, Vendor
+
+
+async def test_a_good_token_is_handed_out_without_a_call(rig: Rig, vendor: Vendor) -> None:
+    account = await rig.connect(vendor)
+    answer = await rig.token(account)
+    assert await vendor.takes(answer.access)
+    assert answer.expires_in is not None
+    assert HOUR - 30 < answer.expires_in <= HOUR
+    assert await vendor.calls() == 0
+
+
+async def test_an_ended_token_is_refreshed_and_the_next_refresh_works_too(rig: Rig, vendor: Vendor) -> None:
+    account = await rig.connect(vendor)
+    before = await rig.token(account)
+    for number in (1, 2, 3):
+        await rig.ahead(number * (HOUR + 10))
+        answer = await rig.token(account)
+        assert answer.version == before.version + number
+        assert await vendor.takes(answer.access)
+        assert await vendor.calls() == number
+    row = await rig.row(account)
+    assert (row["status"], row["lease_owner"], row["uncertain"], row["attempt_no"]) == ("active", None, False, 0)
+    assert await vendor.reuses() == 0
+
+
+async def test_a_token_that_does_not_last_as_long_as_needed_is_refreshed(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR - 100)
+    await rig.token(account, need_seconds=60)
+    assert await strict.calls() == 0
+    await rig.token(account, need_seconds=120)
+    assert await strict.calls() == 1
+
+
+async def test_five_hundred_callers_cost_one_call(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    answers = await asyncio.gather(*(rig.token(account) for _ in range(500)))
+    assert len({answer.version for answer in answers}) == 1
+    assert await strict.calls() == 1
+
+
+async def test_four_brokers_cost_one_call(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    brokers = [rig.accounts, *(rig.another() for _ in range(3))]
+    answers = await asyncio.gather(*(broker.fresh(rig.tenant.id, account) for broker in brokers for _ in range(20)))
+    assert {type(answer) for answer in answers} == {Fresh}
+    assert await strict.calls() == 1
+
+
+async def test_a_storm_of_401_is_one_refresh(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    before = await rig.token(account)
+    brokers = [rig.accounts, rig.another()]
+    answers = await asyncio.gather(
+        *(
+            broker.fresh(rig.tenant.id, account, rejected_version=before.version)
+            for broker in brokers
+            for _ in range(100)
+        )
+    )
+    assert {answer.version for answer in answers if isinstance(answer, Fresh)} == {before.version + 1}
+    assert await strict.calls() == 1
+
+
+async def test_a_401_on_a_token_just_given_does_not_refresh_again(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    first = await rig.token(account)
+    second = await rig.token(account, rejected_version=first.version)
+    answer = await rig.fresh(account, rejected_version=second.version)
+    assert isinstance(answer, Stuck)
+    assert (answer.state, answer.cause) == (StuckState.REFUSED, "rejected")
+    assert await strict.calls() == 1
+    await rig.ahead(60)
+    assert (await rig.token(account, rejected_version=second.version)).version == second.version + 1
+
+
+async def test_a_rejected_version_that_is_history_costs_nothing(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    first = await rig.token(account)
+    await rig.token(account, rejected_version=first.version)
+    again = await rig.token(account, rejected_version=first.version)
+    assert again.version == first.version + 1
+    assert await strict.calls() == 1
+
+
+async def test_the_first_caller_may_leave(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    await strict.fault("delay_after", ms=300)
+    first = asyncio.create_task(rig.fresh(account))
+    while await strict.calls() == 0:
+        await asyncio.sleep(0.01)
+    second = asyncio.create_task(rig.fresh(account))
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert isinstance(await second, Fresh)
+    assert await strict.calls() == 1
+
+
+async def test_a_caller_that_cannot_wait_is_told_so_and_the_refresh_goes_on(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    await strict.fault("delay_after", ms=500)
+    answer = await rig.fresh(account, within=0.05)
+    assert isinstance(answer, Stuck)
+    assert answer.state is StuckState.REFRESHING
+    await rig.token(account)
+    assert await strict.calls() == 1
+
+
+async def test_what_still_lives_is_handed_out_to_a_caller_that_cannot_wait(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR - 30)
+    await strict.fault("delay_after", ms=500)
+    answer = await rig.token(account, within=0.05)
+    assert answer.expires_in is not None
+    assert answer.expires_in < 30
+    assert (await rig.token(account)).version == answer.version + 1
+
+
+async def test_an_account_that_was_disconnected_meanwhile_does_not_come_back(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    await strict.fault("delay_after", ms=400)
+    waiting = asyncio.create_task(rig.fresh(account))
+    while await strict.calls() == 0:
+        await asyncio.sleep(0.01)
+    await rig.execute("DELETE FROM vault.accounts WHERE id = $1", account)
+    answer = await waiting
+    assert answer == Stuck(StuckState.MISSING)
+    assert await rig.count("vault.accounts") == 0
+    assert await rig.count("vault.candidates") == 0
+
+
+async def test_an_unknown_account_and_another_tenant_s_are_the_same(rig: Rig, strict: Vendor, make_tenant) -> None:
+    account = await rig.connect(strict)
+    other = await make_tenant()
+    assert await rig.accounts.fresh(other.id, account) == Stuck(StuckState.MISSING)
+    assert await rig.fresh(other.id) == Stuck(StuckState.MISSING)
+
+
+@pytest.mark.parametrize("column", ["access", "refresh"])
+async def test_a_changed_blob_is_neither_used_nor_sent(rig: Rig, strict: Vendor, column: str) -> None:
+    account = await rig.connect(strict)
+    if column == "refresh":
+        await rig.ahead(HOUR + 10)
+    await rig.execute(
+        f"UPDATE vault.accounts SET {column} = overlay({column} placing '\\x00'::bytea from 40 for 1) WHERE id = $1",
+        account,
+    )
+    answer = await rig.fresh(account)
+    assert answer == Stuck(StuckState.NEEDS_REAUTH, "unreadable")
+    assert await strict.calls() == 0
+
+
+async def test_swapped_tokens_of_one_row_are_not_sent(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    await rig.execute("UPDATE vault.accounts SET access = refresh, refresh = access WHERE id = $1", account)
+    assert await rig.fresh(account) == Stuck(StuckState.NEEDS_REAUTH, "unreadable")
+    assert await strict.calls() == 0
+
+
+async def test_a_removed_provider_is_told(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    await rig.execute("UPDATE vault.accounts SET provider = 'gone' WHERE id = $1", account)
+    with pytest.raises(MCPistError, match="gone"):
+        await rig.fresh(account)
+    assert (await rig.row(account))["lease_owner"] is None
