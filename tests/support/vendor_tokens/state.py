@@ -1,0 +1,154 @@
+"""What a vendor remembers: codes, grants, and which refresh token of each is the one that counts."""
+
+import hashlib
+import secrets
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.support.vendor_tokens.styles import Style
+
+
+@dataclass
+class Fault:
+    """What happens to the next request of the token endpoint instead of, or around, an answer.
+
+    `kind`: ``status`` (with `status`, `headers`, `body`), ``hang_up_before``, ``hang_up_after`` (the vendor has done
+    it), ``cut`` (half of the answer), ``stall_after`` (done, and never answered), ``garbage`` (done; `body` as 200).
+    """
+
+    kind: str
+    status: int = 500
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: Any = ""
+
+    @property
+    def is_after(self) -> bool:
+        return self.kind in ("hang_up_after", "cut", "stall_after", "garbage")
+
+
+@dataclass
+class Grant:
+    """One consent. `spent` holds used refresh tokens: when, and what they got."""
+
+    scopes: list[str]
+    refresh: str = ""
+    access: set[str] = field(default_factory=set[str])
+    good_old: set[str] = field(default_factory=set[str])
+    spent: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict[str, tuple[float, dict[str, Any]]])
+    dead: bool = False
+
+
+@dataclass
+class _Code:
+    grant: Grant
+    redirect_uri: str
+    challenge: str
+
+
+class Refused(Exception):
+    """The request is refused, as `kind` of the style's refusals."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class State:
+    """All grants. `now` is in seconds and goes when a test says so; `reused` counts spent tokens shown again."""
+
+    def __init__(self, style: Style) -> None:
+        self.style = style
+        self.now = 1_000_000.0
+        self.grants: list[Grant] = []
+        self.presented: list[str] = []
+        self.reused = 0
+        self.replayed = 0
+        self._codes: dict[str, _Code] = {}
+
+    def consent(self, scopes: list[str], redirect_uri: str, verifier: str, unticked: tuple[str, ...] = ()) -> str:
+        """A person says yes, but for what they untick; the code that the browser brings."""
+        grant = Grant([scope for scope in scopes if scope not in unticked])
+        digest = hashlib.sha256(verifier.encode()).digest()
+        challenge = urlsafe_b64encode(digest).decode().rstrip("=") if self.style.pkce and verifier else ""
+        code = "code-" + secrets.token_urlsafe(24)
+        self._codes[code] = _Code(grant, redirect_uri, challenge)
+        self.grants.append(grant)
+        return code
+
+    def redeem(self, fields: dict[str, str]) -> dict[str, Any]:
+        """The answer to a code; it counts once."""
+        known = self._codes.pop(fields.get("code", ""), None)
+        if known is None or known.redirect_uri != fields.get("redirect_uri"):
+            raise Refused("code")
+        verifier = fields.get("code_verifier", "")
+        made = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+        if known.challenge and made != known.challenge:
+            raise Refused("code")
+        return self._answer(known.grant, first=True)
+
+    def refresh(self, token: str) -> dict[str, Any]:
+        """The answer to a refresh token, by the vendor's rules."""
+        self.presented.append(token)
+        grant = next((one for one in self.grants if token in (one.refresh, *one.good_old, *one.spent)), None)
+        if grant is None or grant.dead:
+            raise Refused("dead")
+        if token in grant.spent:
+            return self._shown_again(grant, token)
+        before = grant.refresh
+        answer = self._answer(grant, first=False)
+        if self.style.rotates and self.style.old_stays_good:
+            grant.good_old.add(before)
+        elif self.style.rotates:
+            grant.spent[token] = (self.now, answer)
+        return answer
+
+    def revoke(self, token: str) -> bool:
+        """End the grant that a token belongs to."""
+        for grant in self.grants:
+            if token in (grant.refresh, *grant.access) and not grant.dead:
+                grant.dead = True
+                grant.access.clear()
+                return True
+        return False
+
+    def alive(self, access: str) -> bool:
+        """Whether the vendor's API takes this access token."""
+        return any(access in grant.access for grant in self.grants)
+
+    def _shown_again(self, grant: Grant, token: str) -> dict[str, Any]:
+        when, answer = grant.spent[token]
+        if self.now - when <= self.style.grace_seconds and self.style.grace_seconds:
+            self.replayed += 1
+            return answer
+        self.reused += 1
+        grant.dead = True
+        grant.access.clear()
+        raise Refused("dead")
+
+    def _answer(self, grant: Grant, *, first: bool) -> dict[str, Any]:
+        style = self.style
+        if style.kills_access:
+            grant.access.clear()
+        access = "at_" + secrets.token_urlsafe(32)
+        grant.access.add(access)
+        answer: dict[str, Any] = {"access_token": access, "token_type": "bearer", **style.extra}
+        if style.access_seconds is not None:
+            answer["expires_in"] = style.access_seconds
+        if style.gives_refresh:
+            if first or style.rotates:
+                grant.refresh = "rt_" + secrets.token_urlsafe(32)
+            if first or not style.omits_refresh:
+                answer["refresh_token"] = grant.refresh
+        if style.refresh_seconds is not None:
+            answer["refresh_token_expires_in"] = style.refresh_seconds
+        return answer | self._scope(grant)
+
+    def _scope(self, grant: Grant) -> dict[str, str]:
+        separator = self.style.scope_separator
+        if separator is None:
+            return {}
+        if not separator:
+            return {"scope": ""}
+        named = [self.style.scope_names.get(one, one) for one in grant.scopes if one not in self.style.unreported]
+        return {"scope": separator.join(named)}
