@@ -58,6 +58,7 @@ def parse(argv: list[str] | None) -> Options:
     parser.add_argument("--full", action="store_true", help="P12 with 10,000 tenants instead of 500")
     parser.add_argument("--long", action="store_true", help="P8 with a million calls instead of 50,000")
     parser.add_argument("--json", dest="as_json", action="store_true", help="one document of JSON instead of tables")
+    parser.add_argument("--jwt", action="store_true", help="callers come with access tokens instead of API tokens")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds of each comparison (5)")
     parser.add_argument("--seconds", type=int, default=2, help="length of one loaded run (2)")
     given = vars(parser.parse_args(argv))

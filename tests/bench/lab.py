@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from tests.bench.access_token import access_token, prepare
 from tests.bench.client import Client
 from tests.bench.github import connect_github
 from tests.bench.options import Options
@@ -76,10 +77,13 @@ class Lab:
         """One more product, on a fresh data folder."""
         self.progress(f"starting the product on a new data folder ({name})")
         home, port = self.folder / name, free_port()
+        if self.options.jwt:
+            prepare(home)
         given = {"home": home, "port": port, "upstream": self.upstream.port}
         running = self.start(name, module("product", **given))
         connect_github(home, self.upstream.port)
-        return Product(home, port, running.pid, running.said["api_token"], self.upstream.port)
+        token = access_token(home, port) if self.options.jwt else running.said["api_token"]
+        return Product(home, port, running.pid, token, self.upstream.port)
 
     def new_gateway(self, name: str) -> Reference:
         """One more gateway of the shared product; it takes the product's tokens."""

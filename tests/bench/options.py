@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`seconds` is the length of one loaded run, `rounds` how often every target gets one."""
+    """`seconds` is the length of one loaded run, `rounds` how often every target gets one;
+    `jwt`: callers come with an access token instead of an API token."""
 
     only: frozenset[str] = frozenset()
     quick: bool = False
     full: bool = False
     long: bool = False
     as_json: bool = False
+    jwt: bool = False
     rounds: int = 5
     seconds: int = 2
     connections: tuple[int, ...] = (1, 16, 64)

@@ -25,3 +25,11 @@ def test_numbers_come_out():
     assert {row["budget"] for row in found["rows"]} == expected
     assert all(math.isfinite(value) for row in found["rows"] for value in row["values"])
     assert all(one["calls"] > 0 for one in found["samples"])
+
+
+@pytest.mark.timeout(PATIENCE + 30)
+def test_access_tokens_can_be_measured():
+    argv = [sys.executable, "-m", "tests.bench", "--quick", "--json", "--jwt", "--only", "P6"]
+    done = subprocess.run(argv, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert {row["budget"] for row in json.loads(done.stdout)["rows"]} == {"P6"}
