@@ -3,11 +3,11 @@
 import pytest
 
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import ErrorClass, Failed, VendorClient
+from broker.vendor_oauth.exchange import Answer, ErrorClass, Failed, VendorClient
 from broker.vendor_oauth.scopes import lacking
 from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
 from core.secret import Secret
-from tests.broker.vendor_oauth.conftest import REDIRECT_URI, VERIFIER, connected, granted
+from tests.broker.vendor_oauth.conftest import REDIRECT_URI, VERIFIER, Ways, connected, granted
 from tests.support.vendor_tokens import STYLES, Fault, VendorTokens, vendor_tokens
 from tests.support.vendor_tokens.server import PLAIN_SECRET
 from tests.support.vendor_tokens.styles import Refusal, microsoft_refusal, notion_refusal, rfc
@@ -21,12 +21,12 @@ def of(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("vendor", names, indirect=True)
 
 
-def failed(answer: object) -> Failed:
+def failed(answer: Answer) -> Failed:
     assert isinstance(answer, Failed), answer
     return answer
 
 
-async def refreshed(vendor: VendorTokens, endpoint: VendorTokenEndpoint, token: Secret | None) -> object:
+async def refreshed(vendor: VendorTokens, endpoint: VendorTokenEndpoint, token: Secret | None) -> Answer:
     assert token is not None
     return await endpoint.refresh(vendor.provider, vendor.client, token)
 
@@ -396,7 +396,7 @@ async def test_a_grant_that_is_gone_already_counts_as_revoked(
     assert told.done
 
 
-async def test_basic_without_its_encoding_is_there_for_vendors_that_do_not_decode(way) -> None:
+async def test_basic_without_its_encoding_is_there_for_vendors_that_do_not_decode(way: Ways) -> None:
     async with vendor_tokens(STYLES["fitbit"], PLAIN_SECRET) as vendor:
         endpoint = VendorTokenEndpoint(await way(vendor.url))
         client = VendorClient(vendor.client.client_id, Secret(PLAIN_SECRET), auth_method="basic_raw")
