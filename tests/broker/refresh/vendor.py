@@ -101,9 +101,7 @@ class Vendor:
             basic = aiohttp.encode_basic_auth(self.server.client_id, self.server.client_secret)
             headers = {"Authorization": basic}
             url = f"{self.server.issuer}/token"
-            async with browser.post(
-                url, data=form | {"code_verifier": verifier}, headers={"Authorization": auth}
-            ) as answer:
+            async with browser.post(url, data=form | {"code_verifier": verifier}, headers=headers) as answer:
                 answer.raise_for_status()
                 told = await answer.json()
         scopes = tuple(told["scope"].split())
