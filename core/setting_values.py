@@ -14,6 +14,7 @@ NOTHING = "none"
 ANY_PORT = ":*"
 
 _T = TypeVar("_T")
+_SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -54,6 +55,15 @@ def choice(*allowed: str) -> Callable[[str], str]:
         return text.lower()
 
     return read
+
+
+def slug(text: str) -> str:
+    """A tenant's slug; the word ``none`` is no tenant."""
+    if text.lower() == NOTHING:
+        return ""
+    if not _SLUG.fullmatch(text):
+        raise ValueError
+    return text
 
 
 def folder(text: str) -> Path:

@@ -124,6 +124,14 @@ class Settings:
         "",
         shown="`external.issuer` of the identity file, or MCPist itself",
     )
+    operator_tenant: str = setting(
+        "MCPIST_OPERATOR_TENANT",
+        values.slug,
+        "the slug of a tenant, or none",
+        "The tenant whose administrators operate the whole deployment over the network: they make and remove tenants.",
+        "default",
+        shown="`default`, which the first start makes",
+    )
     postgres_user: str = setting(
         "MCPIST_POSTGRES_USER",
         values.host,

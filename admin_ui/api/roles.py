@@ -13,7 +13,7 @@ from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, PriorityKey, TextKey, key_of, paged
 from core.api.shapes import Asked, PageOf, ShortName, Told
 from core.directory import roles_by_id as roles
-from core.directory.roles_by_id import MOST_PERMISSIONS, Granted
+from core.directory.roles_by_id import MOST_PERMISSIONS, Granted, RoleRecord
 from core.directory.users_by_id import give_role, members, take_role
 from core.errors import Conflict
 from core.permissions import PERMISSION
@@ -67,15 +67,21 @@ def _granted(allow: list[str], deny: list[str]) -> Granted:
     return frozenset({*(("allow", one) for one in allow), *(("deny", one) for one in deny)})
 
 
+def _after(cursor: str | None) -> tuple[int, str] | None:
+    return None if cursor is None else key_of(cursor, tuple[PriorityKey, TextKey])
+
+
+def _page(found: list[RoleRecord], limit: int) -> PageOf[RoleView]:
+    shown, following = paged(found, limit, lambda one: (one.priority, one.name))
+    return PageOf(items=[RoleView.model_validate(one) for one in shown], next_cursor=following)
+
+
 @routes.get("/roles")
 async def list_roles(
     caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
 ) -> PageOf[RoleView]:
     """The tenant's roles, the highest priority first."""
-    after: tuple[int, str] | None = None if cursor is None else key_of(cursor, tuple[PriorityKey, TextKey])
-    found = await roles.page_of_roles(console, caller.tenant_id, after, limit + 1)
-    shown, following = paged(found, limit, lambda one: (one.priority, one.name))
-    return PageOf(items=[RoleView.model_validate(one) for one in shown], next_cursor=following)
+    return _page(await roles.page_of_roles(console, caller.tenant_id, _after(cursor), limit + 1), limit)
 
 
 @routes.post("/roles", status_code=201, responses=there_already(RoleView))
@@ -132,10 +138,11 @@ async def list_members(
 
 
 @routes.get("/users/{user_id}/roles")
-async def list_roles_of_user(user_id: UUID, caller: ReadingAdmin, console: Console) -> PageOf[RoleView]:
-    """The roles that a user has, the highest priority first; all of them, in one page."""
-    found = await roles.roles_of(console, caller.tenant_id, user_id)
-    return PageOf(items=[RoleView.model_validate(one) for one in found], next_cursor=None)
+async def list_roles_of_user(
+    user_id: UUID, caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[RoleView]:
+    """The roles that a user has, the highest priority first."""
+    return _page(await roles.roles_of(console, caller.tenant_id, user_id, _after(cursor), limit + 1), limit)
 
 
 @routes.put("/users/{user_id}/roles/{role_id}", status_code=204)

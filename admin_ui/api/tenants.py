@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Response
+from fastapi import Query, Response
 from pydantic import Field, StringConstraints
 
 from admin_ui.api.parts import Console, Parts
@@ -11,9 +11,10 @@ from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ChangingOperator, ReadingAdmin, ReadingOperator
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.principal import Principal
-from core.api.shapes import Asked, Email, Name, NotEmptyName, PageOf, Told
+from core.api.shapes import PLAIN, Asked, Email, Name, NotEmptyName, PageOf, Told
 from core.db import Database
 from core.directory.founding import found_tenant
+from core.directory.removal import remove_tenant
 from core.directory.tenants import (
     MOST_TOKEN_DAYS,
     Tenant,
@@ -29,6 +30,11 @@ from core.errors import Conflict, NotFound
 routes = router("tenants")
 
 Slug = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", max_length=63)]
+
+
+Confirmation = Annotated[
+    str, Query(max_length=63, pattern=PLAIN, description="The tenant's slug once more: what goes does not come back.")
+]
 
 
 class TenantView(Told):
@@ -104,6 +110,14 @@ async def change_any_tenant(
             raise Conflict("this is your own tenant: you would shut yourself out")
         await set_status(console, caller.actor, tenant_id, asked.status)
     return await _changed(console, caller, tenant_id, asked)
+
+
+@routes.delete("/tenants/{tenant_id}", status_code=204)
+async def remove_any_tenant(tenant_id: UUID, confirm: Confirmation, caller: ChangingOperator, console: Console) -> None:
+    """Delete a tenant with everything of it but the audit log. Its sessions and tokens end within a second."""
+    if tenant_id == caller.tenant_id:
+        raise Conflict("this is your own tenant: you would shut yourself out")
+    await remove_tenant(console, caller.actor, tenant_id, confirm)
 
 
 @routes.get("/tenant")

@@ -18,6 +18,7 @@ MOST_IDENTITIES = 20
 class Identity:
     """An account that is tied to a user. `email` is the address that it had when it was last used."""
 
+    id: UUID
     issuer: str
     subject: str
     email: str
@@ -63,16 +64,36 @@ class Identities:
             raise LimitReached(f"a user has at most {MOST_IDENTITIES} accounts; untie some first")
         await recorded(work, actor, Kind.IDENTITY_LINKED, user=str(user_id), email=email, issuer=account.issuer)
 
-    async def untie(self, actor: Actor, tenant_id: UUID, user_id: UUID, issuer: str, subject: str) -> None:
-        """Have an account sign its user in no more.
+    async def page(
+        self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
+    ) -> "list[Identity]":
+        """A user's accounts, the newest first, after the one of that time and id."""
+        async with self._database.tenant(tenant_id) as work:
+            rows = await work.fetch(_PAGE, user_id, *(after or (None, None)), limit)
+            return [Identity(*row.values()) for row in rows]
+
+    async def untie(self, actor: Actor, tenant_id: UUID, identity_id: UUID, *, user_id: UUID | None = None) -> None:
+        """Have an account sign its user in no more; with `user_id`, only one of that user's.
+
+        Nobody takes their own last account away: they would be out until an administrator lets them in. Where an
+        administrator takes somebody's last one, the next sign-in by the user's verified address ties a new one.
 
         Raises:
-            NotFound: the user has no such account.
+            NotFound: there is no such account.
+            Conflict: it is the last one of whoever asks.
         """
         async with self._database.tenant(tenant_id) as work:
-            if not await work.execute(_UNTIE, user_id, issuer, subject):
-                raise NotFound("this user has no such account")
-            await recorded(work, actor, Kind.IDENTITY_UNLINKED, user=str(user_id), issuer=issuer)
+            owner: UUID | None = await work.fetchval(_BY_ID, identity_id)
+            if owner is None or user_id not in (None, owner):
+                raise NotFound("there is no such account")
+            # Locked first: of two that go at the same time, one has to find that it is the last.
+            there = {row["id"]: row["issuer"] for row in await work.fetch(_LOCK, owner)}
+            if identity_id not in there:
+                raise NotFound("there is no such account any more")
+            if len(there) == 1 and owner == actor.user_id:
+                raise Conflict("this is the last account that you sign in with: add another one first")
+            await work.execute(_UNTIE, identity_id)
+            await recorded(work, actor, Kind.IDENTITY_UNLINKED, user=str(owner), issuer=there[identity_id])
 
 
 _USER = "SELECT email FROM core.users WHERE tenant_id = $1 AND id = $2"
@@ -80,6 +101,11 @@ _TIE = """INSERT INTO auth.identities (tenant_id, issuer, subject, user_id, emai
     VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO NOTHING RETURNING user_id"""
 _OWNER = "SELECT user_id FROM auth.identities WHERE tenant_id = $1 AND issuer = $2 AND subject = $3"
 _COUNT = "SELECT count(*) FROM auth.identities WHERE tenant_id = $1 AND user_id = $2"
-_UNTIE = "DELETE FROM auth.identities WHERE tenant_id = $1 AND user_id = $2 AND issuer = $3 AND subject = $4"
-_LIST = """SELECT issuer, subject, email, created_at, last_sign_in_at FROM auth.identities
+_BY_ID = "SELECT user_id FROM auth.identities WHERE tenant_id = $1 AND id = $2"
+_LOCK = "SELECT id, issuer FROM auth.identities WHERE tenant_id = $1 AND user_id = $2 ORDER BY id FOR UPDATE"
+_UNTIE = "DELETE FROM auth.identities WHERE tenant_id = $1 AND id = $2"
+_PAGE = """SELECT id, issuer, subject, email, created_at, last_sign_in_at FROM auth.identities
+    WHERE tenant_id = $1 AND user_id = $2 AND ($3::timestamptz IS NULL OR (created_at, id) < ($3, $4::uuid))
+    ORDER BY created_at DESC, id DESC LIMIT $5"""
+_LIST = """SELECT id, issuer, subject, email, created_at, last_sign_in_at FROM auth.identities
     WHERE tenant_id = $1 AND user_id = $2 ORDER BY last_sign_in_at DESC, issuer, subject LIMIT 100"""

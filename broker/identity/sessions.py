@@ -132,6 +132,15 @@ class Sessions:
         async with self._database.tenant(tenant_id) as work:
             return [SessionEntry(*row.values()) for row in await work.fetch(_LIST, user_id, now, now - IDLE)]
 
+    async def page(
+        self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
+    ) -> "list[SessionEntry]":
+        """A user's live sessions, the newest first, after the one of that time and id."""
+        now = self._clock()
+        async with self._database.tenant(tenant_id) as work:
+            rows = await work.fetch(_PAGE, user_id, now, now - IDLE, *(after or (None, None)), limit)
+            return [SessionEntry(*row.values()) for row in rows]
+
     async def end(self, actor: Actor, tenant_id: UUID, session_id: UUID, *, user_id: UUID | None = None) -> None:
         """End a session at once; with `user_id`, only one of that user's.
 
@@ -175,6 +184,9 @@ _SEEN = "UPDATE auth.sessions SET last_seen_at = $3 WHERE tenant_id = $1 AND id 
 _LIST = """SELECT id, method, address, user_agent, created_at, last_seen_at, expires_at FROM auth.sessions
     WHERE tenant_id = $1 AND user_id = $2 AND ended_at IS NULL AND expires_at > $3 AND last_seen_at > $4
     ORDER BY last_seen_at DESC, id"""
+_PAGE = """SELECT id, method, address, user_agent, created_at, last_seen_at, expires_at FROM auth.sessions
+    WHERE tenant_id = $1 AND user_id = $2 AND ended_at IS NULL AND expires_at > $3 AND last_seen_at > $4
+    AND ($5::timestamptz IS NULL OR (created_at, id) < ($5, $6::uuid)) ORDER BY created_at DESC, id DESC LIMIT $7"""
 _END = """UPDATE auth.sessions SET ended_at = $2 WHERE tenant_id = $1 AND ended_at IS NULL AND expires_at > $2
     AND ($3::uuid IS NULL OR user_id = $3) AND ($4::uuid IS NULL OR id = $4) AND ($5::uuid IS NULL OR id <> $5)
     RETURNING id, user_id"""

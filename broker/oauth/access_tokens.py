@@ -1,8 +1,8 @@
 """Access tokens of our own authorization server: JWTs of the profile of RFC 9068, for one resource and a few minutes.
 
 A token is believed what its signature covers; whether its grant and the key that signed it still count is asked of the
-database, in the same snapshot as the generation, so that a revoked grant, a suspended user and a signature by a key that
-others may know are refused within a second everywhere.
+database, in the same snapshot as the generation, so that a revoked grant, a suspended user and a signature by a key
+that others may know are refused within a second everywhere.
 """
 
 import secrets

@@ -112,6 +112,13 @@ class Grants:
         async with self._database.tenant(tenant_id) as work:
             return await grant_records.listed(work, user_id, self._clock())
 
+    async def page_of_user(
+        self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
+    ) -> list[GrantEntry]:
+        """A user's live grants, the newest first, after the one of that time and id."""
+        async with self._database.tenant(tenant_id) as work:
+            return await grant_records.page(work, user_id, self._clock(), after, limit)
+
     async def revoke(
         self, actor: Actor, tenant_id: UUID, grant_id: UUID, cause: str, *, user_id: UUID | None = None
     ) -> None:

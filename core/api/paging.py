@@ -3,7 +3,9 @@
 import base64
 import binascii
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Annotated, Any, TypeVar
+from uuid import UUID
 
 import msgspec
 from fastapi import Query
@@ -16,6 +18,7 @@ MOST_CURSOR = 3_000
 
 TextKey = Annotated[str, msgspec.Meta(pattern=PLAIN, max_length=400)]
 PriorityKey = Annotated[int, msgspec.Meta(ge=-1_000_000, le=1_000_000)]
+MomentKey = tuple[datetime, UUID]
 """What may stand in a cursor: it is input like any other."""
 
 _Item = TypeVar("_Item")

@@ -1,10 +1,16 @@
 """Record an administrative change in the change's own transaction: both happen, or neither does."""
 
 from core.audit.bounds import pack
-from core.audit.event import Event
+from core.audit.event import DEPLOYMENT, Event
 from core.db import UnitOfWork
 
 
 async def record(work: UnitOfWork, event: Event) -> None:
-    """Append `event`, which belongs to the unit of work's tenant; durable when the transaction commits."""
-    await work.execute("SELECT audit.append(ARRAY[$1::uuid], ARRAY[$2::bytea])", pack(event))
+    """Append `event`, which belongs to the unit of work's tenant or to the deployment; durable when the transaction
+    commits.
+    """
+    assert event.tenant_id in (work.tenant_id, DEPLOYMENT)
+    await work.execute(_APPEND, pack(event), event.tenant_id)
+
+
+_APPEND = "SELECT audit.append(ARRAY[$3::uuid], ARRAY[$2::bytea]) WHERE $1::uuid IS NOT NULL"

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from uuid import UUID
 
-from core.audit.event import Event, Kind
+from core.audit.event import DEPLOYMENT, Event, Kind
 from core.audit.inline import record
 from core.db import UnitOfWork
 
@@ -20,16 +20,22 @@ class Actor:
 
 async def recorded(work: UnitOfWork, actor: Actor, kind: Kind, **detail: str | int) -> None:
     """Append the audit record of a change to the change's own transaction: both happen or neither does."""
-    await record(
-        work,
-        Event(
-            at=time.time_ns(),
-            kind=kind,
-            tenant_id=work.tenant_id,
-            user_id=actor.user_id,
-            credential_id=actor.credential_id,
-            outcome="ok",
-            actor=actor.name,
-            detail=detail,
-        ),
+    await record(work, _event(work.tenant_id, actor, kind, detail))
+
+
+async def recorded_of_deployment(work: UnitOfWork, actor: Actor, kind: Kind, **detail: str | int) -> None:
+    """Like :func:`recorded`, in the chain of what concerns the whole deployment."""
+    await record(work, _event(DEPLOYMENT, actor, kind, detail))
+
+
+def _event(tenant_id: UUID, actor: Actor, kind: Kind, detail: dict[str, str | int]) -> Event:
+    return Event(
+        at=time.time_ns(),
+        kind=kind,
+        tenant_id=tenant_id,
+        user_id=actor.user_id,
+        credential_id=actor.credential_id,
+        outcome="ok",
+        actor=actor.name,
+        detail=detail,
     )

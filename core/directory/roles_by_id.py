@@ -14,6 +14,7 @@ from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
 
 MOST_PERMISSIONS = 500
+_FIRST = (2**31 - 1, "")
 _GRANTED = {"allow": Kind.PERMISSION_ALLOWED, "deny": Kind.PERMISSION_DENIED}
 Granted = frozenset[tuple[str, str]]
 """Pairs of an effect (allow, deny) and a permission."""
@@ -79,13 +80,14 @@ async def page_of_roles(
     console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int
 ) -> list[RoleRecord]:
     """The tenant's roles, the highest priority first, after the one of that priority and name."""
-    priority, name = after or (2**31 - 1, "")
     async with console.tenant(tenant_id) as work:
-        return [_of(row) for row in await work.fetch(_PAGE, priority, name, limit)]
+        return [_of(row) for row in await work.fetch(_PAGE, *(after or _FIRST), limit)]
 
 
-async def roles_of(console: Database, tenant_id: UUID, user_id: UUID) -> list[RoleRecord]:
-    """The roles that a user has, the highest priority first.
+async def roles_of(
+    console: Database, tenant_id: UUID, user_id: UUID, after: tuple[int, str] | None = None, limit: int = 1000
+) -> list[RoleRecord]:
+    """The roles that a user has, the highest priority first, after the one of that priority and name.
 
     Raises:
         NotFound: the tenant has no such user.
@@ -93,7 +95,7 @@ async def roles_of(console: Database, tenant_id: UUID, user_id: UUID) -> list[Ro
     async with console.tenant(tenant_id) as work:
         if not await work.fetchval(_USER_EXISTS, user_id):
             raise NotFound("there is no user of this id")
-        return [_of(row) for row in await work.fetch(_OF_USER, user_id)]
+        return [_of(row) for row in await work.fetch(_OF_USER, *(after or _FIRST), limit, user_id)]
 
 
 async def change_role(
@@ -203,7 +205,8 @@ _PAGE = (
 _OF_USER = (
     _COLUMNS
     + """JOIN core.role_assignments has ON has.tenant_id = r.tenant_id AND has.role_id = r.id
-    WHERE r.tenant_id = $1 AND has.user_id = $2 ORDER BY r.priority DESC, r.name LIMIT 1000"""
+    WHERE r.tenant_id = $1 AND has.user_id = $5 AND (r.priority < $2 OR (r.priority = $2 AND r.name > $3))
+    ORDER BY r.priority DESC, r.name LIMIT $4"""
 )
 _USER_EXISTS = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2)"
 _INSERT = "INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3) RETURNING id"

@@ -11,6 +11,7 @@ from core.audit.event import Kind
 from core.db import Database
 from core.directory.actor import Actor, recorded
 
+MOST = 10_000
 Settings = Mapping[str, Any]
 
 
@@ -52,10 +53,10 @@ async def set_settings(
         return Service(module, row["enabled"], after)
 
 
-async def list_services(console: Database, tenant_id: UUID) -> list[Service]:
-    """The tenant's services by name, switched on or off."""
+async def list_services(console: Database, tenant_id: UUID, *, after: str = "", limit: int = MOST) -> list[Service]:
+    """The tenant's services by the name of their module, switched on or off, after the module `after`."""
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(_LIST)
+        rows = await work.fetch(_LIST, after, limit)
         return [Service(row["module"], row["enabled"], orjson.loads(row["settings"])) for row in rows]
 
 
@@ -65,7 +66,8 @@ def _difference(before: Settings, after: Settings) -> dict[str, Any]:
     return {name: after.get(name) for name in named if before.get(name) != after.get(name)}
 
 
-_LIST = "SELECT module, enabled, settings FROM core.services WHERE tenant_id = $1 ORDER BY module"
+_LIST = """SELECT module, enabled, settings FROM core.services WHERE tenant_id = $1 AND module > $2
+    ORDER BY module LIMIT $3"""
 _SET = """INSERT INTO core.services (tenant_id, module, enabled) VALUES ($1, $2, $3)
     ON CONFLICT (tenant_id, module) DO UPDATE SET enabled = excluded.enabled"""
 _ADD = """INSERT INTO core.services (tenant_id, module, enabled) VALUES ($1, $2, false)

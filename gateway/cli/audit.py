@@ -47,28 +47,35 @@ def show(
     limit: Annotated[int, typer.Option("--limit", help="At most so many, 1 to 500.")] = 50,
     cursor: Annotated[Text, typer.Option("--cursor", help="Go on where an earlier answer ended.")] = None,
     tenant: TenantOption = None,
+    deployment: Annotated[
+        bool, typer.Option("--deployment", help="What belongs to no tenant: keys, removed tenants, strangers.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what happened in a tenant, newest first."""
     if context.invoked_subcommand is not None:
         return
+    if deployment and (tenant or user):
+        raise typer.BadParameter("--deployment goes without --tenant and --user")
 
     async def work(operating: "Operator") -> "tuple[Page, dict[UUID, str]]":
+        from core.audit.event import DEPLOYMENT
         from core.audit.query import Filter, page
         from core.directory.users import find_user
         from gateway.cli.tenancy import everybody, the_tenant
         from gateway.cli.times import before
         from gateway.single.operator import now
 
-        found = await the_tenant(operating, tenant)
-        person = (await find_user(operating.console, found.id, user)).id if user else None
+        found = None if deployment else await the_tenant(operating, tenant)
+        chain = DEPLOYMENT if found is None else found.id
+        person = (await find_user(operating.console, chain, user)).id if user else None
         asked: Filter = Filter(
             since=before(since, now()), until=before(until, now()), user=person,
             kind=kind, module=module, tool=tool, outcome=outcome,
         )  # fmt: skip
         await _seal(operating)
-        shown = await page(operating.console, found.id, asked, cursor, limit)
-        return shown, {one.id: one.email for one in await everybody(operating, found)}
+        shown = await page(operating.console, chain, asked, cursor, limit)
+        return shown, {one.id: one.email for one in await everybody(operating, found)} if found else {}
 
     shown, emails = administer(work)
 

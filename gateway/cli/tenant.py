@@ -35,11 +35,12 @@ def create(
     """Make a tenant with its first administrator, who may use every module."""
 
     async def work(operating: "Operator") -> "tuple[Tenant, str]":
+        from core.directory.founding import found_tenant
         from core.directory.users import checked_email
-        from gateway.single.bootstrap import OPERATOR, add_tenant
+        from gateway.single.bootstrap import OPERATOR, modules_of
 
-        email = checked_email(admin)
-        return await add_tenant(operating.console, OPERATOR, operating.catalogue, slug, name, email), email
+        email, modules = checked_email(admin), modules_of(operating.catalogue)
+        return await found_tenant(operating.console, OPERATOR, slug, name, email, modules), email
 
     made, email = administer(work)
 
@@ -75,6 +76,28 @@ def suspend(slug: Slug, as_json: JsonOption = False) -> None:
 def resume(slug: Slug, as_json: JsonOption = False) -> None:
     """Let a suspended tenant in again."""
     _set_status(slug, "active", as_json)
+
+
+@app.command("remove", epilog="Example: mcpist tenant remove acme --confirm acme")
+def remove(
+    slug: Slug,
+    confirm: Annotated[
+        str, typer.Option("--confirm", metavar="SLUG", help="The slug once more.", prompt="The slug once more")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a tenant with all that is its people's; only the audit log stays. Their access ends within a second."""
+
+    async def work(operating: "Operator") -> None:
+        from core.directory.removal import remove_tenant
+        from core.directory.tenants import find_tenant
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await find_tenant(operating.console, slug)
+        await remove_tenant(operating.console, OPERATOR, found.id, confirm)
+
+    administer(work)
+    emit(as_json, {"slug": slug, "removed": True}, lambda: say(f"{slug} is gone."))
 
 
 @app.command("record-arguments", epilog="Example: mcpist tenant record-arguments on --tenant acme")

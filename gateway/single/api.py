@@ -20,8 +20,7 @@ from core.db import Database
 from gateway.auth.protected_resource import metadata_url
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
-from gateway.single.bootstrap import FIRST_TENANT
-from gateway.single.operator import now
+from gateway.single.bootstrap import modules_of
 from gateway.single.trust_zone import TrustZone
 
 
@@ -30,13 +29,12 @@ def admin_api(
 ) -> ASGIApp:
     """What answers under /api/v1; without the control plane's database, identity's part alone."""
     release = version("mcpist")
-    clients = RegisteredClients(zone.database, zone.peppers, clock=now)
-    identity = IdentityParts(zone.tokens, zone.door.sessions, grants, clients, zone.door.links)
+    clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
+    identity = IdentityParts(zone.tokens, zone.door.sessions, grants, clients, zone.door.links, zone.door.identities)
     door = _door(zone, parts, refusals)
     if console is None:
         return identity_api(door, identity, version=release)
-    modules = tuple(module.name for module in catalogue.modules)
-    return control_plane_api(door, AdminParts(console, modules), section(identity), version=release)
+    return control_plane_api(door, AdminParts(console, modules_of(catalogue)), section(identity), version=release)
 
 
 def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:
@@ -44,8 +42,14 @@ def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:
         return requests.client_address(request, parts.proxies)
 
     authenticate = Authenticator(
-        zone.database, zone.verifier, zone.door.sessions, parts.cookies, refusals, address, FIRST_TENANT
+        zone.database,
+        zone.verifier,
+        zone.door.sessions,
+        parts.cookies,
+        refusals,
+        address,
+        parts.settings.operator_tenant,
     )
     challenge = f'Bearer realm="mcpist", resource_metadata="{metadata_url(parts.settings.public_url)}"'
     own = frozenset(client.id for client in OWN_CLIENTS)
-    return Door(authenticate, parts.settings.public_url, now, address, challenge, own)
+    return Door(authenticate, parts.settings.public_url, zone.clock, address, challenge, own)

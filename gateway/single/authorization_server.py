@@ -19,24 +19,24 @@ from broker.oauth.trusted_issuers import TrustedIssuers
 from broker.web.oauth import AuthorizationServer
 from core.settings import Settings
 from gateway.auth.protected_resource import resource
-from gateway.single.operator import now
 from gateway.single.trust_zone import OwnTokens, TrustZone
 
 
 def grants_of(zone: TrustZone) -> Grants:
     """What people have let clients do, for as long as the identity file says."""
     server = zone.identity.authorization_server
-    return Grants(zone.database, clock=now, refresh_token_days=server.refresh_token_days, grant_days=server.grant_days)
+    days = {"refresh_token_days": server.refresh_token_days, "grant_days": server.grant_days}
+    return Grants(zone.database, clock=zone.clock, **days)
 
 
 def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, grants: Grants) -> AuthorizationServer:
     """What the routes of broker.web.oauth lead to."""
-    database, server = zone.database, zone.identity.authorization_server
+    database, clock, server = zone.database, zone.clock, zone.identity.authorization_server
     keys = PublishedKeys(zone.documents, clock=time.monotonic)
-    single_use = SingleUse(database, clock=now)
+    single_use = SingleUse(database, clock=clock)
     hosts = server.client_metadata_hosts
     metadata = ClientMetadata(zone.documents, hosts=hosts, clock=time.monotonic) if server.client_metadata else None
-    clients = Clients(database, metadata, clock=now, dynamic=server.dynamic_registration, built_in=OWN_CLIENTS)
+    clients = Clients(database, metadata, clock=clock, dynamic=server.dynamic_registration, built_in=OWN_CLIENTS)
     authentication = ClientAuthentication(
         clients,
         zone.peppers,
@@ -44,16 +44,16 @@ def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, gr
         keys,
         issuer=settings.public_url,
         token_endpoint=f"{settings.public_url}/oauth/token",
-        clock=now,
+        clock=clock,
     )
     assertions = IdentityAssertions(
-        TrustedIssuers(database, zone.documents, clock=now),
+        TrustedIssuers(database, zone.documents, clock=clock),
         keys,
         zone.door.admission,
         single_use,
         issuer=settings.public_url,
         resource=resource(settings.public_url),
-        clock=now,
+        clock=clock,
     )
     endpoint = TokenEndpoint(
         authentication=authentication,
@@ -62,14 +62,14 @@ def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, gr
         access_tokens=own.access_tokens,
         assertions=assertions,
         resource=resource(settings.public_url),
-        clock=now,
+        clock=clock,
     )
     return AuthorizationServer(
         Authorization(clients, resource(settings.public_url)),
         endpoint,
         Revocation(authentication, grants, own.access_tokens),
         zone.door.sessions,
-        Consents(database, clock=now),
+        Consents(database, clock=clock),
         grants,
         own.keys,
         registration_of(zone),
@@ -79,4 +79,4 @@ def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, gr
 def registration_of(zone: TrustZone) -> Registration:
     """Where clients register themselves, if they may."""
     enabled = zone.identity.authorization_server.dynamic_registration
-    return Registration(zone.database, enabled=enabled, clock=now, seconds=time.monotonic)
+    return Registration(zone.database, enabled=enabled, clock=zone.clock, seconds=time.monotonic)

@@ -17,7 +17,6 @@ from core.settings import Settings
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.single.authorization_server import authorization_server, grants_of, registration_of
-from gateway.single.operator import now
 from gateway.single.trust_zone import TrustZone
 
 API = "/api/"
@@ -51,7 +50,7 @@ def _application(
 
         return admin_api(zone, parts, grants, refusals, console, catalogue)
 
-    parts = web_parts(settings, zone.identity, now)
+    parts = web_parts(settings, zone.identity, zone.clock)
     grants = grants_of(zone)
     server = authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
@@ -65,7 +64,7 @@ def _application(
 
 async def _sweep(zone: TrustZone) -> None:
     """Once an hour; and at the start, have the keys made that the first access token will need."""
-    swept = (grants_of(zone), SingleUse(zone.database, clock=now), registration_of(zone))
+    swept = (grants_of(zone), SingleUse(zone.database, clock=zone.clock), registration_of(zone))
     while True:
         try:
             if zone.own_tokens is not None:

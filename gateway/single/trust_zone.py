@@ -42,7 +42,9 @@ class OwnTokens:
 
 @dataclass(frozen=True, slots=True)
 class TrustZone:
-    """The opened trust zone. `own_tokens` is None where another authorization server makes the tokens."""
+    """The opened trust zone. `own_tokens` is None where another authorization server makes the tokens; `clock` is that
+    of everything in it.
+    """
 
     broker: DirectBroker
     database: Database
@@ -53,6 +55,7 @@ class TrustZone:
     door: FrontDoor
     documents: Documents
     own_tokens: OwnTokens | None
+    clock: Callable[[], datetime]
 
 
 @contextlib.asynccontextmanager
@@ -76,7 +79,7 @@ async def trust_zone(
         leases = Leases(verifier, database, vault, vendor_tools(catalogue), clock=clock)
         door = front_door(database, identity.providers, settings.public_url, clock=clock)
         broker = DirectBroker(verifier, leases)
-        yield TrustZone(broker, database, peppers, identity, tokens, verifier, door, documents, own)
+        yield TrustZone(broker, database, peppers, identity, tokens, verifier, door, documents, own, clock)
 
 
 @contextlib.asynccontextmanager

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import httpx2
 
@@ -13,8 +13,10 @@ from admin_ui.api.app import api
 from admin_ui.api.app import section as admin_section
 from admin_ui.api.parts import AdminParts
 from broker.identity.api_tokens import ApiTokens
+from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.pepper import Peppers
+from broker.identity.providers.provider import VerifiedAccount
 from broker.identity.sessions import Sessions
 from broker.interface import RefusalReason, Refused
 from broker.oauth.codes import Approval, Proof, challenge_of
@@ -44,6 +46,7 @@ ACTOR = Actor("tests")
 OPERATORS = "operators"
 OWN_CLIENT = "mcpist-command-line"
 VERIFIER = "v" * 43
+PROOF = Proof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER)
 
 
 @dataclass(slots=True)
@@ -99,6 +102,7 @@ class Person:
     token: Secret
     token_id: str
     grant_id: UUID
+    identity_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +189,21 @@ class Rig:
         (entry,) = await self.parts.sessions.list(tenant_id, user_id)
         scopes = ALL if system_role == "admin" else MCP
         token_id, token = await self.parts.tokens.create(ACTOR, tenant_id, user_id, f"of {email}", scopes=scopes)
+        code = await self.parts.grants.begin_code(self.approval(tenant_id, user_id))
+        issued = await self.parts.grants.redeem(code, PROOF)
+        identity_id = await self.account(tenant_id, user_id, email)
+        return Person(tenant_id, user_id, email, session, entry.id, token, token_id, issued.grant.id, identity_id)
+
+    def approval(self, tenant_id: UUID, user_id: UUID) -> Approval:
+        """What lets the client in."""
         asked = (OWN_CLIENT, "Client", "http://127.0.0.1/", MCP, f"{URL}/mcp", challenge_of(VERIFIER))
-        approval = Approval(tenant_id, user_id, *asked, self.clock())
-        code = await self.parts.grants.begin_code(approval)
-        issued = await self.parts.grants.redeem(code, Proof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER))
-        return Person(tenant_id, user_id, email, session, entry.id, token, token_id, issued.grant.id)
+        return Approval(tenant_id, user_id, *asked, self.clock())
+
+    async def account(self, tenant_id: UUID, user_id: UUID, email: str) -> UUID:
+        """Tie one more account at an identity provider to a user."""
+        account = VerifiedAccount("https://idp.example", f"{email} {uuid4()}", email, True, "")
+        await self.parts.identities.tie(ACTOR, tenant_id, user_id, account)
+        return (await self.parts.identities.page(tenant_id, user_id, None, 1))[0].id
 
     async def seal(self) -> None:
         """Make the audit log show what was appended."""
@@ -220,6 +234,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
             Grants(broker, clock=clock),
             RegisteredClients(broker, peppers, clock=clock),
             OneTimeLinks(broker, sessions, clock=clock),
+            Identities(broker, clock=clock),
         )
         verifier, refusals = Verifier(tokens), Refusals()
         authenticate = Authenticator(

@@ -6,7 +6,11 @@ import httpx2
 import pytest
 
 from core.api.paging import cursor_for
+from core.audit.event import DEPLOYMENT, Kind
+from core.directory.actor import Actor, recorded
+from core.directory.services import set_service
 from tests.admin_ui.rig import OPERATORS, Rig, Tenant
+from tests.admin_ui.test_route_walk import rows_of
 
 
 async def everything(client: httpx2.AsyncClient, path: str, **params: Any) -> list[Any]:
@@ -47,6 +51,61 @@ async def test_the_operator_makes_and_changes_tenants(rig: Rig) -> None:
     )
     assert await rig.value("SELECT module FROM core.services WHERE tenant_id = $1", tenant) == "kg"
     assert await rig.value("SELECT entry FROM core.allow_list WHERE tenant_id = $1", tenant) == "boss@globex.example"
+
+
+async def test_the_operator_removes_a_tenant_with_everything_of_it(rig: Rig, acme: Tenant) -> None:
+    operators, globex = await rig.tenant(OPERATORS), await rig.tenant("globex")
+    await rig.seal()
+    before = await rows_of(rig, globex)
+    path = f"/tenants/{acme.id}"
+    async with rig.browser(operators.admin) as operator, rig.browser(acme.admin) as admin, rig.caller() as nobody:
+        assert (await nobody.delete(path, params={"confirm": "acme"})).status_code == 401
+        assert (await admin.delete(path, params={"confirm": "acme"})).json()["code"] == "forbidden"
+        for wrong in ({}, {"confirm": "globex"}, {"confirm": "ACME"}):
+            assert (await operator.delete(path, params=wrong)).status_code == 400, wrong
+        own = await operator.delete(f"/tenants/{operators.id}", params={"confirm": OPERATORS})
+        assert own.status_code == 409
+        assert (await admin.get("/me")).status_code == 200, "nothing has happened so far"
+        assert (await operator.delete(path, params={"confirm": "acme"})).status_code == 204
+        again = await operator.delete(path, params={"confirm": "acme"})
+        assert (again.status_code, again.json()["code"]) == (404, "not_found")
+        assert (await admin.get("/me")).status_code == 401
+        await rig.seal()
+        told = await everything(operator, "/deployment/audit", kind="tenant")
+    async with rig.script(acme.user.token) as script:
+        assert (await script.get("/me")).status_code == 401
+    left = {table: rows for table, rows in (await rows_of(rig, acme)).items() if rows}
+    assert set(left) == {"audit.events", "audit.heads"}
+    assert await rows_of(rig, globex) == before
+    assert [(one["kind"], one["detail"], one["user_id"]) for one in told] == [
+        ("tenant.removed", {"tenant": str(acme.id), "slug": "acme"}, str(operators.admin.id))
+    ]
+
+
+async def test_a_large_tenant_goes_some_users_at_a_time(rig: Rig, acme: Tenant) -> None:
+    await rig.execute(
+        """INSERT INTO core.users (tenant_id, email) SELECT $1, 'n' || n || '@acme.example'
+        FROM generate_series(1, 50) n""",
+        acme.id,
+    )
+    operators = await rig.tenant(OPERATORS)
+    async with rig.browser(operators.admin) as operator:
+        assert (await operator.delete(f"/tenants/{acme.id}", params={"confirm": "acme"})).status_code == 204
+    assert await rig.value("SELECT count(*) FROM core.users WHERE tenant_id = $1", acme.id) == 0
+
+
+async def test_the_deployment_s_own_log_is_the_operator_s(rig: Rig, acme: Tenant) -> None:
+    operators = await rig.tenant(OPERATORS)
+    async with rig.console.tenant(DEPLOYMENT) as work:
+        await recorded(work, Actor("operator"), Kind.KEY_ROTATED, purpose="signing", key="k1")
+    await rig.seal()
+    async with rig.browser(operators.admin) as operator, rig.browser(acme.admin) as admin:
+        (event,) = await everything(operator, "/deployment/audit")
+        assert (event["kind"], event["actor"], event["detail"]["key"]) == ("key.rotated", "operator", "k1")
+        assert await everything(operator, "/deployment/audit", kind="tenant") == []
+        assert (await operator.get("/deployment/audit", params={"cursor": "x"})).status_code == 400
+        assert (await admin.get("/deployment/audit")).json()["code"] == "forbidden"
+        assert not [one for one in await everything(admin, "/audit") if one["kind"] == "key.rotated"]
 
 
 async def test_whoever_administers_another_tenant_is_no_operator(rig: Rig, acme: Tenant) -> None:
@@ -99,10 +158,22 @@ async def test_pages_hold_each_item_once(rig: Rig, acme: Tenant) -> None:
     assert len(entries) == len(set(entries))
 
 
+PAGED = [
+    "/users",
+    "/roles",
+    "/allow-list",
+    "/audit",
+    "/tokens",
+    "/oauth/clients",
+    "/oauth/grants",
+    "/sessions",
+    "/identities",
+    "/services",
+]
 CURSORS = ["", "x", "!!", "A" * 3001, cursor_for("a\x00b"), cursor_for(7), cursor_for(["x"]), cursor_for([2**63, "x"])]
 
 
-@pytest.mark.parametrize("path", ["/users", "/roles", "/allow-list", "/audit", "/tokens", "/oauth/clients"])
+@pytest.mark.parametrize("path", PAGED)
 async def test_a_made_up_cursor_is_refused(rig: Rig, acme: Tenant, path: str) -> None:
     async with rig.browser(acme.admin) as admin:
         for cursor in CURSORS:
@@ -124,10 +195,37 @@ async def test_the_allow_list_keeps_each_entry_once(rig: Rig, acme: Tenant) -> N
 async def test_services_are_listed(rig: Rig, acme: Tenant) -> None:
     async with rig.browser(acme.admin) as admin:
         listed = (await admin.get("/services")).json()
+        for number in range(4):
+            await set_service(rig.console, Actor("tests"), acme.id, f"n{number}", enabled=number % 2 == 0)
+        every = await everything(admin, "/services")
     assert listed == {
         "items": [{"module": "module_of_acme", "enabled": True, "settings": {}}],
         "next_cursor": None,
     }
+    assert [one["module"] for one in every] == ["module_of_acme", "n0", "n1", "n2", "n3"]
+
+
+async def test_every_list_has_pages(rig: Rig) -> None:
+    """Whatever answers `items` takes a limit and a cursor."""
+    paths: dict[str, Any] = rig.openapi()["paths"]
+    lists = {
+        path: {one["name"] for one in told["get"].get("parameters", ())}
+        for path, told in paths.items()
+        if "get" in told and "PageOf" in str(told["get"]["responses"]["200"])
+    }
+    assert len(lists) >= len(PAGED)
+    assert [path for path, asked in lists.items() if not {"limit", "cursor"} <= asked] == []
+
+
+async def test_the_roles_of_somebody_have_pages(rig: Rig, acme: Tenant) -> None:
+    async with rig.browser(acme.admin) as admin:
+        for number in range(5):
+            role = (await admin.post("/roles", json={"name": f"n{number}", "priority": number // 2})).json()
+            assert (await admin.put(f"/users/{acme.user.id}/roles/{role['id']}")).status_code == 204
+        found = [one["name"] for one in await everything(admin, f"/users/{acme.user.id}/roles")]
+        wrong = await admin.get(f"/users/{acme.user.id}/roles", params={"cursor": "x"})
+    assert found == ["n4", "n2", "n3", "n0", "n1"]
+    assert wrong.status_code == 400
 
 
 async def test_people_read_what_they_did_and_administrators_everything(rig: Rig, acme: Tenant) -> None:

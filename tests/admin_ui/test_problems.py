@@ -120,7 +120,7 @@ async def test_a_fault_of_ours_shows_nothing_of_itself(
     async def failing(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(rig.parts.sessions, "list", failing)
+    monkeypatch.setattr(rig.parts.sessions, "page", failing)
     async with rig.browser(acme.admin) as admin:
         answer = await admin.get("/sessions")
     expected = {RuntimeError: (500, "internal"), Unavailable: (503, "unavailable")}[type(error)]

@@ -45,6 +45,7 @@ class Operation:
     access: Mapping[str, Any]
     asks_whose: bool
     has_body: bool
+    wants_confirmation: bool
 
     @property
     def name(self) -> str:
@@ -62,7 +63,8 @@ def operations(document: Mapping[str, Any]) -> Iterator[Operation]:
         for method, told in there.items():
             queries = {one["name"] for one in told.get("parameters", ()) if one["in"] == "query"}
             short = path.removeprefix("/api/v1")
-            yield Operation(method.upper(), short, told["x-access"], "user" in queries, "requestBody" in told)
+            asks = ("user" in queries, "requestBody" in told, "confirm" in queries)
+            yield Operation(method.upper(), short, told["x-access"], *asks)
 
 
 def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
@@ -73,17 +75,19 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "role_id": str(tenant.role_id),
         "session_id": str(person.session_id),
         "grant_id": str(person.grant_id),
+        "identity_id": str(person.identity_id),
         "client_id": tenant.client_id,
         "token_id": person.token_id,
         "entry": tenant.entry,
         "email": person.email,
         "role": f"{tenant.slug}-readers",
+        "slug": tenant.slug,
     }
 
 
 def made_up() -> dict[str, str]:
     """The same forms, and nobody's."""
-    names = ("tenant_id", "user_id", "role_id", "session_id", "grant_id")
+    names = ("tenant_id", "user_id", "role_id", "session_id", "grant_id", "identity_id")
     random = {"client_id": f"client_{uuid4().hex[:22]}", "token_id": uuid4().hex[:12], "entry": "@made-up.example"}
     return {name: str(uuid4()) for name in names} | random
 
@@ -94,7 +98,9 @@ async def asked(client: httpx2.AsyncClient, one: Operation, ids: Mapping[str, st
     filled = json.dumps(body)
     for name, value in ids.items():
         filled = filled.replace(f'"${name}"', json.dumps(value))
-    params = {"user": ids["user_id"]} if one.asks_whose else None
+    params = {"user": ids["user_id"]} if one.asks_whose else {}
+    if one.wants_confirmation:
+        params["confirm"] = ids.get("slug", "made-up")
     options: dict[str, Any] = {} if body is None else {"json": json.loads(filled)}
     return await client.request(one.method, path, params=params, **options)
 
@@ -182,7 +188,12 @@ async def test_each_route_admits_whom_it_declares_and_nobody_else(rig: Rig) -> N
                 assert answer.status_code != 403 or (caller.kind == "user" and one.asks_whose), where
             else:
                 assert answer.status_code == (401 if caller.kind == "nobody" else 403), where
-            if caller.kind == "user" and one.access["who"] == "user" and "{" in one.path:
+            if (
+                caller.kind == "user"
+                and one.access["who"] == "user"
+                and "{" in one.path
+                and one.admits("user", caller.by)
+            ):
                 assert answer.status_code == 404, where
     for slug in ("acme", OPERATORS):
         # Not one of the walks above was vacuous: what could be taken away is gone.
@@ -218,7 +229,10 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "GET /me": ("user", []),
         "GET /audit": ("user", ["mcp:read", "admin:read"]),
         "GET /sessions": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /sessions": ("user", ["mcp:write", "admin:write"]),
         "DELETE /sessions/{session_id}": ("user", ["mcp:write", "admin:write"]),
+        "GET /identities": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /identities/{identity_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /oauth/grants": ("user", ["mcp:read", "admin:read"]),
         "DELETE /oauth/grants/{grant_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /tokens": ("user", ["mcp:read", "admin:read"]),
@@ -229,6 +243,8 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "POST /tenants": ("operator", ["admin:write"]),
         "GET /tenants/{tenant_id}": ("operator", ["admin:read"]),
         "PATCH /tenants/{tenant_id}": ("operator", ["admin:write"]),
+        "DELETE /tenants/{tenant_id}": ("operator", ["admin:write"]),
+        "GET /deployment/audit": ("operator", ["admin:read"]),
     }
     walked = list(operations(rig.openapi()))
     assert {
@@ -238,4 +254,9 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         if one.access["who"] == "admin":
             assert one.access["scopes"] == ["admin:read" if one.method == "GET" else "admin:write"], one.name
     fresh = {one.name for one in walked if one.access["fresh"]}
-    assert fresh == {"POST /tokens", "POST /oauth/clients", "POST /users/{user_id}/sign-in-link"}
+    assert fresh == {
+        "POST /tokens",
+        "POST /oauth/clients",
+        "POST /users/{user_id}/sign-in-link",
+        "DELETE /identities/{identity_id}",
+    }

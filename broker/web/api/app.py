@@ -2,12 +2,12 @@
 
 from starlette.types import ASGIApp
 
-from broker.web.api import clients, grants, leaked, links, sessions, tokens
+from broker.web.api import clients, grants, identities, leaked, links, sessions, tokens
 from broker.web.api.parts import IdentityParts
 from core.api.app import Section, assembled
 from core.api.door import Door
 
-ROUTERS = tuple(part.routes for part in (sessions, grants, clients, tokens, links, leaked))
+ROUTERS = tuple(part.routes for part in (sessions, identities, grants, clients, tokens, links, leaked))
 
 
 def section(parts: IdentityParts) -> Section:

@@ -6,6 +6,7 @@ from uuid import UUID
 from broker.web.api.parts import Parts
 from core.api.app import router
 from core.api.callers import ChangingPerson, Person, whose
+from core.api.paging import Cursor, MomentKey, Most, key_of, paged
 from core.api.shapes import PageOf, Told
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 
@@ -26,10 +27,14 @@ class GrantView(Told):
 
 
 @routes.get("/oauth/grants")
-async def list_grants(caller: Person, parts: Parts, user: UUID | None = None) -> PageOf[GrantView]:
-    """One's own live grants, or for administrators those of a `user`; the one used last first, all in one page."""
-    found = await parts.grants.list_of_user(caller.tenant_id, whose(caller, user, ADMIN_READ))
-    return PageOf(items=[GrantView.model_validate(one) for one in found], next_cursor=None)
+async def list_grants(
+    caller: Person, parts: Parts, user: UUID | None = None, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[GrantView]:
+    """One's own live grants, or for administrators those of a `user`; newest first."""
+    after: tuple[datetime, UUID] | None = None if cursor is None else key_of(cursor, MomentKey)
+    found = await parts.grants.page_of_user(caller.tenant_id, whose(caller, user, ADMIN_READ), after, limit + 1)
+    shown, following = paged(found, limit, lambda one: (one.created_at, one.id))
+    return PageOf(items=[GrantView.model_validate(one) for one in shown], next_cursor=following)
 
 
 @routes.delete("/oauth/grants/{grant_id}", status_code=204)

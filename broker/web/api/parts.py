@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from broker.identity.api_tokens import ApiTokens
+from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.sessions import Sessions
 from broker.oauth.grants import Grants
@@ -21,6 +22,7 @@ class IdentityParts:
     grants: Grants
     clients: RegisteredClients
     links: OneTimeLinks
+    identities: Identities
 
 
 async def _parts(request: Request) -> IdentityParts:

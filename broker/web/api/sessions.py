@@ -6,6 +6,7 @@ from uuid import UUID
 from broker.web.api.parts import Parts
 from core.api.app import router
 from core.api.callers import ChangingPerson, Person, whose
+from core.api.paging import Cursor, MomentKey, Most, key_of, paged
 from core.api.shapes import PageOf, Told
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 
@@ -26,12 +27,28 @@ class SessionView(Told):
 
 
 @routes.get("/sessions")
-async def list_sessions(caller: Person, parts: Parts, user: UUID | None = None) -> PageOf[SessionView]:
-    """One's own live sessions, or for administrators those of a `user`; the one used last first, all in one page."""
-    found = await parts.sessions.list(caller.tenant_id, whose(caller, user, ADMIN_READ))
-    views = [SessionView.model_validate(one) for one in found]
+async def list_sessions(
+    caller: Person, parts: Parts, user: UUID | None = None, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[SessionView]:
+    """One's own live sessions, or for administrators those of a `user`; newest first."""
+    after: tuple[datetime, UUID] | None = None if cursor is None else key_of(cursor, MomentKey)
+    found = await parts.sessions.page(caller.tenant_id, whose(caller, user, ADMIN_READ), after, limit + 1)
+    shown, following = paged(found, limit, lambda one: (one.created_at, one.id))
+    views = [SessionView.model_validate(one) for one in shown]
     items = [one.model_copy(update={"current": str(one.id) == caller.credential_id}) for one in views]
-    return PageOf(items=items, next_cursor=None)
+    return PageOf(items=items, next_cursor=following)
+
+
+@routes.delete("/sessions", status_code=204)
+async def end_sessions(
+    caller: ChangingPerson, parts: Parts, user: UUID | None = None, keep_current: bool = False
+) -> None:
+    """End all of one's own sessions at once, or for administrators those of a `user`; with `keep_current` all but the
+    one that asks. Clients that were let in, and API tokens, go on.
+    """
+    current = UUID(caller.credential_id) if keep_current and caller.by == "session" else None
+    owner = whose(caller, user, ADMIN_WRITE)
+    await parts.sessions.end_all(caller.actor, caller.tenant_id, owner, but=current)
 
 
 @routes.delete("/sessions/{session_id}", status_code=204)

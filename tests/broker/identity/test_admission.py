@@ -7,6 +7,7 @@ import pytest
 
 from broker.identity.admission import Choice, NotAdmitted
 from core.directory import allow_list, tenants, users
+from core.directory.actor import Actor
 from core.errors import Conflict, NotFound
 from core.secret import Secret
 from tests.broker.identity.people import ACTOR, People, account
@@ -156,8 +157,25 @@ async def test_an_account_belongs_to_one_user(people: People) -> None:
     await people.door.identities.tie(ACTOR, tenant_id, ada, account("x@home.test"))
     with pytest.raises(Conflict):
         await people.door.identities.tie(ACTOR, tenant_id, bob, account("x@home.test"))
+    (tied,) = await people.door.identities.list(tenant_id, ada)
     with pytest.raises(NotFound):
-        await people.door.identities.untie(ACTOR, tenant_id, bob, "https://idp.test", "x@home.test")
-    await people.door.identities.untie(ACTOR, tenant_id, ada, "https://idp.test", "x@home.test")
+        await people.door.identities.untie(ACTOR, tenant_id, tied.id, user_id=bob)
+    await people.door.identities.untie(ACTOR, tenant_id, tied.id)
     await people.door.identities.tie(ACTOR, tenant_id, bob, account("x@home.test"))
     assert len(await people.events("identity.unlinked", tenant_id)) == 1
+
+
+async def test_of_two_accounts_that_somebody_unties_at_once_one_stays(people: People) -> None:
+    tenant_id = await people.tenant("acme")
+    for number in range(5):
+        ada = await people.user(tenant_id, f"ada{number}@acme.test")
+        for subject in ("a", "b"):
+            await people.door.identities.tie(ACTOR, tenant_id, ada, account("", f"{number}{subject}"))
+        tied = await people.door.identities.list(tenant_id, ada)
+        mine = Actor("ada", ada)
+        ended = await asyncio.gather(
+            *(people.door.identities.untie(mine, tenant_id, one.id, user_id=ada) for one in tied),
+            return_exceptions=True,
+        )
+        assert sorted(type(one).__name__ for one in ended) == ["Conflict", "NoneType"]
+        assert len(await people.door.identities.list(tenant_id, ada)) == 1

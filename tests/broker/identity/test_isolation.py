@@ -67,10 +67,10 @@ async def the_story(door: FrontDoor, teller: Teller, tenant_id: UUID, ada: UUID,
     links = [await door.links.create(ACTOR, tenant_id, user) for user in (ada, ada, bob)]
     told.append([await door.links.peek(one) is not None for one in links])
     told.append([await door.links.consume(one) is not None for one in links])
-    entered = [
-        await door.admission.enter(tenant_id, account(name, subject), "company")
-        for name, subject in (("ada", "1"), ("ada", "2"), ("eve", "3"), ("ada", "1"))
-    ]
+    entered: list[Any] = []
+    for name, subject in (("ada", "1"), ("ada", "2"), ("eve", "3"), ("ada", "1")):
+        teller.now += timedelta(seconds=1)  # of sessions of one moment, anyone may be the oldest
+        entered.append(await door.admission.enter(tenant_id, account(name, subject), "company"))
     told.append([one.reason if not isinstance(one, Secret) else "in" for one in entered])
     await attempt(told, door.identities.tie(ACTOR, tenant_id, bob, account("ada", "1")))
     await attempt(told, door.identities.tie(ACTOR, tenant_id, bob, account("bob", "4")))
@@ -80,12 +80,25 @@ async def the_story(door: FrontDoor, teller: Teller, tenant_id: UUID, ada: UUID,
     for user in (ada, bob):
         told.append([(one.method, one.last_seen_at - began) for one in await door.sessions.list(tenant_id, user)])
         told.append([(one.subject, one.email) for one in await door.identities.list(tenant_id, user)])
+        told.append(await pages(door, began, tenant_id, user))
     if found and found[0]:
         await attempt(told, door.sessions.end(ACTOR, tenant_id, found[0].id))
     told.append(await door.sessions.end_all(ACTOR, tenant_id, ada))
-    for _ in range(2):
-        await attempt(told, door.identities.untie(ACTOR, tenant_id, bob, "https://idp.test", "4"))
+    (last,) = await door.identities.list(tenant_id, bob)
+    for actor in (Actor("bob", bob), ACTOR, ACTOR):
+        await attempt(told, door.identities.untie(actor, tenant_id, last.id, user_id=bob))
     told.append(await many_sessions(door, teller, tenant_id, bob))
+    return told
+
+
+async def pages(door: FrontDoor, began: datetime, tenant_id: UUID, user: UUID) -> list[Any]:
+    """Both lists, one at a time."""
+    told: list[Any] = []
+    for page in (door.sessions.page, door.identities.page):
+        after: tuple[datetime, UUID] | None = None
+        while found := await page(tenant_id, user, after, 1):
+            after = (found[0].created_at, found[0].id)
+            told.append(found[0].created_at - began)
     return told
 
 
@@ -160,6 +173,7 @@ BY_SOMETHING_UNIQUE = (
     "u.id = $2",
     "secret_hash = $2",
     "AND user_id = $2",
+    "auth.identities WHERE tenant_id = $1 AND id = $2",
 )
 BY_SOMETHING_UNIQUE += ("UPDATE auth.sessions SET last_seen_at", "UPDATE auth.sessions SET ended_at = $2")
 

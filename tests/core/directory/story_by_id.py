@@ -43,6 +43,7 @@ async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) ->
         *await roles_by_id.page_of_roles(console, tenant, None, 10),
         *await roles_by_id.page_of_roles(console, tenant, (4, "Third"), 10),
         *await roles_by_id.roles_of(console, tenant, zoe),
+        *await roles_by_id.roles_of(console, tenant, zoe, (4, "Third")),
         await roles_by_id.find_role(console, tenant, "Third"),
     ]
     members = [one.email for one in await users_by_id.members(console, tenant, third.id)]

@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 from core.secret import Secret
-from tests.admin_ui.rig import URL, Rig, Tenant
+from tests.admin_ui.rig import PROOF, URL, Rig, Tenant
+from tests.admin_ui.test_directory import everything
 
 
 async def test_one_s_own_sessions_and_which_of_them_asks(rig: Rig, acme: Tenant) -> None:
@@ -23,6 +24,86 @@ async def test_sessions_of_others_are_an_administrator_s_matter(rig: Rig, acme: 
         assert (await user.delete(f"/sessions/{acme.admin.session_id}")).status_code == 404
         assert (await admin.delete(f"/sessions/{acme.user.session_id}")).status_code == 204
         assert (await user.get("/me")).status_code == 401
+
+
+async def test_all_sessions_end_at_once(rig: Rig, acme: Tenant) -> None:
+    """One's own, with or without the one that asks; never anybody else's."""
+    for number in range(3):
+        await rig.parts.sessions.begin(acme.id, acme.user.id, f"other{number}")
+    async with rig.browser(acme.user) as user, rig.browser(acme.admin) as admin:
+        refused = await user.delete("/sessions", params={"user": str(acme.admin.id)})
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert len((await user.get("/sessions")).json()["items"]) == 4
+        assert (await user.delete("/sessions", params={"keep_current": True})).status_code == 204
+        (left,) = (await user.get("/sessions")).json()["items"]
+        assert left["current"]
+        assert (await user.delete("/sessions")).status_code == 204
+        assert (await user.get("/me")).status_code == 401
+        assert (await admin.get("/me")).status_code == 200
+    async with rig.script(acme.user.token) as script:
+        assert (await script.get("/me")).status_code == 200, "tokens go on"
+        assert (await script.delete("/sessions", params={"keep_current": True})).status_code == 204
+
+
+async def test_an_administrator_ends_all_sessions_of_a_user_of_their_own_tenant(rig: Rig, acme: Tenant) -> None:
+    globex = await rig.tenant("globex")
+    for _ in range(2):
+        await rig.parts.sessions.begin(acme.id, acme.user.id, "other")
+    async with rig.browser(acme.user) as user, rig.browser(acme.admin) as admin, rig.browser(globex.admin) as foreign:
+        # As for anybody of whom there is none.
+        assert (await foreign.delete("/sessions", params={"user": str(acme.user.id)})).status_code == 204
+        assert (await user.get("/me")).status_code == 200
+        assert (await admin.delete("/sessions", params={"user": str(acme.user.id)})).status_code == 204
+        assert (await user.get("/me")).status_code == 401
+        assert (await admin.get("/me")).status_code == 200
+        await rig.seal()
+        ended = (await admin.get("/audit", params={"kind": "session"})).json()["items"]
+    assert [(one["actor"], one["detail"]["user"]) for one in ended] == [(acme.admin.email, str(acme.user.id))] * 3
+
+
+async def test_accounts_are_listed_and_untied_but_not_one_s_own_last(rig: Rig, acme: Tenant) -> None:
+    second = await rig.account(acme.id, acme.user.id, "more@acme.example")
+    async with rig.browser(acme.user) as user, rig.browser(acme.admin) as admin:
+        listed = (await user.get("/identities")).json()["items"]
+        assert [one["id"] for one in listed] == [str(second), str(acme.user.identity_id)]
+        assert (listed[0]["issuer"], listed[0]["email"]) == ("https://idp.example", "more@acme.example")
+        of_user = await admin.get("/identities", params={"user": str(acme.user.id)})
+        assert of_user.json()["items"] == listed
+        assert (await user.get("/identities", params={"user": str(acme.admin.id)})).status_code == 403
+        assert (await user.delete(f"/identities/{acme.admin.identity_id}")).status_code == 404
+        assert (await user.delete(f"/identities/{second}")).status_code == 204
+        assert (await user.delete(f"/identities/{second}")).status_code == 404
+        for person, path in ((user, acme.user.identity_id), (admin, acme.admin.identity_id)):
+            last = await person.delete(f"/identities/{path}")
+            assert (last.status_code, last.json()["code"]) == (409, "conflict")
+        assert (await admin.delete(f"/identities/{acme.user.identity_id}")).status_code == 204, "the way back in"
+        assert (await user.get("/identities")).json()["items"] == []
+        assert (await user.get("/me")).status_code == 200
+
+
+async def test_untying_takes_a_fresh_sign_in_and_no_token(rig: Rig, acme: Tenant) -> None:
+    second = await rig.account(acme.id, acme.user.id, "more@acme.example")
+    async with rig.script(acme.user.token) as script, rig.browser(acme.user) as browser:
+        assert (await script.delete(f"/identities/{second}")).json()["code"] == "sign_in_again"
+        rig.clock.ahead = timedelta(minutes=11)
+        assert (await browser.delete(f"/identities/{second}")).json()["code"] == "sign_in_again"
+        assert len((await browser.get("/identities")).json()["items"]) == 2
+
+
+async def test_pages_hold_each_session_grant_and_account_once(rig: Rig, acme: Tenant) -> None:
+    for number in range(4):
+        await rig.parts.sessions.begin(acme.id, acme.user.id, f"n{number}")
+        await rig.account(acme.id, acme.user.id, f"n{number}@acme.example")
+        code = await rig.parts.grants.begin_code(rig.approval(acme.id, acme.user.id))
+        await rig.parts.grants.redeem(code, PROOF)
+    async with rig.browser(acme.user) as user:
+        sessions = [one["method"] for one in await everything(user, "/sessions")]
+        accounts = [one["email"] for one in await everything(user, "/identities")]
+        grants = [one["id"] for one in await everything(user, "/oauth/grants")]
+    assert sessions == ["n3", "n2", "n1", "n0", "test"]
+    assert accounts == [*(f"n{number}@acme.example" for number in (3, 2, 1, 0)), "user@acme.example"]
+    assert len(grants) == len(set(grants)) == 5
+    assert grants[-1] == str(acme.user.grant_id), "newest first"
 
 
 async def test_a_grant_is_listed_and_ended(rig: Rig, acme: Tenant) -> None:

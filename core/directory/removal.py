@@ -1,0 +1,54 @@
+"""The end of a tenant. Its people lose all access first; then goes what is theirs, some users at a time, and the tenant
+itself last: no statement is as long as the tenant is large, and whoever is interrupted begins again.
+"""
+
+from uuid import UUID
+
+from core.audit.event import Kind
+from core.db import Database, UnitOfWork
+from core.directory.actor import Actor, recorded, recorded_of_deployment
+from core.errors import Invalid, NotFound
+
+USERS_AT_ONCE = 20
+
+
+async def remove_tenant(console: Database, actor: Actor, tenant_id: UUID, confirmation: str) -> None:
+    """Delete a tenant and everything of it: users, roles, tokens, sessions, credentials, what modules keep. The audit
+    log stays, and the deployment's own tells of it too.
+
+    Its tokens and sessions stop counting within a second on every process, however long the rest takes.
+
+    Raises:
+        NotFound: there is no tenant of that id.
+        Invalid: `confirmation` is not its slug.
+    """
+    async with console.tenant(tenant_id) as work:
+        slug = await _confirmed(work, confirmation)
+        if await work.execute(_SUSPEND):
+            await recorded(work, actor, Kind.TENANT_SUSPENDED)
+    while await _some_users(console, tenant_id):
+        pass
+    async with console.tenant(tenant_id) as work:
+        if not await work.execute("DELETE FROM core.tenants WHERE tenant_id = $1"):
+            raise NotFound("somebody else has just removed this tenant")
+        await recorded(work, actor, Kind.TENANT_REMOVED, slug=slug)
+        await recorded_of_deployment(work, actor, Kind.TENANT_REMOVED, tenant=str(tenant_id), slug=slug)
+
+
+async def _confirmed(work: UnitOfWork, confirmation: str) -> str:
+    slug: str | None = await work.fetchval("SELECT slug FROM core.tenants WHERE tenant_id = $1")
+    if slug is None:
+        raise NotFound("there is no tenant of this id")
+    if confirmation != slug:
+        raise Invalid("to remove a tenant, repeat its slug as the confirmation; what goes does not come back")
+    return slug
+
+
+async def _some_users(console: Database, tenant_id: UUID) -> int:
+    async with console.tenant(tenant_id) as work:
+        return await work.execute(_DELETE_USERS, USERS_AT_ONCE)
+
+
+_SUSPEND = "UPDATE core.tenants SET status = 'suspended' WHERE tenant_id = $1 AND status <> 'suspended'"
+_DELETE_USERS = """DELETE FROM core.users WHERE tenant_id = $1
+    AND id IN (SELECT id FROM core.users WHERE tenant_id = $1 LIMIT $2)"""
