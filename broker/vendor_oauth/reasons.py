@@ -9,6 +9,7 @@ SCOPE = "scope"
 INTERACTION = "interaction"
 ACCOUNT_DISABLED = "account_disabled"
 CODE_REFUSED = "code_refused"
+KEY_REFUSED = "key_refused"
 
 # of our client or our request (service)
 CLIENT_REFUSED = "client_refused"
@@ -51,6 +52,7 @@ MEANINGS = MappingProxyType(
         INTERACTION: "the vendor wants the person to sign in or to consent again",
         ACCOUNT_DISABLED: "the person's account is disabled at the vendor",
         CODE_REFUSED: "the vendor does not accept the code that the browser brought",
+        KEY_REFUSED: "the vendor does not accept the key",
         CLIENT_REFUSED: "the vendor does not know the client id, or its secret is wrong",
         SECRET_EXPIRED: "the client secret has run out",
         CLIENT_NOT_ALLOWED: "the vendor does not allow our client this kind of grant",

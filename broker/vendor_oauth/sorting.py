@@ -93,6 +93,18 @@ def sorted_failure(
     return Sorted(cls, reason, later if cls is ErrorClass.THROTTLED else None, known)
 
 
+def by_status(reply: Reply, now: datetime) -> Sorted:
+    """The meaning of an answer whose fields count for nothing."""
+    later = _retry_after(reply.headers, now)
+    cls, reason = _meaning(reply.status, "", None, overloaded=later is not None)
+    return Sorted(cls, reason, later if cls is ErrorClass.THROTTLED else None)
+
+
+def utc_now() -> datetime:
+    """The time of day, for dates in Retry-After."""
+    return datetime.now(UTC)
+
+
 def has_error(oauth: OAuth, answer: Mapping[str, Any]) -> bool:
     """Whether an answer of status 200 says that it is none."""
     return _error_code(oauth, answer) != ""

@@ -1,7 +1,7 @@
 """Asks vendors' token endpoints and sorts what they answer. Nothing here retries, and nothing a vendor does raises."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +20,7 @@ from broker.vendor_oauth.exchange import (
     always,
 )
 from broker.vendor_oauth.fields import fields
-from broker.vendor_oauth.sorting import Sorted, has_error, sorted_failure
+from broker.vendor_oauth.sorting import Sorted, has_error, sorted_failure, utc_now
 from broker.vendor_oauth.tokens import NotUsable, read_tokens
 from broker.vendor_oauth.wire import NoReply, Reply, Request, VendorHttp
 from core.errors import Invalid
@@ -30,14 +30,10 @@ GIVEN = frozenset({200, 201})
 LONGEST_PATH = 200
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class VendorTokenEndpoint:
     """Implements :class:`broker.vendor_oauth.exchange.TokenEndpoint`. `now` is for dates in Retry-After only."""
 
-    def __init__(self, http: VendorHttp, *, now: Callable[[], datetime] = _now) -> None:
+    def __init__(self, http: VendorHttp, *, now: Callable[[], datetime] = utc_now) -> None:
         self._http = http
         self._now = now
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.broker.vendor_oauth.conftest import Ways, connected, granted
 from tests.broker.vendor_oauth.test_vendors import failed, of, refreshed
 from tests.support.vendor_tokens import Fault, VendorTokens
 
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], object]
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BODY = b"grant_type=refresh_token&refresh_token=rt_of-the-wire-test-0123456789"
 
 

@@ -46,6 +46,7 @@ class VendorTokens:
     wrong: list[str] = field(default_factory=list[str])
     overrides: dict[str, Any] = field(default_factory=dict[str, Any])
     """Refusals in place of the style's."""
+    resources: dict[str, Any] = field(default_factory=dict[str, Any])
     stalled: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -70,7 +71,7 @@ class VendorTokens:
             return await self._token(request, body)
         if self._is_revocation(request):
             return self._revoke(request, body)
-        if request.method == "GET" and request.path in self.style.resources:
+        if request.method == "GET" and request.path in self.resources:
             return self._resource(request)
         self.wrong.append(f"nothing here: {request.method} {request.path}")
         return web.json_response({"message": "Not Found"}, status=404)
@@ -156,7 +157,7 @@ class VendorTokens:
             self.wrong.append(f"without {self.style.headers}")
         if not (self.state.alive(key) or key in self.keys):
             return web.json_response({"message": "Bad credentials"}, status=403 if pair else 401)
-        return web.json_response(self.style.resources[request.path])
+        return web.json_response(self.resources[request.path])
 
     async def _after(self, request: web.Request, fault: Fault, answer: dict[str, Any]) -> web.StreamResponse:
         if fault.kind == "garbage":
@@ -227,7 +228,7 @@ async def vendor_tokens(style: Style, secret: str = SECRET) -> AsyncGenerator[Ve
     Raises:
         AssertionError: at the end, if a request was not as the vendor has it.
     """
-    vendor = VendorTokens(style, State(style), secret=secret)
+    vendor = VendorTokens(style, State(style), secret=secret, resources=dict(style.resources))
     app = web.Application()
     app.router.add_route("*", "/{anything:.*}", vendor.handle)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)

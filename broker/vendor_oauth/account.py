@@ -1,0 +1,189 @@
+"""Whose account it is: what a vendor says to a token or a key, by the provider's data. Harmless requests, once each."""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import orjson
+
+from broker.providers.model import Fields, Key, Provider
+from broker.providers.templates import filled_url, settings_of
+from broker.vendor_oauth import reasons
+from broker.vendor_oauth.exchange import ErrorClass, Failed, GrantKind, RedactedExchange
+from broker.vendor_oauth.fields import pointed, pointed_text
+from broker.vendor_oauth.sorting import Sorted, by_status, utc_now
+from broker.vendor_oauth.tokens import account_fields
+from broker.vendor_oauth.wire import NoReply, Reply, Request, VendorHttp
+from core.errors import Invalid
+from core.secret import Secret
+
+MOST_SITES = 200
+MOST_SITE_SCOPES = 200
+LONGEST_KEY = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The account at the vendor. `id` stays the same when its name changes."""
+
+    id: str
+    name: str
+    details: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One of the sites that a grant covers; `scopes` are those that count there."""
+
+    id: str
+    name: str
+    url: str
+    scopes: tuple[str, ...]
+
+
+class VendorAccounts:
+    """Asks who it is. Vendor behaviour never raises; a setting of the client that is wrong does (Invalid)."""
+
+    def __init__(self, http: VendorHttp, *, now: Callable[[], datetime] = utc_now) -> None:
+        self._http = http
+        self._now = now
+
+    async def who(
+        self, provider: Provider, settings: Mapping[str, str], access: Secret, extra: Mapping[str, str]
+    ) -> Found | Failed | None:
+        """Whose grant it is; `extra` is that of its tokens. None where the provider has no way to tell.
+
+        Raises:
+            Invalid: a setting is missing or wrong.
+        """
+        account = provider.account
+        if account is None:
+            return None
+        if account.source != "url":
+            return _found(extra) if extra.get("id") else _unreadable("account", "", None, 0.0)
+        url = filled_url(account.url or "", settings_of(provider, settings))
+        if not url:
+            return None
+        return await self._ask("account", url, _bearer(access, account.headers), account)
+
+    async def sites(self, provider: Provider, settings: Mapping[str, str], access: Secret) -> tuple[Site, ...] | Failed:
+        """The sites that a grant covers; none where the provider knows no sites.
+
+        Raises:
+            Invalid: a setting is missing or wrong.
+        """
+        if provider.sites is None:
+            return ()
+        url = filled_url(provider.sites.url, settings_of(provider, settings))
+        found = await self._json("sites", Request("GET", url, _bearer(access, provider.sites.headers)))
+        if isinstance(found, Failed):
+            return found
+        document, _ = found
+        if not isinstance(document, list):
+            return _unreadable("sites", url, 200, 0.0)
+        where = provider.sites
+        rows = (
+            Site(
+                pointed_text(one, where.id),
+                pointed_text(one, where.name),
+                pointed_text(one, where.site_url) if where.site_url else "",
+                _texts(pointed(one, where.scopes)) if where.scopes else (),
+            )
+            for one in cast("list[Any]", document)[:MOST_SITES]
+        )
+        return tuple(site for site in rows if site.id)
+
+    async def check_key(self, provider: Provider, settings: Mapping[str, str], secret: Secret) -> Found | Failed:
+        """Whether the vendor takes a key, and whose it is.
+
+        Raises:
+            Invalid: the key has not the provider's form, so it was sent nowhere, or a setting is wrong.
+        """
+        key = provider.key
+        if key is None:
+            raise Invalid(f"{provider.title} has no keys; connect it by its own page")
+        check_form(provider.title, key, secret)
+        url = filled_url(key.check_url, settings_of(provider, settings))
+        return await self._ask("key", url, {**key.check_headers, **key_headers(key, secret)}, key)
+
+    async def _ask(self, kind: GrantKind, url: str, headers: Mapping[str, str], where: Fields) -> Found | Failed:
+        found = await self._json(kind, Request("GET", url, headers))
+        if isinstance(found, Failed):
+            return found
+        document, seconds = found
+        told = account_fields(where, document)
+        return _found(told) if told.get("id") else _unreadable(kind, url, 200, seconds)
+
+    async def _json(self, kind: GrantKind, request: Request) -> tuple[object, float] | Failed:
+        began = self._http.clock()
+        reply = await self._http.ask(request)
+        seconds = self._http.clock() - began
+        if isinstance(reply, NoReply):
+            return _failed(kind, request.url, reply.status, Sorted(reply.cls, reply.reason), seconds)
+        if reply.status != 200:
+            return _failed(kind, request.url, reply.status, _refusal(kind, reply, self._now()), seconds)
+        try:
+            return orjson.loads(reply.body), seconds
+        except orjson.JSONDecodeError:
+            return _unreadable(kind, request.url, 200, seconds)
+
+
+def check_form(title: str, key: Key, secret: Secret) -> None:
+    """Check a key's form before it is sent anywhere.
+
+    Raises:
+        Invalid: the text says what is expected.
+    """
+    text = secret.reveal()
+    if not text or len(text) > LONGEST_KEY or not text.isascii() or not text.isprintable() or " " in text:
+        raise Invalid(f"a key of {title} is one word of at most {LONGEST_KEY} ASCII characters")
+    if key.scheme == "basic_user" and ":" in text:
+        raise Invalid(f"a key of {title} has no colon in it")
+    if key.prefixes and not text.startswith(key.prefixes):
+        raise Invalid(f"a key of {title} begins with {' or '.join(key.prefixes)}")
+
+
+def key_headers(key: Key, secret: Secret) -> dict[str, str]:
+    """The header that carries a key."""
+    text = secret.reveal()
+    if key.scheme == "header":
+        return {key.header: text}
+    if key.scheme == "basic_user":
+        return {"Authorization": "Basic " + base64.b64encode(f"{text}:{key.password}".encode()).decode()}
+    return {"Authorization": f"Bearer {text}"}
+
+
+def _bearer(access: Secret, headers: Mapping[str, str]) -> dict[str, str]:
+    return {**headers, "Authorization": f"Bearer {access.reveal()}"}
+
+
+def _found(told: Mapping[str, str]) -> Found:
+    details = {name: value for name, value in told.items() if name not in ("id", "name")}
+    return Found(told["id"], told.get("name", ""), MappingProxyType(details))
+
+
+def _refusal(kind: GrantKind, reply: Reply, now: datetime) -> Sorted:
+    """A resource refuses a token or key by its status (RFC 6750 §3.1), whatever else it says."""
+    if reply.status not in (401, 403):
+        return by_status(reply, now)
+    word = reasons.KEY_REFUSED if kind == "key" else reasons.REVOKED if reply.status == 401 else reasons.SCOPE
+    return Sorted(ErrorClass.PERMANENT, word)
+
+
+def _failed(kind: GrantKind, url: str, status: int | None, found: Sorted, seconds: float) -> Failed:
+    parts = urlsplit(url)
+    exchange = RedactedExchange(parts.netloc, parts.path[:200], kind, seconds, status, found.cls, found.reason)
+    return Failed(found.cls, found.reason, exchange, found.retry_after, status)
+
+
+def _unreadable(kind: GrantKind, url: str, status: int | None, seconds: float) -> Failed:
+    return _failed(kind, url, status, Sorted(ErrorClass.UNCERTAIN, reasons.UNREADABLE), seconds)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    many = cast("list[Any]", value)[:MOST_SITE_SCOPES] if isinstance(value, list) else []
+    return tuple(one for one in many if isinstance(one, str) and len(one) <= 200)
