@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,11 +113,44 @@ async def run_node(script: Path, *arguments: str, home: Path, timeout: float = R
     return NodeRun(process.returncode or 0, stdout, stderr)
 
 
+@contextlib.asynccontextmanager
+async def node_running(script: Path, *arguments: str, home: Path) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """A script that somebody sits before: its input is a terminal. It ends with the block at the latest."""
+    keyboard, terminal = os.openpty()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            NODE,
+            script,
+            *arguments,
+            stdin=terminal,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=home,
+            env=_environment(home),
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            _kill_group(process)
+            await process.communicate()
+    finally:
+        os.close(terminal)
+        os.close(keyboard)
+
+
 def _environment(home: Path) -> dict[str, str]:
     """No proxy, no npm or Inspector settings of the machine; compiled code is kept, as the tools are large files."""
     cache = PROJECT / "node_modules" / ".compile-cache"
     path = f"{NODE.parent}{os.pathsep}{os.defpath}"
-    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "NO_COLOR": "1", "NODE_COMPILE_CACHE": str(cache)}
+    return {
+        "PATH": path,
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "NO_COLOR": "1",
+        "NODE_COMPILE_CACHE": str(cache),
+        "MCP_INSPECTOR_SECRET_STORE": "file",  # elsewhere than in a container it is the machine's keychain
+    }
 
 
 def _kill_group(process: asyncio.subprocess.Process) -> None:

@@ -10,8 +10,9 @@ Nobody is asked anything: whoever `login_hint` names, else the account set last,
 tokens rotate and are single use; PKCE is required; `iss` is in every answer (RFC 9207).
 
 Options, as environment variables in lower case: `access_token_ttl`, `refresh_token_ttl`, `rotate`, `grace_seconds`,
-`omit_unchanged_refresh_token`, `require_offline_access`, `client_auth`, `resource_scopes`, `token_claims`,
-`scopes` (those of resources that clients may register with), `dcr_initial_access_token`. Access tokens for a resource (RFC 8707) are JWTs of RFC 9068, signed by ES256.
+`omit_unchanged_refresh_token`, `require_offline_access`, `client_auth`, `resource_scopes`, `token_claims`, `scopes`
+(those of resources that clients may register with), `dcr_initial_access_token`. Access tokens for a resource (RFC 8707)
+are JWTs of RFC 9068, signed by ES256.
 The control endpoint takes `set` (settings), `claims` ({sub: claims}), `faults`, `revoke_account`, `cimd` ({client_id:
 document}) and `reset_counters`. A fault is ``{"grant": "authorization_code", "kind": …, "times": 1}``; kinds:
 `hang_up_before`, `hang_up_after`, `delay_before` and `delay_after` (`ms`), `status` (`status`, `headers`, `body`),
