@@ -1,8 +1,10 @@
 """API tokens at the Broker interface: what counts, what does not, and that nothing tells a client the difference."""
 
+import hmac
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,6 +13,7 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers, load_or_create
 from broker.interface import RefusalReason, Refused, Verifier
 from core.caller import Credential
+from core.db import Database, UnitOfWork
 from core.directory.actor import Actor
 from core.errors import Invalid, NotFound
 from core.secret import Secret
@@ -110,6 +113,31 @@ async def test_only_a_hash_is_stored(database: ScratchDatabase, tokens: ApiToken
     async with database.admin_connection() as admin:
         stored = str(await admin.fetch("SELECT a::text FROM auth.api_tokens a"))
     assert token.reveal()[19:62] not in stored
+
+
+async def test_unknown_and_known_tokens_take_the_same_steps(
+    broker: Verifier, tokens: ApiTokens, tenant: MadeTenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The structure behind the constant time: one look-up, one statement, one hash and one comparison each, whether the
+    id is known or not (broker-security.md §2, row 32)."""
+    token_id, _ = await made(tokens, tenant)
+    steps: list[str] = []
+    for place, name in ((hmac, "digest"), (hmac, "compare_digest"), (Database, "lookup"), (UnitOfWork, "fetchrow")):
+        real = getattr(place, name)
+
+        def counted(*given: Any, _real: Any = real, _name: str = name, **named: Any) -> Any:
+            steps.append(_name)
+            return _real(*given, **named)
+
+        monkeypatch.setattr(place, name, counted)
+
+    async def taken(one: Secret) -> list[str]:
+        steps.clear()
+        assert isinstance(await broker.verify(one), Refused)
+        return list(steps)
+
+    wrong, unknown = new_token(token_id)[1], new_token()[1]
+    assert await taken(unknown) == await taken(wrong) == ["lookup", "fetchrow", "digest", "compare_digest"]
 
 
 async def test_another_pepper_refuses_it(

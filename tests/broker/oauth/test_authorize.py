@@ -458,6 +458,19 @@ async def test_one_person_s_codes_are_counted(server: Server) -> None:
     assert "code" in answer_of(await server.authorize())
 
 
+async def test_another_header_each_time_is_no_other_address(server: Server) -> None:
+    """Nobody vouches for a header that anybody can send (broker-security.md §2, row 43)."""
+    query = "/oauth/authorize?client_id=guessed-id"
+    for n in range(20):
+        headers = {
+            "X-Forwarded-For": f"203.0.113.{n}",
+            "Forwarded": f"for=203.0.113.{n}",
+            "X-Real-IP": f"203.0.113.{n}",
+        }
+        assert (await server.http.get(query, headers=headers)).status_code == 400
+    assert (await server.http.get(query, headers={"X-Forwarded-For": "203.0.113.99"})).status_code == 429
+
+
 @pytest.mark.parametrize("state", ["", "a" * 2000, "%2526+%20&=#?/\\\"'<>", "日本語", "\r\nSet-Cookie: x=y"])
 async def test_state_comes_back_as_it_went(server: Server, state: str) -> None:
     await server.sign_in()
