@@ -1,0 +1,83 @@
+"""Ways to the vendor that a test holds in its hand."""
+
+import asyncio
+from collections.abc import Callable
+
+from broker.providers.model import Provider
+from broker.vendor_oauth.exchange import (
+    Answer,
+    ErrorClass,
+    Failed,
+    Granted,
+    RedactedExchange,
+    Revocation,
+    TokenEndpoint,
+    Tokens,
+    VendorClient,
+    always,
+)
+from core.secret import Secret
+
+
+def exchange() -> RedactedExchange:
+    return RedactedExchange("vendor.test", "/token", "refresh_token", 0.01)
+
+
+def failed(cls: ErrorClass, reason: str = "revoked", retry_after: float | None = None) -> Failed:
+    return Failed(cls, reason, exchange(), retry_after)
+
+
+class _Refreshing:
+    """What a refresh does not use."""
+
+    async def code(self, *args: object, **kwargs: object) -> Answer:
+        raise NotImplementedError
+
+    async def revoke(self, *args: object, **kwargs: object) -> Revocation:
+        raise NotImplementedError
+
+
+class Scripted(_Refreshing):
+    """Answers as it was told, then grants; it notes what it was shown."""
+
+    def __init__(self, *answers: Answer, name: str = "a test", life: float = 3600.0) -> None:
+        self.answers = list(answers)
+        self.shown: list[str] = []
+        self.name = name
+        self.life = life
+
+    async def refresh(
+        self, provider: Provider, client: VendorClient, refresh: Secret, *, may_send: Callable[[], bool] = always
+    ) -> Answer:
+        if not may_send():
+            return failed(ErrorClass.NOT_SENT, "withdrawn")
+        self.shown.append(refresh.reveal())
+        if self.answers:
+            return self.answers.pop(0)
+        number = len(self.shown)
+        new = Secret(f"refresh token {number} of {self.name}")
+        return Granted(Tokens(Secret(f"access token {number} of {self.name}"), new, self.life, None), exchange())
+
+
+class Held(_Refreshing):
+    """A vendor that is asked, and whose answer arrives when the test lets it."""
+
+    def __init__(self, endpoint: TokenEndpoint) -> None:
+        self._endpoint = endpoint
+        self.answered = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def refresh(
+        self, provider: Provider, client: VendorClient, refresh: Secret, *, may_send: Callable[[], bool] = always
+    ) -> Answer:
+        answer = await self._endpoint.refresh(provider, client, refresh, may_send=may_send)
+        self.answered.set()
+        await self.go.wait()
+        return answer
+
+
+class Broken(_Refreshing):
+    """A client of the vendor with an error of its own."""
+
+    async def refresh(self, *args: object, **kwargs: object) -> Answer:
+        raise RuntimeError("what this says may hold anything")

@@ -1,0 +1,286 @@
+"""Answers that come when another process has gone on, the spool, and a database that is away at the wrong moment."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from broker.accounts.accounts import Accounts
+from broker.accounts.store import Grant, relink
+from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.refresh.attempt import boottime
+from broker.refresh.settle import Settler
+from broker.refresh.spool import Spool
+from broker.refresh.timing import Timing
+from broker.vault.credentials import Owner
+from broker.vendor_oauth.exchange import ErrorClass, Tokens
+from core.db import Database
+from core.secret import Secret
+from tests.broker.refresh.endpoints import Held, Scripted, failed
+from tests.broker.refresh.rig import Rig, rig_on
+from tests.broker.refresh.vendor import HOUR, Vendor
+from tests.support.eventually import within
+from tests.support.postgres import ScratchDatabase
+from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
+
+LEASE = 35
+"""Past a lease, in seconds."""
+
+
+class Late:
+    """A broker whose answer is on its way, while the others believe that it is dead."""
+
+    def __init__(self, rig: Rig, account: object) -> None:
+        self.endpoint = Held(rig.tools.endpoint)
+        self.broker: Accounts = rig.with_endpoint(self.endpoint)
+        self.task = asyncio.create_task(self.broker.fresh(rig.tenant.id, account, within=60))  # type: ignore[arg-type]
+
+    async def arrives(self) -> Fresh | Stuck:
+        self.endpoint.go.set()
+        return await self.task
+
+
+async def test_a_late_answer_is_not_written_over_a_newer_one(rig: Rig, vendors: dict[str, Vendor]) -> None:
+    vendor = vendors["grace"]
+    account = await rig.connect(vendor)
+    await rig.ahead(HOUR + 10)
+    late = Late(rig, account)
+    await late.endpoint.answered.wait()
+    await rig.ahead(HOUR + 10 + LEASE)
+    winner = await rig.token(account)
+    answer = await late.arrives()
+    assert isinstance(answer, Fresh)
+    assert (answer.version, answer.access.reveal()) == (winner.version, winner.access.reveal())
+    assert await rig.count("vault.candidates") == 1
+    await rig.ahead(2 * HOUR + 60)
+    assert await vendor.takes((await rig.token(account)).access)
+    assert await rig.count("vault.candidates") == 0, "of no use any more"
+    assert await vendor.reuses() == 0
+
+
+async def test_a_late_answer_heals_what_was_given_up(rig: Rig, strict: Vendor) -> None:
+    """Here the vendor does not notice the reuse, so what comes late is the only thing that works."""
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    late = Late(rig, account)
+    await late.endpoint.answered.wait()
+    await rig.ahead(HOUR + 10 + LEASE)
+    refuses = rig.with_endpoint(Scripted(failed(ErrorClass.PERMANENT)))
+    assert await refuses.fresh(rig.tenant.id, account) == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
+    assert isinstance(await late.arrives(), Fresh)
+    row = await rig.row(account)
+    assert (row["status"], row["reason"], row["uncertain"]) == ("active", "", True)
+    assert await strict.takes((await rig.token(account)).access)
+
+
+async def test_an_unused_candidate_is_tried_before_anybody_is_asked_to_come_back(
+    rig: Rig, vendors: dict[str, Vendor]
+) -> None:
+    vendor = vendors["non_rotating"]
+    account = await rig.connect(vendor)
+    first = rig.with_endpoint(Scripted(name="the winner"))
+    await rig.ahead(HOUR + 10)
+    late = Held(Scripted(name="the late one"))
+    slow = asyncio.create_task(rig.with_endpoint(late).fresh(rig.tenant.id, account, within=60))
+    await late.answered.wait()
+    await rig.ahead(HOUR + 10 + LEASE)
+    assert isinstance(await first.fresh(rig.tenant.id, account), Fresh)
+    late.go.set()
+    await slow
+    assert await rig.count("vault.candidates") == 1
+    await rig.ahead(2 * HOUR + 100)
+    endpoint = Scripted(failed(ErrorClass.PERMANENT))
+    answer = await rig.with_endpoint(endpoint).fresh(rig.tenant.id, account)
+    assert isinstance(answer, Fresh)
+    assert endpoint.shown == ["refresh token 1 of the winner", "refresh token 1 of the late one"]
+    assert ("candidate_adopted", "") in await rig.events(account)
+    assert await rig.count("vault.candidates") == 0
+
+
+async def test_what_a_refresh_of_an_old_grant_brings_is_void(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    late = Late(rig, account)
+    await late.endpoint.answered.wait()
+    provider = strict.provider
+    assert provider.oauth is not None
+    tokens = await strict.grant("ada")
+    owner = Owner("personal", rig.tenant.users[0])
+    async with rig.database.tenant(rig.tenant.id) as work:
+        grant = Grant(strict.id, rig.clients[strict.id], owner, tokens, provider.oauth.refresh)
+        await relink(work, rig.vault, account, grant)
+    answer = await late.arrives()
+    assert isinstance(answer, Fresh)
+    assert answer.access.reveal() == tokens.access.reveal()
+    assert await rig.count("vault.candidates") == 0
+
+
+async def test_a_process_that_slept_past_its_lease_sends_nothing(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    slept = 0.0
+
+    def clock() -> float:
+        """Asked when the lease is taken, and then only when the machine has slept."""
+        nonlocal slept
+        slept += 20.0
+        return boottime() + slept
+
+    sleeper = rig.with_endpoint(rig.tools.endpoint, Timing(longest_wait=1), clock)
+    answer = await sleeper.fresh(rig.tenant.id, account)
+    assert isinstance(answer, Stuck)
+    assert await strict.calls() == 0
+    row = await rig.row(account)
+    assert (row["uncertain"], row["lease_owner"]) == (False, None)
+
+
+# The database -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def proxied(
+    database: ScratchDatabase, vendors: dict[str, Vendor], tmp_path: Path
+) -> AsyncIterator[tuple[Rig, PostgresProxy]]:
+    """A rig whose broker reaches its database by way of a proxy; the test's own hands do not."""
+    for one in vendors.values():
+        await one.reset()
+    async with postgres_proxy(database.as_role("mcpist_broker")) as proxy:
+        way = Database(proxy.address, timeout=2)
+        await way.open()
+        try:
+            providers = [one.provider for one in vendors.values()]
+            hosts = [one.host for one in vendors.values()]
+            async with rig_on(database, tmp_path, providers, hosts, database=way) as made:
+                yield made, proxy
+        finally:
+            await way.close()
+
+
+async def test_the_answer_is_stored_when_the_database_is_back(
+    proxied: tuple[Rig, PostgresProxy], vendor: Vendor
+) -> None:
+    rig, proxy = proxied
+    account = await rig.connect(vendor)
+    before = await rig.token(account)
+    await rig.ahead(HOUR + 10)
+    late = Late(rig, account)
+    await late.endpoint.answered.wait()
+    proxy.hang_up()
+    late.endpoint.go.set()
+    await within(10, lambda: _spooled(rig))
+    proxy.resume()
+    answer = await late.task
+    assert isinstance(answer, Fresh)
+    assert answer.version == before.version + 1
+    assert await vendor.takes(answer.access)
+    assert await vendor.calls() == 1
+    assert not list(rig.spool.iterdir())
+
+
+async def test_nothing_is_sent_while_the_database_is_away(proxied: tuple[Rig, PostgresProxy], strict: Vendor) -> None:
+    rig, proxy = proxied
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    proxy.hang_up()
+    with pytest.raises(Exception, match="database is away"):
+        await rig.fresh(account)
+    assert await strict.calls() == 0
+    proxy.resume()
+    await rig.token(account)
+
+
+async def test_what_a_process_could_not_store_the_next_one_does(
+    proxied: tuple[Rig, PostgresProxy], strict: Vendor
+) -> None:
+    rig, proxy = proxied
+    account = await rig.connect(strict)
+    before = await rig.token(account)
+    await rig.ahead(HOUR + 10)
+    late = Late(rig, account)
+    await late.endpoint.answered.wait()
+    proxy.hang_up()
+    late.endpoint.go.set()
+    await within(10, lambda: _spooled(rig))
+    for task in list(late.broker._flights._running.values()):  # as when its process ends
+        task.cancel()
+    await asyncio.gather(late.task, return_exceptions=True)
+    proxy.resume()
+    assert (await rig.row(account))["version"] == before.version
+    following = rig.another()
+    await following.open()
+    answer = await following.fresh(rig.tenant.id, account)
+    assert isinstance(answer, Fresh)
+    assert answer.version == before.version + 1
+    assert await strict.takes(answer.access)
+    assert await strict.calls() == 1
+    assert not list(rig.spool.iterdir())
+
+
+async def test_the_spool_holds_nothing_to_read_and_is_its_owner_s_alone(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    spool = Spool(rig.spool)
+    kept: list[bytes] = []
+    real_remove = spool.remove
+
+    def remove(path: Path) -> None:
+        assert path.stat().st_mode & 0o777 == 0o600
+        kept.append(path.read_bytes())
+        real_remove(path)
+
+    spool.remove = remove  # type: ignore[method-assign]
+    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    answer = await rig.another(settler=settler).fresh(rig.tenant.id, account)
+    assert isinstance(answer, Fresh)
+    assert answer.access.reveal()[:12].encode() not in kept[0]
+    assert rig.spool.stat().st_mode & 0o777 == 0o700
+
+
+async def test_what_is_no_answer_is_left_in_the_spool(rig: Rig, strict: Vendor) -> None:
+    await rig.connect(strict)
+    for name, text in (("a.answer", b"{}"), ("b.answer", b"\xff"), ("c.answer", b""), ("d.half", b"{")):
+        (rig.spool / name).write_bytes(text)
+    await rig.another().open()
+    assert len(list(rig.spool.iterdir())) == 4
+
+
+async def test_a_spooled_answer_is_stored_once(rig: Rig, strict: Vendor) -> None:
+    """The acknowledgement of its commit was lost: the file is there, and so is the row."""
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    spool = Spool(rig.spool)
+    spool.remove = lambda path: None  # type: ignore[method-assign]
+    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    answer = await rig.another(settler=settler).fresh(rig.tenant.id, account)
+    assert isinstance(answer, Fresh)
+    await rig.another().open()
+    assert (await rig.row(account))["version"] == answer.version
+    assert await rig.count("vault.candidates") == 0
+    assert not list(rig.spool.iterdir())
+
+
+async def test_a_full_disk_does_not_keep_an_answer_from_the_database(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    settler = Settler(rig.database, rig.vault, Spool(rig.spool / "not" / "there"), rig.tools.timing, boottime)
+    assert isinstance(await rig.another(settler=settler).fresh(rig.tenant.id, account), Fresh)
+
+
+async def test_a_refresh_answer_without_a_refresh_token_keeps_the_old_one(rig: Rig, vendors: dict[str, Vendor]) -> None:
+    vendor = vendors["non_rotating"]
+    tokens = await vendor.grant("ada")
+    given = Secret(tokens.refresh.reveal()) if tokens.refresh else None
+    account = await rig.link(vendor.provider, vendor.client, Tokens(tokens.access, given, 3600.0, None))
+    for number in (1, 2):
+        await rig.ahead(number * (HOUR + 10))
+        await rig.token(account)
+    endpoint = Scripted()
+    await rig.ahead(3 * (HOUR + 10))
+    await rig.with_endpoint(endpoint).fresh(rig.tenant.id, account)
+    assert given is not None
+    assert endpoint.shown == [given.reveal()]
+
+
+async def _spooled(rig: Rig) -> bool:
+    return any(path.suffix == ".answer" for path in rig.spool.iterdir())
