@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -195,10 +196,11 @@ async def test_an_application_that_named_itself_is_announced_as_one(database: Sc
 
 PAYLOAD = "<script>alert(1)</script>"
 IMAGE = "<img src=x onerror=alert(2)>"
+AGENT = "<img/src=x/onerror=alert(3)>"
 
 
 async def test_names_that_others_chose_stay_text(database: ScratchDatabase, tmp_path: Path) -> None:
-    async with scene(database, tmp_path) as now:
+    async with scene(database, tmp_path, user_agent=AGENT) as now:
         acme = await create_tenant(now.product.console, ACTOR, "acme", IMAGE)
         other = await create_tenant(now.product.console, ACTOR, "other", PAYLOAD)
         for tenant in (acme, other):
@@ -216,8 +218,20 @@ async def test_names_that_others_chose_stay_text(database: ScratchDatabase, tmp_
         assert IMAGE in text
         answer = await now.allow()
         assert (await _token(now, registered.id, answer["code"])).status_code == 200
-        await now.page.goto(f"{now.identity.url}/account")
-        assert PAYLOAD in await now.page.inner_text("main")
+        hostile = quote(f"\"{IMAGE}'{PAYLOAD}")
+        for path in ("/account", f"/account?done={hostile}", f"/sign-in?next={hostile}&notice={hostile}"):
+            await now.page.goto(f"{now.identity.url}{path}")
+            assert await now.page.locator("main img, main script").count() == 0
+            if path.startswith("/account"):
+                text = await now.page.inner_text("main")
+                assert PAYLOAD in text
+                assert IMAGE in text
+                assert AGENT in text
+        for path in (f"/sign-in/callback/company?error={hostile}&state=x", f"/sign-in/link?code={hostile}"):
+            await now.page.goto(f"{now.identity.url}{path}")
+            assert await now.page.locator("main img, main script").count() == 0
+        await now.page.goto(f"{now.identity.url}/oauth/authorize?client_id={hostile}&redirect_uri={hostile}")
+        assert await now.page.locator("main img, main script").count() == 0
         now.check()
 
 
