@@ -15,6 +15,11 @@ ANY_PORT = ":*"
 
 _T = TypeVar("_T")
 _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_KEEPER = re.compile(
+    r"file|aws-kms:arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(?:key|alias)/[A-Za-z0-9/_-]{1,250}"
+    r"|gcp-kms:projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}"
+    r"|vault-transit:https?://[^/\s@?#,]+(?:/[A-Za-z0-9._-]+){2,6}"
+)
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -153,6 +158,27 @@ def broker_url(text: str) -> str:
     if len(path.encode()) > 100:
         raise FormError("a socket's path has at most 100 bytes")
     return text
+
+
+def key_keeper(text: str) -> str:
+    """Where keys of the vault are: ``file``, or one key of a key service."""
+    if not _KEEPER.fullmatch(text):
+        raise ValueError
+    scheme, _, url = text.partition(":")
+    if scheme == "vault-transit":
+        parts = urlsplit(url)
+        _http_host(parts)
+        if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
+            raise FormError("HashiCorp Vault is asked by https; http only for an agent on this machine")
+    return text
+
+
+def key_keepers(text: str) -> tuple[str, ...]:
+    """At least one keeper of keys, each once."""
+    found = tuple(dict.fromkeys(listed(key_keeper)(text)))
+    if not found:
+        raise FormError("somebody has to keep the keys")
+    return found
 
 
 def secret(text: str) -> Secret:

@@ -108,6 +108,22 @@ class Settings:
         None,
         shown="`keys/gateways.pem` in the data folder",
     )
+    keys: tuple[str, ...] = setting(
+        "MCPIST_KEYS",
+        values.key_keepers,
+        "file, aws-kms:ARN, gcp-kms:NAME or vault-transit:URL, or several of them, separated by commas",
+        "Who keeps the vault's keys: the first one's wrap, the others' still open; see operations.md.",
+        ("file",),
+        shown="`file`: `keys/vault-kek.json` in the data folder",
+    )
+    transit_token: Path | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_TRANSIT_TOKEN_FILE",
+        values.folder,
+        "a file",
+        "With `vault-transit`: HashiCorp Vault's token, read each time; none is sent where the file is missing.",
+        None,
+        shown="`keys/transit-token` in the data folder",
+    )
     identity_file: Path | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
         "MCPIST_IDENTITY_FILE",
         values.folder,

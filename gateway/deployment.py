@@ -18,6 +18,19 @@ KEYS = "keys"
 PASSWORDS = "database-roles.json"
 DIGEST_KEY = "audit-digest.json"
 PEPPERS = "token-peppers.json"
+VAULT_KEYS = "vault-kek.json"
+TRANSIT_TOKEN = "transit-token"  # noqa: S105 the name of a file
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperSettings:
+    """Who keeps the vault's keys, as MCPIST_KEYS says, and the file with HashiCorp Vault's token, if not the usual."""
+
+    names: tuple[str, ...] = ("file",)
+    transit_token: Path | None = None
+
+
+FILE_ALONE = KeeperSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,7 @@ class Deployment:
     passwords: Mapping[str, Secret]
     digest_key: Secret
     only: str | None = None
+    keepers: KeeperSettings = FILE_ALONE
 
     def role(self, name: str) -> DatabaseAddress:
         """The database as one of the product's own roles.
@@ -51,7 +65,7 @@ class Deployment:
         return self.home / KEYS / PEPPERS
 
 
-def open_deployment(home: Path, admin: DatabaseAddress) -> Deployment:
+def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeeperSettings = FILE_ALONE) -> Deployment:
     """Read the keys of a data folder; those that are missing are made, readable by nobody else.
 
     Raises:
@@ -60,7 +74,9 @@ def open_deployment(home: Path, admin: DatabaseAddress) -> Deployment:
     folder = home / KEYS
     passwords = _kept(folder / PASSWORDS, {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES})
     digest = _kept(folder / DIGEST_KEY, {"key": secrets.token_urlsafe(32)})
-    return Deployment(home, admin, {role: Secret(passwords[role]) for role in LOGIN_ROLES}, Secret(digest["key"]))
+    return Deployment(
+        home, admin, {role: Secret(passwords[role]) for role in LOGIN_ROLES}, Secret(digest["key"]), None, keepers
+    )
 
 
 def open_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool) -> Deployment:

@@ -22,7 +22,8 @@ from cryptography.hazmat.primitives.serialization import (
 from joserfc.jwk import RSAKey
 
 from broker.vault.envelope import Unreadable, joined
-from broker.vault.keys import KeyProvider, note_use
+from broker.vault.key_checks import confirm_use, note_use
+from broker.vault.keys import KeyProvider
 from core.audit.event import DEPLOYMENT, Kind
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
@@ -96,7 +97,8 @@ class SigningKeyStore:
             broker.vault.envelope.Unreadable: the row was changed.
             core.errors.Unavailable: the key-encryption key is not at hand.
         """
-        plain = await self._provider.unwrap(sealed.kek_id, sealed.wrapped, self._context(sealed.kid))
+        context = signing_context(self._deployment_id, sealed.kid)
+        plain = await self._provider.unwrap(sealed.kek_id, sealed.wrapped, context)
         private = load_der_private_key(plain, password=None)
         if not isinstance(private, RSAPrivateKey):
             raise Unreadable
@@ -150,16 +152,19 @@ class SigningKeyStore:
 
     async def _add(self, work: UnitOfWork, key: "tuple[str, RSAPrivateKey]", state: str) -> None:
         kid, private = key
-        await note_use(work, self._provider)
         plain = private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-        wrapped = await self._provider.wrap(plain, self._context(kid))
+        wrapped = await self._provider.wrap(plain, signing_context(self._deployment_id, kid))
+        await note_use(work, self._provider, wrapped.kek_id)
         now = self._clock()
         shown = orjson.dumps(_as_jwk(private, kid).as_dict(private=False)).decode()
         active_since = now if state == "active" else None
-        await work.execute(_INSERT, kid, ALGORITHM, shown, self._provider.kek_id, wrapped, state, now, active_since)
+        await work.execute(_INSERT, kid, ALGORITHM, shown, wrapped.kek_id, wrapped.blob, state, now, active_since)
+        await confirm_use(work, self._provider, wrapped.kek_id)
 
-    def _context(self, kid: str) -> bytes:
-        return joined(WRAP_LABEL, self._deployment_id.bytes, kid.encode())
+
+def signing_context(deployment_id: UUID, kid: str) -> bytes:
+    """What a wrapped signing key is bound to."""
+    return joined(WRAP_LABEL, deployment_id.bytes, kid.encode())
 
 
 async def _missing(work: UnitOfWork) -> list[str]:

@@ -2,14 +2,17 @@
 
 import base64
 import binascii
+import contextlib
+import fcntl
 import json
+import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from broker.vault.envelope import KEY_BYTES
-from core.errors import Invalid
+from core.errors import Conflict, Invalid, NotFound
 from core.private_file import read_private, write_once
 
 
@@ -28,7 +31,16 @@ def load_or_create(path: Path) -> KeyFile:
         Invalid: the file can be read by others, or is no key file.
     """
     if not path.exists():
-        write_once(path, _fresh())
+        write_once(path, _text(_fresh()))
+    return load(path)
+
+
+def load(path: Path) -> KeyFile:
+    """Read a key file that is there.
+
+    Raises:
+        Invalid: the file can be read by others, or is no key file.
+    """
     text = read_private(path)
     try:
         data = json.loads(text)
@@ -41,6 +53,76 @@ def load_or_create(path: Path) -> KeyFile:
     return file
 
 
-def _fresh() -> str:
+def add_key(path: Path) -> str:
+    """Put one more fresh key into the file, which is not active yet: its id.
+
+    Raises:
+        Invalid: the file can be read by others, or is no key file.
+    """
+    with _changing(path) as file:
+        fresh = _fresh()
+        _write(path, KeyFile(file.active, {**file.keys, **fresh.keys}))
+        return fresh.active
+
+
+def activate_key(path: Path, kek_id: str) -> None:
+    """Make a key of the file the active one.
+
+    Raises:
+        NotFound: the file has no such key.
+        Invalid: the file can be read by others, or is no key file.
+    """
+    with _changing(path) as file:
+        if kek_id not in file.keys:
+            raise NotFound(f"{path} has no key {kek_id[:100]!r}; `mcpist keys status` shows those it has")
+        if kek_id != file.active:
+            _write(path, KeyFile(kek_id, file.keys))
+
+
+def remove_key(path: Path, kek_id: str) -> bool:
+    """Take a key out of the file; whether it was in it.
+
+    Raises:
+        Conflict: it is the active one.
+        Invalid: the file can be read by others, or is no key file.
+    """
+    with _changing(path) as file:
+        if kek_id == file.active:
+            raise Conflict(f"the key {kek_id} is active; activate another one first")
+        kept = {known: key for known, key in file.keys.items() if known != kek_id}
+        if len(kept) < len(file.keys):
+            _write(path, KeyFile(file.active, kept))
+        return len(kept) < len(file.keys)
+
+
+@contextlib.contextmanager
+def _changing(path: Path) -> Generator[KeyFile]:
+    """The file's content, while nobody else changes it. The lock is on the folder: the file itself is replaced."""
+    load_or_create(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield load(path)
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _write(path: Path, file: KeyFile) -> None:
+    """Replace the file at once: whoever reads it has all of the old keys or all of the new."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    write_once(temporary, _text(file))
+    owner = path.stat()
+    if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+        os.chown(temporary, owner.st_uid, owner.st_gid)  # root changes the file of the account that runs MCPist
+    os.replace(temporary, path)
+
+
+def _text(file: KeyFile) -> str:
+    keys = {kek_id: base64.b64encode(key).decode() for kek_id, key in file.keys.items()}
+    return json.dumps({"active": file.active, "keys": keys})
+
+
+def _fresh() -> KeyFile:
     kek_id = secrets.token_hex(4)
-    return json.dumps({"active": kek_id, "keys": {kek_id: base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()}})
+    return KeyFile(kek_id, {kek_id: secrets.token_bytes(KEY_BYTES)})

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from uuid import UUID
 
+from core.audit.event import DEPLOYMENT
 from core.db import Database
 
 
@@ -12,4 +13,12 @@ async def data_keys(database: Database, tenant_id: UUID) -> Mapping[str, int]:
         return {row["kek_id"]: row["count"] for row in await work.fetch(_COUNT)}
 
 
+async def signing_keys(database: Database) -> Mapping[str, int]:
+    """How many of the keys that sign access tokens each key-encryption key wraps."""
+    async with database.tenant(DEPLOYMENT) as work:
+        return {row["kek_id"]: row["count"] for row in await work.fetch(_SIGNING)}
+
+
+# Signing keys have no tenant; $1 is there because every statement has it.
+_SIGNING = "SELECT kek_id, count(*) AS count FROM auth.signing_keys WHERE $1::uuid IS NOT NULL GROUP BY kek_id"
 _COUNT = "SELECT kek_id, count(*) AS count FROM vault.deks WHERE tenant_id = $1 GROUP BY kek_id"

@@ -87,6 +87,15 @@ class Vault:
         key = await self._key(work, dek_id_of(blob))
         return opened(key, blob, place.context(self._deployment_id, work.tenant_id))
 
+    async def warm(self, work: UnitOfWork, dek_id: UUID) -> None:
+        """Have a data key in memory, so that what comes next does not wait for the keeper of keys.
+
+        Raises:
+            Unreadable: it is gone, or was changed in the database.
+            core.errors.Unavailable: the key-encryption key cannot be used now.
+        """
+        await self._key(work, dek_id)
+
     async def renew(self, work: UnitOfWork) -> UUID:
         """Put a new active key in the place of the tenant's: its id. The old ones stay for what they have sealed."""
         await work.execute(_LOCK)
@@ -97,13 +106,14 @@ class Vault:
         """Drop every unwrapped key of a tenant at once, because the tenant is gone."""
         self._cached.forget(tenant_id)
 
-    async def tidy(self, database: Database) -> None:
-        """Drop unwrapped keys that are too old, and those of tenants that are gone."""
+    async def tidy(self, database: Database) -> int:
+        """Drop unwrapped keys that are too old, and those of tenants that are gone; of how many tenants it has keys."""
         tenants = self._cached.tidy()
         known = ",".join(map(str, tenants))
         rows = await database.lookup("lookup_tenants", known, "SELECT tenant_id FROM core.tenants") if tenants else ()
         for gone in tenants - {row["tenant_id"] for row in rows}:
             self._cached.forget(gone)
+        return len(tenants)
 
     async def _key(self, work: UnitOfWork, dek_id: UUID) -> AESGCM:
         name = work.tenant_id, dek_id

@@ -55,6 +55,7 @@ class Kind(StrEnum):
     OPERATOR_MIGRATED = "operator.migrated"
     OPERATOR_BACKUP = "operator.backup"
     OPERATOR_RESTORE = "operator.restore"
+    OPERATOR_ADOPTED = "operator.adopted"
     AUDIT_DROPPED = "audit.dropped"
     AUDIT_LOST = "audit.lost"
     AUDIT_UNREADABLE = "audit.unreadable"

@@ -8,7 +8,7 @@ from pathlib import Path
 from core.address import DatabaseAddress
 from core.secret import Secret
 from core.settings import Settings
-from gateway.deployment import Deployment, open_deployment
+from gateway.deployment import Deployment, KeeperSettings, open_deployment
 from gateway.postgres.errors import HomeInUse, OwnerGone
 from gateway.postgres.server import ServerAddress
 from gateway.postgres.supervisor import EmbeddedPostgres, attach
@@ -31,7 +31,7 @@ async def owned(settings: Settings, report: Report) -> AsyncGenerator[Deployment
         return
     postgres = EmbeddedPostgres(settings.home, run_as=settings.postgres_user, on_progress=report)
     try:
-        yield _embedded(settings.home, await _started(postgres, settings.home))
+        yield _embedded(settings, await _started(postgres, settings.home))
     finally:
         await postgres.stop()
 
@@ -60,7 +60,7 @@ async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deploymen
         except OwnerGone:
             pass
         else:
-            yield _embedded(settings.home, address)
+            yield _embedded(settings, address)
             return
         async with contextlib.AsyncExitStack() as stack:
             try:
@@ -74,8 +74,14 @@ async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deploymen
 def _external(settings: Settings) -> Deployment:
     assert settings.database_url is not None
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return open_deployment(settings.home, DatabaseAddress(settings.database_url))
+    return open_deployment(settings.home, DatabaseAddress(settings.database_url), keepers(settings))
 
 
-def _embedded(home: Path, server: ServerAddress) -> Deployment:
-    return open_deployment(home, DatabaseAddress(Secret(server.url()), server.superuser, Secret(server.password)))
+def _embedded(settings: Settings, server: ServerAddress) -> Deployment:
+    address = DatabaseAddress(Secret(server.url()), server.superuser, Secret(server.password))
+    return open_deployment(settings.home, address, keepers(settings))
+
+
+def keepers(settings: Settings) -> KeeperSettings:
+    """Who keeps the vault's keys."""
+    return KeeperSettings(settings.keys, settings.transit_token)

@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import AsyncGenerator
 
 from broker.oauth.signing_key_store import SigningKeyStore
-from broker.vault.keys import LocalKeys, check_keys
+from broker.vault.key_checks import check_keys
 from gateway.deployment import Deployment
 from gateway.single.operator import BROKER, connected, now
-from gateway.single.vault_access import key_file, keys_at_hand
+from gateway.single.vault_access import opened_keys
 
 
 @contextlib.asynccontextmanager
@@ -17,8 +17,7 @@ async def opened_signing_keys(deployment: Deployment) -> AsyncGenerator[SigningK
     Raises:
         core.errors.Invalid: a key of the vault is missing, wrong or readable by others; the text names it.
     """
-    keys = LocalKeys.from_file(key_file(deployment))
-    async with connected(deployment, BROKER, most=2) as database:
+    async with opened_keys(deployment) as keys, connected(deployment, BROKER, most=2) as database:
         await check_keys(database, keys)
         yield SigningKeyStore(database, keys, await database.call("SELECT id FROM core.deployment"), clock=now)
 
@@ -26,6 +25,8 @@ async def opened_signing_keys(deployment: Deployment) -> AsyncGenerator[SigningK
 @contextlib.asynccontextmanager
 async def listed_signing_keys(deployment: Deployment) -> AsyncGenerator[SigningKeyStore]:
     """To look at them, which opens none."""
-    keys = keys_at_hand(key_file(deployment))
-    async with connected(deployment, BROKER, most=2) as database:
+    async with (
+        opened_keys(deployment, make=False) as keys,
+        connected(deployment, BROKER, most=2) as database,
+    ):
         yield SigningKeyStore(database, keys, await database.call("SELECT id FROM core.deployment"), clock=now)

@@ -17,7 +17,8 @@ from broker.leases import Leases
 from broker.oauth.access_tokens import AccessTokens
 from broker.oauth.external_issuer import ExternalIssuer
 from broker.oauth.signing_keys import SigningKeys, open_signing_keys
-from broker.vault.keys import KeyProvider, LocalKeys
+from broker.vault.keys import KeyProvider
+from broker.vault.upkeep import kept_up
 from broker.vault.vault import open_vault
 from core.db import Database
 from core.outbound.addresses import AllowedAddresses
@@ -26,8 +27,9 @@ from core.settings import Settings
 from gateway.auth.protected_resource import resource
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
+from gateway.single.home import keepers
 from gateway.single.operator import BROKER, connected, now
-from gateway.single.vault_access import key_file
+from gateway.single.vault_access import guard_of, opened_keys
 
 CONNECTIONS = 8
 
@@ -69,9 +71,13 @@ async def trust_zone(
             names it.
     """
     identity = load(settings.identity_file or deployment.home / FILE)
-    keys = LocalKeys.from_file(key_file(deployment))
-    async with connected(deployment, BROKER, most=CONNECTIONS) as database, _documents(settings) as documents:
-        vault = await open_vault(database, keys, clock=clock)
+    async with (
+        opened_keys(deployment, keepers(settings)) as keys,
+        connected(deployment, BROKER, most=CONNECTIONS) as database,
+        _documents(settings) as documents,
+    ):
+        guard = await guard_of(deployment, database)
+        vault = await open_vault(database, keys, clock=clock, guard=guard)
         peppers = load_or_create(deployment.peppers)
         tokens = ApiTokens(database, peppers, clock=clock)
         own = await _own_tokens(database, keys, settings, identity, clock)
@@ -79,7 +85,8 @@ async def trust_zone(
         leases = Leases(verifier, database, vault, vendor_tools(catalogue), clock=clock)
         door = front_door(database, identity.providers, settings.public_url, clock=clock)
         broker = DirectBroker(verifier, leases)
-        yield TrustZone(broker, database, peppers, identity, tokens, verifier, door, documents, own, clock)
+        async with kept_up(vault, database, guard):
+            yield TrustZone(broker, database, peppers, identity, tokens, verifier, door, documents, own, clock)
 
 
 @contextlib.asynccontextmanager

@@ -1,22 +1,24 @@
-"""The vault's keys as the operator sees them. Nothing is made, nothing is opened."""
+"""The vault's keys as the operator sees them. Nothing is made, no secret is opened."""
 
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.vault.key_usage import data_keys
-from broker.vault.keys import key_states
+from broker.vault.key_checks import KeyState, key_states
+from broker.vault.key_usage import data_keys, signing_keys
 from core.db import Database
 from core.directory.tenants import list_tenants
+from core.errors import Unavailable
 from gateway.deployment import Deployment
 from gateway.single.operator import BROKER, connected
-from gateway.single.vault_access import key_file, keys_at_hand
+from gateway.single.vault_access import key_file, opened_keys
 
 
 @dataclass(frozen=True, slots=True)
 class KeyReport:
     """One key-encryption key. `tenants` is the number of tenants whose data keys it wraps, `data_keys` that of those
-    keys. It is `needed` as soon as it has wrapped one, `usable` if it is at hand and is the one that did."""
+    keys, `signing_keys` that of the keys that sign access tokens. It is `needed` as soon as it has wrapped one,
+    `usable` if it is at hand and is the one that did."""
 
     kek_id: str
     active: bool
@@ -25,6 +27,7 @@ class KeyReport:
     usable: bool
     tenants: int
     data_keys: int
+    signing_keys: int
     told: str
 
     @property
@@ -34,14 +37,16 @@ class KeyReport:
 
 @dataclass(frozen=True, slots=True)
 class VaultKeys:
-    """All keys, by id, and the file that they are kept in."""
+    """All keys, by id, and who keeps them; `trouble` is what keeps the keepers from working now, if anything."""
 
     file: Path
+    keepers: tuple[str, ...]
     keys: tuple[KeyReport, ...]
+    trouble: str
 
     @property
     def healthy(self) -> bool:
-        return all(key.healthy for key in self.keys)
+        return not self.trouble and all(key.healthy for key in self.keys)
 
 
 async def vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
@@ -50,28 +55,36 @@ async def vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
     Raises:
         core.errors.Invalid: the key file can be read by others, or is damaged.
     """
-    path = key_file(deployment)
-    keys = keys_at_hand(path)
-    tenants, wrapped = Counter[str](), Counter[str]()
-    async with connected(deployment, BROKER, most=2) as broker:
-        states = await key_states(broker, keys)
+    path, keepers = key_file(deployment), deployment.keepers.names
+    async with opened_keys(deployment, make=False) as keys, connected(deployment, BROKER, most=2) as broker:
+        trouble = await keys.trouble()
+        try:
+            states = await key_states(broker, keys)
+        except Unavailable as error:
+            return VaultKeys(path, keepers, (), trouble or str(error))
+        tenants, wrapped = Counter[str](), Counter[str]()
         for tenant in await list_tenants(console):
             for kek_id, count in (await data_keys(broker, tenant.id)).items():
                 tenants[kek_id] += 1
                 wrapped[kek_id] += count
-    found = tuple(
-        KeyReport(
-            state.kek_id, state.active, state.used, state.at_hand, state.at_hand and state.right,
-            tenants[state.kek_id], wrapped[state.kek_id], _told(state.at_hand, state.right, path),
-        )
-        for state in states
+        signing = await signing_keys(broker)
+    return VaultKeys(
+        path,
+        keepers,
+        tuple(
+            KeyReport(
+                state.kek_id, state.active, state.used, state.at_hand, state.at_hand and state.right,
+                tenants[state.kek_id], wrapped[state.kek_id], signing.get(state.kek_id, 0), _told(state, path),
+            )
+            for state in states
+        ),
+        trouble,
     )  # fmt: skip
-    return VaultKeys(path, found)
 
 
-def _told(at_hand: bool, right: bool, path: Path) -> str:
-    if not at_hand:
-        return f"missing: bring it back into {path} from your copy of the keys"
-    if not right:
+def _told(state: KeyState, path: Path) -> str:
+    if not state.at_hand:
+        return f"missing: bring it back into {path} from your copy of the keys, or name its keeper in MCPIST_KEYS"
+    if not state.right:
         return f"not the key of that id that credentials were sealed with: bring the right one back into {path}"
     return "at hand, and the right one"

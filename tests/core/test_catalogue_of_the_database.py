@@ -22,6 +22,8 @@ EXTRA_POLICIES = {
     ("audit.events", "owner_seals"): ("a", ("mcpist_owner",)),
     ("audit.events", "owner_finds_doubles"): ("r", ("mcpist_owner",)),
     ("core.deployment", "broker_reads_the_deployment"): ("r", ("mcpist_broker",)),
+    ("core.deployment", "broker_adopts"): ("w", ("mcpist_broker",)),
+    ("vault.key_checks", "broker_takes_key_checks_away"): ("d", ("mcpist_broker",)),
     ("vault.key_checks", "broker_reads_key_checks"): ("r", ("mcpist_broker",)),
     ("vault.key_checks", "broker_adds_key_checks"): ("a", ("mcpist_broker",)),
     # Before a tenant is known, each on one key.

@@ -9,8 +9,9 @@ from uuid import UUID
 import pytest
 
 from broker.vault.envelope import Unreadable, joined
+from broker.vault.key_checks import check_keys, key_states
 from broker.vault.key_file import load_or_create
-from broker.vault.keys import KeyMissing, LocalKeys, check_keys, key_states
+from broker.vault.keys import KeyMissing, LocalKeys
 from broker.vault.vault import open_vault
 from core.errors import Invalid
 from tests.broker.world import World
@@ -77,17 +78,18 @@ def test_nothing_prints_a_key(tmp_path: Path) -> None:
 async def test_wrapped_keys_are_bound_to_their_context_and_key() -> None:
     keys = LocalKeys("k2", {"k1": K1, "k2": K2})
     wrapped = await keys.wrap(b"data key", b"context")
-    assert await keys.unwrap("k2", wrapped, b"context") == b"data key"
+    assert wrapped.kek_id == "k2"
+    assert await keys.unwrap("k2", wrapped.blob, b"context") == b"data key"
     for kek_id, blob, context in (
-        ("k2", wrapped, b"other"),
-        ("k1", wrapped, b"context"),
-        ("k2", wrapped[:-1], b"context"),
+        ("k2", wrapped.blob, b"other"),
+        ("k1", wrapped.blob, b"context"),
+        ("k2", wrapped.blob[:-1], b"context"),
         ("k2", b"", b"context"),
     ):
         with pytest.raises(Unreadable):
             await keys.unwrap(kek_id, blob, context)
     with pytest.raises(KeyMissing, match="k3"):
-        await keys.unwrap("k3", wrapped, b"context")
+        await keys.unwrap("k3", wrapped.blob, b"context")
 
 
 async def test_the_frozen_wrapping_and_key_check() -> None:

@@ -11,6 +11,7 @@ import pytest
 from broker.vault.credentials import place
 from broker.vault.envelope import Place, Unreadable
 from broker.vault.keys import KeyMissing, LocalKeys
+from broker.vault.rewrap import DataKeys, rewrap
 from broker.vault.vault import MOST_USES, Vault
 from tests.broker.world import World
 
@@ -90,17 +91,78 @@ async def test_a_key_that_was_rolled_back_is_not_used(world: World) -> None:
     assert len(await deks(world)) == 1
 
 
+class Counted(LocalKeys):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return await super().unwrap(kek_id, wrapped, context)
+
+
 async def test_an_unwrapped_key_is_kept_for_five_minutes(world: World) -> None:
-    tenant, now = await world.tenant("one"), 1000.0
+    tenant, now, keys = await world.tenant("one"), 1000.0, Counted("k1", {"k1": b"k" * 32})
     blob = await sealed(world, tenant)
+    vault = await fresh(world, keys, monotonic=lambda: now)
+    for seconds, asked in ((0, 1), (0.5, 1), (298, 1), (2, 2)):
+        now += seconds
+        assert await opened(world, tenant, blob, vault) == b"secret"
+        assert keys.asked == asked
+
+
+async def test_many_who_miss_a_key_ask_for_it_once(world: World) -> None:
+    """Also if the one who began gives up."""
+    tenant, keys = await world.tenant("one"), Counted("k1", {"k1": b"k" * 32})
+    blob = await sealed(world, tenant)
+    vault = await fresh(world, keys)
+    first, *others = [asyncio.create_task(opened(world, tenant, blob, vault)) for _ in range(6)]
+    while not keys.asked:
+        await asyncio.sleep(0)
+    first.cancel()
+    assert await asyncio.gather(*others) == [b"secret"] * 5
+    assert keys.asked == 1
+
+
+async def test_what_is_shredded_stays_shut_within_a_second_and_its_key_leaves_the_memory(world: World) -> None:
+    """Another process has the data key in memory and somebody kept the row: neither opens once the tenant is gone."""
+    (one, two), now = [await world.tenant(slug) for slug in ("one", "two")], 1000.0
     vault = await fresh(world, monotonic=lambda: now)
-    await opened(world, tenant, blob, vault)
-    await world.execute("DELETE FROM vault.deks")
-    now += 299
-    assert await opened(world, tenant, blob, vault) == b"secret"
-    now += 2
+    blobs = {tenant: await sealed(world, tenant) for tenant in (one, two)}
+    for tenant, blob in blobs.items():
+        assert await opened(world, tenant, blob, vault) == b"secret"
+    await world.execute("DELETE FROM core.tenants WHERE tenant_id = $1", one)
+    assert await vault.tidy(world.trusted) == 2, "both had a key in memory"
+    assert await vault.tidy(world.trusted) == 1
+    now += 1.0
     with pytest.raises(Unreadable):
-        await opened(world, tenant, blob, vault)
+        await opened(world, one, blobs[one], vault)
+    assert await opened(world, two, blobs[two], vault) == b"secret"
+    vault.forget(two)
+    assert await vault.tidy(world.trusted) == 0
+
+
+async def test_a_key_that_was_rewrapped_meanwhile_is_read_again(world: World) -> None:
+    """Between reading the row and unwrapping it the key was rewrapped, and the old one retired."""
+    tenant = await world.tenant("one")
+    blob = await sealed(world, tenant)
+    k1, k2 = LocalKeys("k1", {"k1": b"k" * 32}), LocalKeys("k2", {"k2": b"2" * 32})
+    both = LocalKeys("k2", {"k1": b"k" * 32, "k2": b"2" * 32})
+    deployment = await world.trusted.call("SELECT id FROM core.deployment")
+
+    class Late(LocalKeys):
+        """Has the new key only, and lets the rotation happen while it is asked for the old one."""
+
+        async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
+            if kek_id == "k1":
+                await rewrap(world.trusted, both, DataKeys(deployment, tenant), lambda: None)
+            return await super().unwrap(kek_id, wrapped, context)
+
+    assert await opened(world, tenant, blob, await fresh(world, Late("k2", {"k2": b"2" * 32}))) == b"secret"
+    with pytest.raises(KeyMissing):
+        await opened(world, tenant, blob, await fresh(world, k1))
+    assert await opened(world, tenant, blob, await fresh(world, k2)) == b"secret"
 
 
 async def test_a_missing_key_is_no_damaged_secret(world: World) -> None:

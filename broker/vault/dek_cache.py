@@ -1,0 +1,90 @@
+"""Unwrapped data keys in memory: few, for minutes, and for no longer than their rows exist."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+CACHED_SECONDS = 300.0
+SEEN_SECONDS = 1.0
+MOST_CACHED = 10_000
+
+Name = tuple[UUID, UUID]
+"""Tenant and data key."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    """`seen` is when its row was last known to exist."""
+
+    key: AESGCM
+    until: float
+    seen: float
+
+
+class DekCache:
+    """Data keys by tenant and id. Of several who miss the same one at once, one unwraps it for all."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._entries: OrderedDict[Name, _Entry] = OrderedDict()
+        self._unwrapping: dict[Name, asyncio.Task[AESGCM]] = {}
+
+    def get(self, name: Name) -> AESGCM | None:
+        """The key, unless it was kept for too long. Whether its row still exists is another question: see `seen`."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return None
+        if self._monotonic() < entry.until:
+            return entry.key
+        del self._entries[name]
+        return None
+
+    def seen(self, name: Name) -> bool:
+        """Whether the key's row was there within the last second."""
+        entry = self._entries.get(name)
+        return entry is not None and self._monotonic() < entry.seen + SEEN_SECONDS
+
+    def note_seen(self, name: Name) -> None:
+        """The key's row is there."""
+        if name in self._entries:
+            self._entries[name].seen = self._monotonic()
+
+    async def fill(self, name: Name, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
+        """Unwrap a key that is not kept, and keep it. It is unwrapped to the end even if whoever began gives up."""
+        task = self._unwrapping.get(name)
+        if task is None:
+            task = self._unwrapping[name] = asyncio.create_task(self._filled(name, unwrap), name="data key")
+            task.add_done_callback(lambda done: self._unwrapped(name, done))
+        return await asyncio.shield(task)
+
+    def forget(self, tenant_id: UUID) -> None:
+        """Drop all keys of a tenant."""
+        for name in [name for name in self._entries if name[0] == tenant_id]:
+            del self._entries[name]
+
+    def drop(self, name: Name) -> None:
+        """Drop one key, whose row is gone."""
+        self._entries.pop(name, None)
+
+    def tidy(self) -> frozenset[UUID]:
+        """Drop what was kept for long enough; the tenants of the rest."""
+        now = self._monotonic()
+        for name in [name for name, entry in self._entries.items() if now >= entry.until]:
+            del self._entries[name]
+        return frozenset(tenant_id for tenant_id, _ in self._entries)
+
+    async def _filled(self, name: Name, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
+        key, now = await unwrap(), self._monotonic()
+        self._entries[name] = _Entry(key, now + CACHED_SECONDS, now)
+        if len(self._entries) > MOST_CACHED:
+            self._entries.popitem(last=False)
+        return key
+
+    def _unwrapped(self, name: Name, done: "asyncio.Task[AESGCM]") -> None:
+        self._unwrapping.pop(name, None)
+        if not done.cancelled():
+            done.exception()  # whoever waits has it; nobody may be left who does

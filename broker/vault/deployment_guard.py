@@ -1,0 +1,156 @@
+"""Whether this deployment is the one that may talk to vendors, or a copy of it (broker-security.md §2, row 29).
+
+A copy that was restored from a backup would present refresh tokens that the original has spent since, and so end
+accounts that work. Two things tell a copy from the original: the id in the data folder's own file, which no backup of
+the database has, must be the database's; and the database must lie where it lay when that id was given (the server's
+system identifier and the database's number), which a restored dump never does.
+"""
+
+import asyncio
+import logging
+import os
+import secrets
+from pathlib import Path
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from core.audit.event import DEPLOYMENT, Kind
+from core.db import Database
+from core.directory.actor import Actor, recorded
+from core.errors import Invalid, Unavailable
+from core.private_file import read_private, write_once
+
+FILE = "deployment-id"
+LOOKING = 5.0  # seconds
+
+log = logging.getLogger(__name__)
+
+
+class NotAdopted(Unavailable):
+    """This is a copy, and nobody has said that it may be used."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this MCPist runs on a copy of its database and talks to no service until its operator adopts the copy "
+            "(`mcpist adopt`)",
+            retry_after=60.0,
+        )
+
+
+class DeploymentGuard:
+    """Says whether vendors may be asked; no by default, until :meth:`look` has found out."""
+
+    def __init__(self, database: Database, file: Path) -> None:
+        self._database = database
+        self._file = file
+        self._original = False
+
+    def may_ask_vendors(self) -> bool:
+        """Whether tokens may be opened, refreshed and handed out."""
+        return self._original
+
+    def check(self) -> None:
+        """Raises:
+        NotAdopted: vendors may not be asked.
+        """
+        if not self._original:
+            raise NotAdopted
+
+    async def look(self) -> bool:
+        """Compare data folder and database; in a database that was never started, give both an id.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+            core.errors.Invalid: the file can be read by others, or is damaged.
+        """
+        row = await _deployment(self._database)
+        if row.instance is None:
+            await _give_id(self._database, _made(self._file), row.now)
+            row = await _deployment(self._database)
+        self._original = row.instance == _read(self._file) and row.place == row.now
+        return self._original
+
+    async def watch(self) -> None:
+        """Look again every few seconds while this is a copy, so that an adoption needs no restart; then return."""
+        if not self._original:
+            log.error(
+                "this MCPist runs on a copy of its database: no service is asked, no token handed out. If the original "
+                "runs no more, run `mcpist adopt`"
+            )
+        while not self._original:
+            await asyncio.sleep(LOOKING)
+            try:
+                await self.look()
+            except (Unavailable, Invalid) as error:
+                log.debug("the deployment's id could not be read", extra={"cause": type(error).__name__})
+
+
+async def adopt(database: Database, file: Path, actor: Actor) -> None:
+    """Make this database the one that may talk to vendors, from this data folder, under an id of its own."""
+    row = await _deployment(database)
+    instance = uuid4()
+    _replace(file, str(instance))
+    async with database.tenant(DEPLOYMENT) as work:
+        await work.execute(_ADOPT, instance, row.now)
+        await recorded(work, actor, Kind.OPERATOR_ADOPTED, instance=str(instance))
+
+
+async def disown(database: Database) -> None:
+    """Mark this database as a copy: it was restored."""
+    async with database.tenant(DEPLOYMENT) as work:
+        await work.execute(_ADOPT, uuid4(), "")
+
+
+class _Deployment:
+    """What the database says of itself, and where it lies now."""
+
+    __slots__ = ("instance", "now", "place")
+
+    def __init__(self, instance: UUID | None, place: str, now: str) -> None:
+        self.instance, self.place, self.now = instance, place, now
+
+
+async def _deployment(database: Database) -> _Deployment:
+    try:
+        (row,) = await database.fetch(_HERE)
+    except asyncpg.InsufficientPrivilegeError:
+        (row,) = await database.fetch(_HERE_WITHOUT_SERVER)  # a service that hides pg_control_system()
+    return _Deployment(row["instance"], row["place"], row["now"])
+
+
+async def _give_id(database: Database, instance: UUID, place: str) -> None:
+    async with database.tenant(DEPLOYMENT) as work:
+        await work.execute(_FIRST, instance, place)
+
+
+def _made(file: Path) -> UUID:
+    write_once(file, str(uuid4()))
+    made = _read(file)
+    assert made is not None
+    return made
+
+
+def _read(file: Path) -> UUID | None:
+    if not file.exists():
+        return None
+    try:
+        return UUID(read_private(file).strip())
+    except ValueError:
+        raise Invalid(f"{file} is damaged; restore it, or run `mcpist adopt` if this is the original") from None
+
+
+def _replace(file: Path, text: str) -> None:
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    write_once(temporary, text)
+    os.replace(temporary, file)
+
+
+_HERE = """SELECT d.instance, d.place, (SELECT system_identifier FROM pg_control_system()) || '/' || b.oid AS now
+    FROM core.deployment d, pg_database b WHERE b.datname = current_database()"""
+_HERE_WITHOUT_SERVER = """SELECT d.instance, d.place, b.datname || '/' || b.oid AS now
+    FROM core.deployment d, pg_database b WHERE b.datname = current_database()"""
+# The deployment is no tenant's; $1 is there because every statement has it.
+_ADOPT = "UPDATE core.deployment SET instance = $2, place = $3 WHERE $1::uuid IS NOT NULL"
+_FIRST = "UPDATE core.deployment SET instance = $2, place = $3 WHERE $1::uuid IS NOT NULL AND instance IS NULL"

@@ -1,0 +1,44 @@
+"""The keepers of keys that a deployment names: from the texts of MCPIST_KEYS to something that wraps and unwraps."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+
+from broker.vault import aws_kms, gcp_kms, vault_transit
+from broker.vault.file_keys import FileKeys
+from broker.vault.key_ring import KeyRing
+from broker.vault.key_services import KeyService, ServiceKeys
+from broker.vault.keys import KeyProvider
+
+FILE = "file"
+
+
+@contextlib.asynccontextmanager
+async def opened_keepers(
+    names: Sequence[str], file: Path, transit_token: Path, *, make: bool = True
+) -> AsyncGenerator[KeyProvider]:
+    """The keepers of these names, the first of which wraps. No service is asked yet.
+
+    `file` is where the keeper ``file`` has its keys; with `make` it is made where it is missing.
+
+    Raises:
+        core.errors.Invalid: the key file can be read by others or is damaged, or a package is missing.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        keepers: list[KeyProvider] = []
+        for name in names:
+            if name == FILE:
+                keepers.append(FileKeys(file, make=make))
+            else:
+                service = ServiceKeys(_service(name, transit_token))
+                stack.push_async_callback(service.close)
+                keepers.append(service)
+        yield KeyRing(keepers)
+
+
+def _service(name: str, transit_token: Path) -> KeyService:
+    if name.startswith(aws_kms.SCHEME):
+        return aws_kms.AwsKms(name.removeprefix(aws_kms.SCHEME))
+    if name.startswith(gcp_kms.SCHEME):
+        return gcp_kms.GcpKms(name.removeprefix(gcp_kms.SCHEME))
+    return vault_transit.VaultTransit(name.removeprefix(vault_transit.SCHEME), transit_token)

@@ -1,0 +1,94 @@
+"""The check that keys are the right ones: for each key in use the database has 32 bytes that only that key gives."""
+
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from broker.vault.keys import KeyProvider
+from core.db import Database, UnitOfWork
+from core.errors import Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """A key-encryption key as the operator sees it. `right` is False for a key that is not the one that was used."""
+
+    kek_id: str
+    active: bool
+    at_hand: bool
+    used: bool
+    right: bool
+
+
+async def key_states(database: Database, provider: KeyProvider) -> list[KeyState]:
+    """Every key that the keeper has or that has wrapped something of this deployment, by id; retired ones are left
+    out.
+
+    Raises:
+        core.errors.Unavailable: the keeper or the database cannot be asked now.
+    """
+    active = await provider.active()
+    checks = await _checks(database)
+    used = frozenset(kek_id for kek_id, mac in checks.items() if mac is not None)
+    known = (used | provider.kek_ids) - (checks.keys() - used)
+    return [_state(provider, kek_id, active, checks.get(kek_id)) for kek_id in sorted(known)]
+
+
+async def check_keys(database: Database, provider: KeyProvider) -> None:
+    """Make sure that every key in use is at hand and is the right one, before anything is sealed or opened.
+
+    A key service is not asked: it may be away for a while when MCPist starts.
+
+    Raises:
+        Invalid: names the key that is missing or wrong.
+    """
+    for kek_id, mac in sorted((await _checks(database)).items()):
+        state = _state(provider, kek_id, "", mac)
+        if state.used and not state.at_hand:
+            raise Invalid(
+                f"the vault's key {kek_id} is missing; restore it from your copy of the keys, "
+                "or name its keeper in MCPIST_KEYS"
+            )
+        if state.used and not state.right:
+            raise Invalid(
+                f"the vault's key {kek_id} is not the key that the stored credentials were sealed with; "
+                "restore the right one from your copy of the keys"
+            )
+
+
+async def note_use(work: UnitOfWork, provider: KeyProvider, kek_id: str) -> None:
+    """Remember that something of this deployment is about to be stored that the key `kek_id` has wrapped."""
+    await work.execute(_ADD_CHECK, kek_id, provider.check(kek_id))
+
+
+async def confirm_use(work: UnitOfWork, provider: KeyProvider, kek_id: str) -> None:
+    """Make sure that what was stored just now, in this transaction, hangs on a key that may be used.
+
+    It comes after the storing: the stored row holds the key's, so that nobody retires it any more before the end.
+
+    Raises:
+        Invalid: the key was retired, or is not the key of that id that was used before.
+    """
+    stored = await work.fetchrow(_CHECK, kek_id)
+    if stored is None or stored["retired_at"] is not None:
+        raise Invalid(f"the vault's key {kek_id} was retired; `mcpist keys status` shows which one is active")
+    if not hmac.compare_digest(stored["mac"], provider.check(kek_id)):
+        raise Invalid(f"the vault's key {kek_id} is not the one that was used before; restore the right one")
+
+
+async def _checks(database: Database) -> Mapping[str, bytes | None]:
+    """The check of each key that has ever wrapped something; None for a retired one."""
+    rows = await database.fetch("SELECT kek_id, mac, retired_at FROM vault.key_checks")
+    return {row["kek_id"]: None if row["retired_at"] else row["mac"] for row in rows}
+
+
+def _state(provider: KeyProvider, kek_id: str, active: str, mac: bytes | None) -> KeyState:
+    at_hand = provider.has(kek_id)
+    right = mac is None or (at_hand and hmac.compare_digest(mac, provider.check(kek_id)))
+    return KeyState(kek_id, kek_id == active, at_hand, mac is not None, right)
+
+
+# These name no tenant's rows; $1 is there because every statement has it.
+_ADD_CHECK = """INSERT INTO vault.key_checks (kek_id, mac) SELECT $2, $3 WHERE $1::uuid IS NOT NULL
+    ON CONFLICT DO NOTHING"""
+_CHECK = "SELECT mac, retired_at FROM vault.key_checks WHERE $1::uuid IS NOT NULL AND kek_id = $2"

@@ -1,0 +1,77 @@
+"""One question to a key service over HTTPS: JSON there, JSON back, bounded, and never a redirect."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import aiohttp
+import orjson
+
+from broker.vault.key_services import Away
+
+MOST_ANSWER = 65_536
+ATTEMPT_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """A status and the JSON object that came with it, empty where none did."""
+
+    status: int
+    body: Mapping[str, Any]
+
+
+class KeyHttp:
+    """A kept session to one service, made when it is first used."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, url: str, headers: Mapping[str, str], document: Mapping[str, Any]) -> Answer:
+        """Ask once.
+
+        Raises:
+            Away: the service could not be reached, or gave an answer that is none.
+        """
+        try:
+            async with (
+                asyncio.timeout(ATTEMPT_SECONDS),
+                self._opened().post(
+                    url, data=orjson.dumps(document), headers={**headers, "Content-Type": "application/json"},
+                    allow_redirects=False,
+                ) as response,
+            ):  # fmt: skip
+                return Answer(response.status, await _object(response))
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
+            raise Away from None
+
+    async def close(self) -> None:
+        """Close every connection."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(ssl=ssl.create_default_context(), limit=8),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"Accept": "application/json", "User-Agent": "MCPist"},
+                trust_env=False,
+            )
+        return self._session
+
+
+async def _object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
+    body = await response.content.read(MOST_ANSWER + 1)
+    while len(body) <= MOST_ANSWER and (part := await response.content.readany()):
+        body += part
+    if len(body) > MOST_ANSWER:
+        raise ValueError
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}  # an error page of some proxy: its status says enough
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

@@ -1,0 +1,43 @@
+"""What looks after a vault while it is open."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator
+
+import asyncpg
+
+from broker.vault.deployment_guard import DeploymentGuard
+from broker.vault.vault import Vault
+from core.db import Database
+from core.errors import Unavailable
+
+EVERY = 1.0
+TENANTS_A_SECOND = 500
+
+log = logging.getLogger(__name__)
+
+
+@contextlib.asynccontextmanager
+async def kept_up(vault: Vault, database: Database, guard: DeploymentGuard) -> AsyncGenerator[None]:
+    """Forget the keys of tenants that are gone, within a second; notice that a copy was adopted."""
+    tasks = [
+        asyncio.create_task(guard.watch(), name="deployment guard"),
+        asyncio.create_task(_tidying(vault, database), name="data keys"),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+async def _tidying(vault: Vault, database: Database) -> None:
+    while True:
+        tenants = 0
+        try:
+            tenants = await vault.tidy(database)
+        except (Unavailable, asyncpg.PostgresError) as error:
+            log.debug("the tenants could not be looked at", extra={"cause": type(error).__name__})
+        await asyncio.sleep(max(EVERY, tenants / TENANTS_A_SECOND))
