@@ -1,9 +1,11 @@
-"""Stored credentials of type A (long-lived tokens and keys): put, listed, removed, found broken. Never shown."""
+"""Stored credentials: of type A (long-lived tokens and keys) put, removed and found broken; of both types listed. Of
+type B (OAuth) there is nothing here but the way to the account. No secret is ever shown."""
 
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -22,6 +24,7 @@ TABLE = "vault.credentials"
 FIELD = "access"
 MOST_SECRET = 16_384
 MOST_ACCOUNT = 200
+MOST_LISTED = 1000
 BROKER = Actor("broker")
 
 
@@ -43,10 +46,13 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class StoredCredential:
-    """What may be shown of a credential: everything but the secret. `owner` is an e-mail address or a role's name."""
+    """What may be shown of a credential: everything but the secret. `owner` is an e-mail address or a role's name, and
+    `provider` whose OAuth server made it, "" for type A."""
 
     id: UUID
     module: str
+    type: Literal["A", "B"]
+    provider: str
     kind: CredentialKind
     owner: str
     account: str
@@ -93,7 +99,8 @@ class Credentials:
     ) -> UUID:
         """Store a credential, in the place of one that the owner has for the module; its id.
 
-        `over` is the only version that it may take the place of; without it, that is any or none.
+        An account that was connected by OAuth and that nothing leads to any more is shredded, without a word to the
+        vendor. `over` is the only version that it may take the place of; without it, that is any or none.
 
         Raises:
             Invalid: the secret or the account's name has the wrong form.
@@ -115,36 +122,60 @@ class Credentials:
             raise _changed_meanwhile() from None
 
     async def list(
-        self, tenant_id: UUID, module: str | None = None, owner: Owner | None = None
+        self,
+        tenant_id: UUID,
+        module: str | None = None,
+        owner: Owner | None = None,
+        *,
+        after: tuple[str, str, str] | None = None,
+        limit: int = MOST_LISTED,
     ) -> list[StoredCredential]:
-        """The tenant's credentials by module and owner, or those for one module, or of one owner; at most 1,000."""
+        """The tenant's credentials by module, kind and owner, or those for one module, or of one owner: at most
+        `limit`, from the one with the key `after` on."""
         async with self._database.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST, module, owner.id if owner else None)
+            rows = await work.fetch(_LIST, module, owner.id if owner else None, *(after or (None, None, None)), limit)
             return [StoredCredential(*row.values()) for row in rows]
+
+    async def find(self, tenant_id: UUID, credential_id: UUID) -> tuple[StoredCredential, Owner]:
+        """One credential by its id, and whose it is.
+
+        Raises:
+            NotFound: the tenant has none of that id.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            row = await work.fetchrow(_WHOSE, credential_id)
+            if row is None:
+                raise NotFound("there is no such credential")
+            owner = Owner("personal", row["user_id"]) if row["user_id"] else Owner("shared", row["role_id"])
+            listed = await work.fetch(_LIST, row["module"], owner.id, None, None, None, 1)
+            return StoredCredential(*listed[0].values()), owner
 
     async def secret(self, tenant_id: UUID, module: str, owner: Owner) -> Secret:
         """The secret itself, for a test against the vendor; no part of the Broker interface.
 
         Raises:
-            NotFound: the owner has none for the module.
+            NotFound: the owner has none for the module, or one that was connected by OAuth.
             broker.vault.envelope.Unreadable: it was changed in the database.
         """
         async with self._database.tenant(tenant_id) as work:
             row = await work.fetchrow(_FIND, module, owner.user_id, owner.role_id)
-            if row is None:
+            if row is None or row["secret"] is None:
                 raise _missing(module)
             return await opened(self._vault, work, row)
 
     async def remove(self, actor: Actor, tenant_id: UUID, module: str, owner: Owner) -> None:
-        """Delete a credential.
+        """Delete a credential; and, of type B, the account behind it where nothing else leads to it, which the vendor is
+        not told of (:class:`broker.connect.disconnecting.Disconnecting` does).
 
         Raises:
             NotFound: the owner has none for the module.
         """
         async with self._database.tenant(tenant_id) as work:
-            credential_id = await work.fetchval(_REMOVE, module, owner.user_id, owner.role_id)
-            if credential_id is None:
+            row = await work.fetchrow(_REMOVE, module, owner.user_id, owner.role_id)
+            if row is None:
                 raise _missing(module)
+            credential_id = row["id"]
+            await work.execute(_SHRED, row["account_id"])
             await _recorded(work, actor, Kind.CREDENTIAL_REMOVED, module, owner, credential_id)
 
     async def mark_broken(self, tenant_id: UUID, credential_id: UUID, version: int, cause: str) -> bool:
@@ -170,6 +201,7 @@ class Credentials:
         blob = await self._vault.seal(work, place(credential_id, version + 1), plain)
         if not await work.execute(_REPLACE, credential_id, version, blob, account, self._clock()):
             raise _changed_meanwhile()
+        await work.execute(_SHRED, found["account_id"])
         await _recorded(work, actor, Kind.CREDENTIAL_REPLACED, module, owner, credential_id, account=account)
         return credential_id
 
@@ -228,23 +260,34 @@ def _changed_meanwhile() -> Conflict:
 
 _USER = "SELECT id FROM core.users WHERE tenant_id = $1 AND email = $2"
 _ROLE = "SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2"
-_FIND = """SELECT id, version, secret FROM vault.credentials
+_FIND = """SELECT id, version, secret, account_id FROM vault.credentials
     WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)"""
 _INSERT = """INSERT INTO vault.credentials
     (tenant_id, id, module, user_id, role_id, version, secret, account, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)"""
 _REPLACE = """UPDATE vault.credentials SET version = version + 1, secret = $4, account = $5, updated_at = $6,
-    state = 'ok', cause = '' WHERE tenant_id = $1 AND id = $2 AND version = $3"""
+    state = 'ok', cause = '', type = 'A', account_id = NULL WHERE tenant_id = $1 AND id = $2 AND version = $3"""
 _REMOVE = """DELETE FROM vault.credentials WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)
-    RETURNING id"""
+    RETURNING id, account_id"""
+_SHRED = """DELETE FROM vault.accounts a WHERE a.tenant_id = $1 AND a.id = $2
+    AND NOT EXISTS (SELECT FROM vault.credentials c WHERE c.tenant_id = $1 AND c.account_id = a.id)"""
+_WHOSE = "SELECT module, user_id, role_id FROM vault.credentials WHERE tenant_id = $1 AND id = $2"
 _BREAK = """UPDATE vault.credentials SET state = 'broken', cause = $4, updated_at = $5
     WHERE tenant_id = $1 AND id = $2 AND version = $3 AND state = 'ok' RETURNING module, user_id, role_id"""
-_LIST = """SELECT c.id, c.module, CASE WHEN c.user_id IS NULL THEN 'shared' ELSE 'personal' END AS kind,
-    coalesce(u.email, r.name) AS owner, c.account, c.state, c.cause, c.version, c.created_at, c.updated_at,
-    c.last_used_at
+_LIST = """SELECT c.id, c.module, c.type, coalesce(a.provider, '') AS provider, k.kind, k.owner,
+    coalesce(a.account, c.account) AS account,
+    CASE WHEN a.id IS NULL THEN c.state WHEN a.status = 'active' THEN 'ok' ELSE 'broken' END AS state,
+    CASE WHEN a.id IS NULL THEN c.cause WHEN a.status = 'active' THEN '' ELSE coalesce(nullif(a.reason, ''), a.status)
+        END AS cause,
+    coalesce(a.version, c.version) AS version, c.created_at, greatest(c.updated_at, a.updated_at) AS updated_at,
+    greatest(c.last_used_at, a.last_used_at) AS last_used_at
     FROM vault.credentials c
     LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
+    LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.user_id IS NULL THEN 'shared' ELSE 'personal' END AS kind,
+        coalesce(u.email, r.name) AS owner) k
     WHERE c.tenant_id = $1 AND ($2::text IS NULL OR c.module = $2)
     AND ($3::uuid IS NULL OR c.user_id = $3 OR c.role_id = $3)
-    ORDER BY c.module, kind, owner LIMIT 1000"""
+    AND ($4::text IS NULL OR (c.module, k.kind, k.owner) > ($4, $5::text, $6::text))
+    ORDER BY c.module, k.kind, k.owner LIMIT $7"""

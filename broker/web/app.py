@@ -21,7 +21,7 @@ from core.errors import MCPistError
 PROGRAM_PATHS = ("/.well-known/", "/oauth/token", "/oauth/revoke", "/oauth/register", "/oauth/jwks.json", "/api/")
 """What programs call; everything else is for people, and errors are pages."""
 
-COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account")
+COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect")
 
 log = logging.getLogger(__name__)
 

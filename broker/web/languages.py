@@ -6,14 +6,18 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from broker.web.messages.en import MESSAGES as ENGLISH
-from broker.web.messages.ja import MESSAGES as JAPANESE
+from broker.web.messages.connect_en import MESSAGES as CONNECT_ENGLISH
+from broker.web.messages.connect_ja import MESSAGES as CONNECT_JAPANESE
+from broker.web.messages.en import MESSAGES as OTHER_ENGLISH
+from broker.web.messages.ja import MESSAGES as OTHER_JAPANESE
 from broker.web.names import shown
 
 Language = Literal["en", "ja"]
 MOST_ENTRIES = 20
 _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 
+ENGLISH: Mapping[str, str] = {**OTHER_ENGLISH, **CONNECT_ENGLISH}
+JAPANESE: Mapping[str, str] = {**OTHER_JAPANESE, **CONNECT_JAPANESE}
 _MESSAGES: Mapping[Language, Mapping[str, str]] = {"en": ENGLISH, "ja": JAPANESE}
 
 

@@ -9,6 +9,7 @@ The templates and what each has to be given besides `request` (times are aware, 
     refused.html     email, provider, contact (or "")
     signed_out.html  -
     account.html     see broker/web/templates/account.html
+    connect*.html    see broker/web/connect.py and broker/web/connect_shown.py
 
 Forms carry hidden fields and are posted to our own paths; that they come from our own pages is checked for all
 requests together (broker/web/same_origin.py). A page needs no script, and there is none.

@@ -63,6 +63,12 @@ class Kind(StrEnum):
     CREDENTIAL_REPLACED = "credential.replaced"
     CREDENTIAL_REMOVED = "credential.removed"
     CREDENTIAL_BROKEN = "credential.broken"
+    ACCOUNT_CONNECTED = "account.connected"
+    ACCOUNT_DISCONNECTED = "account.disconnected"
+    CONNECT_REFUSED = "connect.refused"
+    """A browser brought an answer that belongs to no flow of its own: the signal of an attack, or of a late click."""
+    OAUTH_CLIENT_SET = "oauth_client.set"
+    OAUTH_CLIENT_REMOVED = "oauth_client.removed"
 
     SIGN_IN = "sign_in"
     SIGN_IN_REFUSED = "sign_in.refused"

@@ -1,1 +1,1 @@
-"""The texts of the pages, one file a language; every file has the same keys and the same placeholders."""
+"""The texts of the pages, by language and part; both languages have the same keys and the same placeholders."""

@@ -1,0 +1,193 @@
+"""Linked accounts as the connect flow writes them: stored unconfirmed the moment the vendor has given tokens, then put
+in the place of what was there, or forgotten."""
+
+import random
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+
+from broker.accounts.rows import ACCESS, REFRESH, account_place
+from broker.accounts.store import Grant as NewGrant
+from broker.accounts.store import link, relink
+from broker.connect.flows import Flow
+from broker.connect.held import Held
+from broker.providers.model import OAuth, RefreshRules
+from broker.vault.credentials import Owner
+from broker.vault.vault import Vault
+from broker.vendor_oauth.exchange import Tokens
+from core.db import UnitOfWork
+from core.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Unconfirmed:
+    """A grant whose person may have a question to answer first. `details` has the sites to choose from."""
+
+    id: UUID
+    name: str
+    vendor_account_id: str
+    scopes: tuple[str, ...]
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Grant:
+    """The tokens of an account; `expires_in` in seconds, None for an access token without an end."""
+
+    account_id: UUID
+    provider: str
+    oauth_client_id: UUID
+    access: Secret | None
+    refresh: Secret | None
+    expires_in: float | None
+
+
+class AccountRows:
+    """Writes accounts, inside of transactions that others have begun."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+
+    async def store(self, work: UnitOfWork, flow: Flow, owner: Owner, oauth: OAuth, tokens: Tokens) -> UUID:
+        """Keep new tokens as an account that nothing uses yet."""
+        scopes = flow.scopes if tokens.scopes is None else tokens.scopes
+        details = {"flow": str(flow.id)}
+        grant = NewGrant(
+            flow.provider, flow.oauth_client_id, owner, tokens, oauth.refresh, tuple(scopes), details=details
+        )
+        account_id = await link(work, self._vault, grant, random.random())  # noqa: S311 spreads refreshes
+        await work.execute(_UNCONFIRM, account_id)
+        return account_id
+
+    async def describe(
+        self, work: UnitOfWork, account_id: UUID, vendor_account_id: str, name: str, details: Mapping[str, Any]
+    ) -> None:
+        """Note whose account it is; an unconfirmed one only."""
+        await work.execute(_DESCRIBE, account_id, vendor_account_id, name, orjson.dumps(dict(details)).decode())
+
+    async def unconfirmed(self, work: UnitOfWork, flow: Flow) -> Unconfirmed | None:
+        """What a flow has brought and is not used yet."""
+        row = await work.fetchrow(_UNCONFIRMED, str(flow.id))
+        if row is None:
+            return None
+        details = orjson.loads(row["details"])
+        return Unconfirmed(row["id"], row["account"], row["vendor_account_id"], tuple(row["scopes"]), details)
+
+    async def activate(self, work: UnitOfWork, account_id: UUID, details: Mapping[str, Any]) -> UUID:
+        """Let an unconfirmed account be used."""
+        await work.execute(_ACTIVATE, account_id, orjson.dumps(dict(details)).decode())
+        return account_id
+
+    async def renew(
+        self,
+        work: UnitOfWork,
+        held: Held,
+        owner: Owner,
+        found: Unconfirmed,
+        rules: RefreshRules,
+        details: Mapping[str, Any],
+    ) -> UUID:
+        """Put an unconfirmed account's grant in the place of the one that `held` has; its id and history stay.
+
+        Where the vendor gave no refresh token this time, the one before stays good (Google).
+        """
+        assert held.account_id is not None
+        new, old = await self.grant(work, found.id), await self.grant(work, held.account_id)
+        assert new is not None
+        assert new.access is not None
+        tokens = Tokens(new.access, new.refresh or (old.refresh if old else None), new.expires_in, found.scopes)
+        grant = NewGrant(
+            new.provider,
+            new.oauth_client_id,
+            owner,
+            tokens,
+            rules,
+            found.scopes,
+            found.vendor_account_id,
+            found.name,
+            details,
+        )
+        await relink(work, self._vault, held.account_id, grant, random.random())  # noqa: S311 spreads refreshes
+        await work.execute(_DELETE, found.id)
+        return held.account_id
+
+    async def tie(self, work: UnitOfWork, modules: Sequence[str], owner: Owner, account_id: UUID, name: str) -> None:
+        """Let the owner's credentials for these modules be this account."""
+        now = await work.fetchval(_NOW)
+        for module in modules:
+            columns = (module, owner.user_id, owner.role_id, account_id, name, now)
+            if not await work.execute(_RETIE, *columns):
+                await work.execute(_TIE, *columns, uuid4(), 1 + secrets.randbits(48))
+
+    async def grant(self, work: UnitOfWork, account_id: UUID) -> Grant | None:
+        """The account's tokens.
+
+        Raises:
+            broker.vault.envelope.Unreadable: one was changed in the database.
+        """
+        row = await work.fetchrow(_GRANT, account_id)
+        if row is None:
+            return None
+        access = await self._opened(work, account_id, ACCESS, row["version"], row["access"])
+        refresh = await self._opened(work, account_id, REFRESH, row["version"], row["refresh"])
+        return Grant(account_id, row["provider"], row["oauth_client_id"], access, refresh, row["expires_in"])
+
+    async def is_shared_grant(self, work: UnitOfWork, account_id: UUID) -> bool:
+        """Whether another account of the tenant is the same vendor account by the same client: a vendor that has one
+        grant for both would end both. Where the vendor has not told whose one of them is, the owner's others count."""
+        return bool(await work.fetchval(_TWIN, account_id))
+
+    async def lock(self, work: UnitOfWork, owner: Owner) -> None:
+        """Let the owner's connections change one after another."""
+        await work.execute(_LOCK_OWNER, str(owner.id))
+
+    async def orphans(self, work: UnitOfWork, account_ids: Sequence[UUID]) -> list[UUID]:
+        """Those of the accounts that no credential leads to any more."""
+        return [row["id"] for row in await work.fetch(_ORPHANS, list(account_ids))]
+
+    async def remove(self, work: UnitOfWork, account_id: UUID) -> list[str]:
+        """Shred an account and every credential that leads to it; the modules that have lost theirs."""
+        rows = await work.fetch(_UNTIE, account_id)
+        await work.execute(_DELETE, account_id)
+        return sorted(row["module"] for row in rows)
+
+    async def _opened(
+        self, work: UnitOfWork, account_id: UUID, field: str, version: int, blob: bytes | None
+    ) -> Secret | None:
+        if blob is None:
+            return None
+        return Secret((await self._vault.open(work, account_place(account_id, field, version), blob)).decode())
+
+
+_LOCK_OWNER = "SELECT pg_advisory_xact_lock(hashtextextended('vault.accounts ' || $1::uuid || $2, 0))"
+_NOW = "SELECT vault.clock() WHERE $1::uuid IS NOT NULL"
+_UNCONFIRM = """UPDATE vault.accounts SET status = 'disabled', reason = 'unconfirmed'
+    WHERE tenant_id = $1 AND id = $2"""
+_DESCRIBE = """UPDATE vault.accounts SET vendor_account_id = $3, account = left($4, 200), details = details || $5::jsonb
+    WHERE tenant_id = $1 AND id = $2 AND status = 'disabled' AND reason = 'unconfirmed'"""
+_UNCONFIRMED = """SELECT id, account, vendor_account_id, scopes, details FROM vault.accounts
+    WHERE tenant_id = $1 AND status = 'disabled' AND reason = 'unconfirmed' AND details ->> 'flow' = $2 FOR UPDATE"""
+_ACTIVATE = """UPDATE vault.accounts SET status = 'active', reason = '', details = $3::jsonb, updated_at = vault.clock()
+    WHERE tenant_id = $1 AND id = $2"""
+_DELETE = "DELETE FROM vault.accounts WHERE tenant_id = $1 AND id = $2"
+_RETIE = """UPDATE vault.credentials SET type = 'B', secret = NULL, account_id = $5, account = left($6, 200),
+    state = 'ok', cause = '', version = version + 1, updated_at = $7
+    WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)"""
+_TIE = """INSERT INTO vault.credentials (tenant_id, module, user_id, role_id, account_id, account, created_at,
+    updated_at, id, version, type) VALUES ($1, $2, $3, $4, $5, left($6, 200), $7, $7, $8, $9, 'B')"""
+_GRANT = """SELECT version, provider, oauth_client_id, access, refresh,
+    CASE WHEN expires_at IS NOT NULL THEN greatest(0, extract(epoch FROM expires_at - vault.clock())) END::float8
+    AS expires_in
+    FROM vault.accounts WHERE tenant_id = $1 AND id = $2 FOR UPDATE"""
+_TWIN = """SELECT EXISTS (SELECT FROM vault.accounts a JOIN vault.accounts mine ON mine.tenant_id = $1 AND mine.id = $2
+    WHERE a.tenant_id = $1 AND a.id <> $2 AND a.oauth_client_id = mine.oauth_client_id
+    AND CASE WHEN a.vendor_account_id = '' OR mine.vendor_account_id = ''
+        THEN (a.user_id, a.role_id) IS NOT DISTINCT FROM (mine.user_id, mine.role_id)
+        ELSE a.vendor_account_id = mine.vendor_account_id END)"""
+_ORPHANS = """SELECT id FROM vault.accounts a WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
+    AND NOT EXISTS (SELECT FROM vault.credentials c WHERE c.tenant_id = $1 AND c.account_id = a.id)"""
+_UNTIE = "DELETE FROM vault.credentials WHERE tenant_id = $1 AND account_id = $2 RETURNING module"

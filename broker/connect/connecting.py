@@ -1,0 +1,234 @@
+"""Connecting an account by OAuth: the start, the answer that the browser brings back, and what follows from it.
+
+Who starts is who finishes, in the same browser session (broker-security.md §2, rows 4 and 5). Whatever does not fit is
+refused before the vendor is asked and before anything is used up.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from broker.connect.accounts import AccountRows
+from broker.connect.addresses import redirect_uri
+from broker.connect.finishing import Finishing, Outcome
+from broker.connect.flows import Flow, Flows, NewFlow
+from broker.connect.oauth_clients import Chosen, OAuthClients
+from broker.connect.offers import Needs, wanted
+from broker.connect.provider_book import ProviderBook
+from broker.connect.refusals import ConnectRefused, key_of
+from broker.connect.services import Services, Way, Whom, has_writing, whom_of
+from broker.identity.sessions import Session
+from broker.providers.model import Provider
+from broker.vault.credentials import Owner
+from broker.vendor_oauth.account import Found, VendorAccounts
+from broker.vendor_oauth.authorize_url import authorize_url, expected_issuer
+from broker.vendor_oauth.exchange import Failed, TokenEndpoint, Tokens, VendorClient
+from core.audit.event import Kind
+from core.db import Database, UnitOfWork
+from core.directory.actor import recorded
+from core.errors import NotFound
+from core.secret import Secret
+
+MOST_CODE = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What a person has chosen on the page. `also` are other modules of the same grant, `writing` asks for the scopes
+    of tools that change something, `next` is where they go on afterwards."""
+
+    module: str
+    provider: str
+    role_id: UUID | None = None
+    also: frozenset[str] = frozenset()
+    writing: bool = False
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The person said no at the vendor, or the vendor did; everything is as it was."""
+
+    flow: Flow
+
+
+class Connecting:
+    """The flow, for all tenants."""
+
+    def __init__(
+        self,
+        database: Database,
+        public_url: str,
+        *,
+        services: Services,
+        flows: Flows,
+        clients: OAuthClients,
+        book: ProviderBook,
+        rows: AccountRows,
+        endpoint: TokenEndpoint,
+        vendor: VendorAccounts,
+        finishing: Finishing,
+    ) -> None:
+        self._database = database
+        self._public_url = public_url
+        self._services = services
+        self._flows = flows
+        self._clients = clients
+        self._book = book
+        self._rows = rows
+        self._endpoint = endpoint
+        self._vendor = vendor
+        self._finishing = finishing
+
+    async def start(self, session: Session, asked: Start) -> str:
+        """Keep a flow for this session; the URL that the browser is sent to.
+
+        Raises:
+            NotFound: there is no such module for the person, or no such way to connect it.
+        """
+        async with self._database.tenant(session.tenant_id) as work:
+            whom = await whom_of(work, session, asked.role_id)
+            service = None if whom is None else await self._services.of(work, whom, asked.module)
+            if whom is None or service is None:
+                raise NotFound("there is no such service for you")
+            way = _way(service.ways, asked.provider)
+            provider, client = way.provider, way.client
+            assert provider is not None
+            assert client is not None
+            needs = (service.needs, *(one for one in way.also if one.module.name in asked.also))
+            own = service.own
+            before = own.scopes if own is not None and own.provider == provider.id else ()
+            writing = asked.writing or any(has_writing(provider, one, before) for one in needs)
+            return await self._begun(
+                work, session, asked, whom, provider, client, needs, writing, own and own.account_id
+            )
+
+    async def answer(self, session: Session, provider_id: str, answer: Mapping[str, str]) -> Outcome | Declined:
+        """Take the answer that the browser has brought back from a provider.
+
+        Raises:
+            ConnectRefused: it is not the answer to a flow of this session, or the vendor gave no usable grant.
+        """
+        state = Secret(answer.get("state", "")[:200])
+        flow = await self._flows.see(session, provider_id, state)
+        if flow is None:
+            raise await self._refused(session, ConnectRefused("connect_unknown", "state"), provider_id)
+        issuer = answer.get("iss")
+        if not await self._is_from(session, flow, issuer):
+            raise await self._refused(session, ConnectRefused("connect_issuer", "issuer"), provider_id)
+        flow = await self._flows.take(session, provider_id, state)
+        if flow is None:  # another request was first in this very moment
+            raise await self._refused(session, ConnectRefused("connect_unknown", "used"), provider_id)
+        if "error" in answer:
+            return Declined(flow)
+        code = answer.get("code", "")
+        if not 1 <= len(code) <= MOST_CODE:
+            raise ConnectRefused("connect_code", "code", module=flow.modules[0])
+        return await self._redeemed(session, flow, Secret(code))
+
+    async def _begun(
+        self,
+        work: UnitOfWork,
+        session: Session,
+        asked: Start,
+        whom: Whom,
+        provider: Provider,
+        client: Chosen,
+        needs: Sequence[Needs],
+        writing: bool,
+        account_id: UUID | None,
+    ) -> str:
+        ours = VendorClient(client.client_id, None, client.auth_method, client.settings)
+        scopes = wanted(provider, needs, writing=writing).scopes
+        back = redirect_uri(self._public_url, provider.id)
+        new = NewFlow(
+            provider=provider.id,
+            oauth_client_id=client.id,
+            modules=tuple(one.module.name for one in needs),
+            role_id=whom.owner.role_id,
+            account_id=account_id,
+            issuer=expected_issuer(provider, ours),
+            scopes=scopes,
+            redirect_uri=back,
+            next=asked.next,
+        )
+        pkce = provider.oauth is not None and provider.oauth.pkce == "S256"
+        begun = await self._flows.begin(work, session, new, pkce=pkce)
+        state = begun.state.reveal()
+        return authorize_url(provider, ours, redirect_uri=back, state=state, scopes=scopes, verifier=begun.verifier)
+
+    async def _is_from(self, session: Session, flow: Flow, issuer: str | None) -> bool:
+        """Whether the answer names the issuer that was asked (RFC 9207 §2.4): byte for byte, on errors too."""
+        async with self._database.tenant(session.tenant_id) as work:
+            provider = await self._book.find(work, flow.provider)
+        required = provider is None or provider.oauth is None or provider.oauth.issuer_required
+        if issuer is None:
+            return not required
+        return not flow.issuer or issuer == flow.issuer
+
+    async def _redeemed(self, session: Session, flow: Flow, code: Secret) -> Outcome:
+        provider, client, owner, verifier = await self._in_hand(session, flow)
+        answer = await self._endpoint.code(provider, client, code, flow.redirect_uri, verifier)
+        module = flow.modules[0]
+        if isinstance(answer, Failed):
+            refused = ConnectRefused(key_of(answer), answer.reason, title=provider.title, module=module)
+            raise await self._refused(session, refused, flow.provider)
+        account_id = await self._stored(session, flow, owner, provider, client, answer.tokens)
+        who = await self._vendor.who(provider, client.settings, answer.tokens.access, answer.tokens.extra)
+        sites = await self._vendor.sites(provider, client.settings, answer.tokens.access)
+        for failed in (who, sites):
+            if isinstance(failed, Failed):
+                await self._finishing.forget(session, account_id)
+                raise ConnectRefused("connect_away", failed.reason, title=provider.title, module=module)
+        assert not isinstance(who, Failed)
+        assert not isinstance(sites, Failed)
+        if provider.sites is not None and not sites:
+            await self._finishing.forget(session, account_id)
+            raise ConnectRefused("connect_no_site", title=provider.title, module=module)
+        return await self._finishing.decide(session, flow, account_id, who or Found("", ""), sites)
+
+    async def _in_hand(self, session: Session, flow: Flow) -> tuple[Provider, VendorClient, Owner, Secret | None]:
+        """All that the exchange needs, before the code is shown to anybody. What the person may do is looked at once
+        more: ten minutes are long."""
+        async with self._database.tenant(session.tenant_id) as work:
+            provider = await self._book.find(work, flow.provider)
+            chosen = await self._clients.find(work, flow.oauth_client_id)
+            whom = await whom_of(work, session, flow.role_id)
+            if provider is None or provider.oauth is None or chosen is None or whom is None:
+                raise ConnectRefused("connect_unknown", "gone")
+            if await self._services.of(work, whom, flow.modules[0]) is None:
+                raise ConnectRefused("connect_unknown", "role")
+            client = await self._clients.opened(work, chosen)
+            return provider, client, whom.owner, await self._flows.verifier(work, flow)
+
+    async def _stored(
+        self,
+        session: Session,
+        flow: Flow,
+        owner: Owner,
+        provider: Provider,
+        client: VendorClient,
+        tokens: Tokens,
+    ) -> UUID:
+        assert provider.oauth is not None
+        try:
+            async with self._database.tenant(session.tenant_id) as work:
+                return await self._rows.store(work, flow, owner, provider.oauth, tokens)
+        except BaseException:  # a grant that nobody keeps must not live on at the vendor
+            if flow.account_id is None:  # else it may be the very grant that the account before lives by
+                await self._endpoint.revoke(provider, client, access=tokens.access, refresh=tokens.refresh)
+            raise
+
+    async def _refused(self, session: Session, refused: ConnectRefused, provider: str) -> ConnectRefused:
+        """The refusal, written to the audit log: these are what an attack looks like."""
+        async with self._database.tenant(session.tenant_id) as work:
+            detail = {"provider": provider[:40], "cause": refused.cause}
+            await recorded(work, session.actor, Kind.CONNECT_REFUSED, **detail)
+        return refused
+
+
+def _way(ways: Sequence[Way], provider: str) -> Way:
+    found = next((one for one in ways if one.kind == "oauth" and one.provider and one.provider.id == provider), None)
+    if found is None:
+        raise NotFound("there is no such way to connect this service")
+    return found

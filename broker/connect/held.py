@@ -1,0 +1,88 @@
+"""What somebody has for a module already: their own credential, or one that a role shares with them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+import orjson
+
+from broker.vault.credentials import Owner
+from core.db import Row, UnitOfWork
+
+State = Literal["connected", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A credential and, of type B, the account behind it. Nothing of it is secret.
+
+    `role` is the name of the role that shares it, "" for one's own.
+    """
+
+    id: UUID
+    module: str
+    type: Literal["A", "B"]
+    role_id: UUID | None
+    role: str
+    state: State
+    cause: str
+    name: str
+    account_id: UUID | None
+    provider: str
+    oauth_client_id: UUID | None
+    vendor_account_id: str
+    scopes: tuple[str, ...]
+    details: Mapping[str, Any]
+
+    def is_of(self, owner: Owner) -> bool:
+        """Whether it is this owner's; of a user, all that no role shares are theirs."""
+        return self.role_id == owner.role_id
+
+
+async def held_by(
+    work: UnitOfWork, modules: Sequence[str], user_id: UUID | None, role_ids: Sequence[UUID]
+) -> list[Held]:
+    """The credentials of a user and of these roles, in the order of the roles."""
+    return [_held(row) for row in await work.fetch(_FIND, list(modules), user_id, list(role_ids))]
+
+
+async def held_of(work: UnitOfWork, modules: Sequence[str], owner: Owner) -> list[Held]:
+    """The credentials of one owner for these modules."""
+    return await held_by(work, modules, owner.user_id, [owner.role_id] if owner.role_id else [])
+
+
+def _held(row: Row) -> Held:
+    status, reason = row["status"], row["reason"]
+    if row["type"] == "B":
+        state, cause = ("connected", "") if status == "active" else ("broken", reason or status)
+    else:
+        state, cause = ("connected", "") if row["state"] == "ok" else ("broken", row["cause"])
+    return Held(
+        id=row["id"],
+        module=row["module"],
+        type=row["type"],
+        role_id=row["role_id"],
+        role=row["role"],
+        state=state,
+        cause=cause,
+        name=row["name"],
+        account_id=row["account_id"],
+        provider=row["provider"],
+        oauth_client_id=row["oauth_client_id"],
+        vendor_account_id=row["vendor_account_id"],
+        scopes=tuple(row["scopes"]),
+        details=orjson.loads(row["details"]),
+    )
+
+
+_FIND = """SELECT c.id, c.module, c.type, c.role_id, coalesce(r.name, '') AS role, c.state, c.cause,
+    coalesce(a.account, c.account) AS name, c.account_id, coalesce(a.status, '') AS status,
+    coalesce(a.reason, '') AS reason, coalesce(a.provider, '') AS provider, a.oauth_client_id,
+    coalesce(a.vendor_account_id, '') AS vendor_account_id, coalesce(a.scopes, '{}') AS scopes,
+    coalesce(a.details, '{}'::jsonb) AS details
+    FROM vault.credentials c
+    LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
+    WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = ANY ($4::uuid[]))
+    ORDER BY c.module, array_position($4::uuid[], c.role_id) NULLS FIRST"""

@@ -1,0 +1,232 @@
+"""Our OAuth clients at vendors: registered by an administrator, for a whole tenant or for one role's members."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from broker.accounts.rows import client_place
+from broker.accounts.store import add_client, change_client
+from broker.connect.provider_book import ProviderBook
+from broker.providers.model import Provider
+from broker.providers.templates import settings_of
+from broker.vault.vault import Vault
+from broker.vendor_oauth.exchange import VendorClient
+from core.audit.event import Kind
+from core.db import Database, Row, UnitOfWork
+from core.directory.actor import Actor, recorded
+from core.errors import Conflict, Invalid, NotFound
+from core.secret import Secret
+
+MOST_SECRET = 4_096
+MOST_CLIENT_ID = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """All that may be shown of a client: everything but its secret. `accounts` is how many were connected by it."""
+
+    id: UUID
+    provider: str
+    role_id: UUID | None
+    role: str
+    client_id: str
+    has_secret: bool
+    auth_method: str
+    settings: Mapping[str, str]
+    state: str
+    cause: str
+    accounts: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What an administrator gives. Without a `secret` the stored one stays, if the client id does."""
+
+    provider: str
+    client_id: str
+    secret: Secret | None = None
+    role_id: UUID | None = None
+    auth_method: str = ""
+    settings: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The client that counts for somebody, with what it is kept under."""
+
+    id: UUID
+    provider: str
+    role_id: UUID | None
+    state: str
+    version: int
+    client_id: str
+    sealed: bytes | None
+    auth_method: str
+    settings: Mapping[str, str]
+
+
+class OAuthClients:
+    """The OAuth clients of all tenants, behind the broker's own database role."""
+
+    def __init__(self, database: Database, vault: Vault, book: ProviderBook) -> None:
+        self._database = database
+        self._vault = vault
+        self._book = book
+
+    async def register(self, actor: Actor, tenant_id: UUID, asked: Registration) -> UUID:
+        """Store a client in the place of the one that tenant (or role) has at the provider; its id.
+
+        Raises:
+            Invalid: the provider has no OAuth, or something that it needs is missing or has the wrong form.
+            NotFound: the tenant has no such provider or role.
+            Conflict: accounts were connected by another client id, which their tokens belong to.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            provider = await self._checked(work, asked)
+            found = await work.fetchrow(_FIND, asked.provider, asked.role_id)
+            if found is None:
+                return await self._insert(work, actor, asked, provider)
+            return await self._replace(work, actor, asked, provider, found)
+
+    async def list(self, tenant_id: UUID) -> list[OAuthClient]:
+        """The tenant's clients by provider, its own before those of roles; at most 1,000."""
+        async with self._database.tenant(tenant_id) as work:
+            return [_listed(row) for row in await work.fetch(_LIST)]
+
+    async def remove(self, actor: Actor, tenant_id: UUID, client_id: UUID) -> None:
+        """Forget a client, and every account that was connected by it: nobody could refresh those.
+
+        Raises:
+            NotFound: the tenant has no such client.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            await work.execute(_UNTIE, client_id)
+            row = await work.fetchrow(_REMOVE, client_id)
+            if row is None:
+                raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
+            detail = {"client": str(client_id), "provider": row["provider"], "role": str(row["role_id"] or "")}
+            await recorded(work, actor, Kind.OAUTH_CLIENT_REMOVED, **detail)
+
+    async def choose(self, work: UnitOfWork, provider: str, role_ids: Sequence[UUID]) -> Chosen | None:
+        """The client for somebody with these roles, the highest first: the first role's that has one, else the
+        tenant's."""
+        row = await work.fetchrow(_CHOOSE, provider, list(role_ids))
+        return None if row is None else _chosen(row)
+
+    async def find(self, work: UnitOfWork, row_id: UUID) -> Chosen | None:
+        """One client by its id."""
+        row = await work.fetchrow(_BY_ID, row_id)
+        return None if row is None else _chosen(row)
+
+    async def opened(self, work: UnitOfWork, chosen: Chosen) -> VendorClient:
+        """The client with its secret.
+
+        Raises:
+            broker.vault.envelope.Unreadable: it was changed in the database.
+        """
+        secret = None
+        if chosen.sealed is not None:
+            plain = await self._vault.open(work, client_place(chosen.id, chosen.version), chosen.sealed)
+            secret = Secret(plain.decode())
+        return VendorClient(chosen.client_id, secret, chosen.auth_method, chosen.settings)
+
+    async def _checked(self, work: UnitOfWork, asked: Registration) -> Provider:
+        provider = await self._book.find(work, asked.provider)
+        if provider is None:
+            raise NotFound("there is no such provider; `mcpist provider list` shows them")
+        if provider.oauth is None:
+            raise Invalid(f"{provider.title} has no OAuth: its keys are pasted at /connect")
+        _check_words(asked)
+        if asked.settings is not None:
+            settings_of(provider, asked.settings)
+        return provider
+
+    async def _insert(self, work: UnitOfWork, actor: Actor, asked: Registration, provider: Provider) -> UUID:
+        settings_of(provider, asked.settings or {})
+        _check_secret(provider, asked, asked.secret)
+        client = VendorClient(asked.client_id, asked.secret, asked.auth_method, asked.settings or {})
+        row_id = await add_client(work, self._vault, asked.provider, client, asked.role_id)
+        await _recorded(work, actor, asked, row_id)
+        return row_id
+
+    async def _replace(
+        self, work: UnitOfWork, actor: Actor, asked: Registration, provider: Provider, found: Row
+    ) -> UUID:
+        before = _chosen(found)
+        if before.client_id != asked.client_id and await work.fetchval(_USED, before.id):
+            raise Conflict(
+                "accounts are connected by the client that is registered now, and only that one can use their tokens; "
+                "remove it first, and they have to be connected again"
+            )
+        kept = asked.secret
+        if kept is None and before.client_id == asked.client_id:
+            kept = (await self.opened(work, before)).secret
+        _check_secret(provider, asked, kept)
+        settings = before.settings if asked.settings is None else asked.settings
+        client = VendorClient(asked.client_id, kept, asked.auth_method, settings)
+        await change_client(work, self._vault, before.id, client)
+        await _recorded(work, actor, asked, before.id)
+        return before.id
+
+
+def _check_words(asked: Registration) -> None:
+    if not 1 <= len(asked.client_id) <= MOST_CLIENT_ID or not asked.client_id.isprintable():
+        raise Invalid(f"a client id is one line of 1 to {MOST_CLIENT_ID} characters")
+    secret = asked.secret.reveal() if asked.secret else "x"
+    if not secret.isprintable() or secret != secret.strip() or not 1 <= len(secret) <= MOST_SECRET:
+        raise Invalid(f"a client secret is one line of 1 to {MOST_SECRET} printable characters")
+    if asked.auth_method not in ("", "basic", "basic_raw", "post", "none"):
+        raise Invalid("auth_method is basic, basic_raw, post or none; left out, it is the provider's own")
+
+
+def _check_secret(provider: Provider, asked: Registration, secret: Secret | None) -> None:
+    assert provider.oauth is not None
+    if secret is None and (asked.auth_method or provider.oauth.client_auth) != "none":
+        raise Invalid(f"{provider.title} wants a client secret")
+
+
+def _settings(found: Any) -> Mapping[str, str]:
+    given: dict[str, Any] = orjson.loads(found)
+    return {name: value for name, value in given.items() if isinstance(value, str)}
+
+
+def _chosen(row: Row) -> Chosen:
+    columns: list[Any] = list(row.values())
+    return Chosen(*columns[:-1], settings=_settings(columns[-1]))
+
+
+def _listed(row: Row) -> OAuthClient:
+    columns: dict[str, Any] = {name: row[name] for name in row.keys()}  # noqa: SIM118 a record is no mapping
+    columns["settings"] = _settings(columns["settings"])
+    return OAuthClient(**columns)
+
+
+async def _recorded(work: UnitOfWork, actor: Actor, asked: Registration, row_id: UUID) -> None:
+    detail = {"client": str(row_id), "provider": asked.provider, "role": str(asked.role_id or "")}
+    await recorded(work, actor, Kind.OAUTH_CLIENT_SET, client_id=asked.client_id[:200], **detail)
+
+
+_FIND = """SELECT id, provider, role_id, state, version, client_id, secret, auth_method, settings
+    FROM vault.oauth_clients WHERE tenant_id = $1 AND provider = $2 AND role_id IS NOT DISTINCT FROM $3 FOR UPDATE"""
+_BY_ID = """SELECT id, provider, role_id, state, version, client_id, secret, auth_method, settings
+    FROM vault.oauth_clients WHERE tenant_id = $1 AND id = $2"""
+_CHOOSE = """SELECT id, provider, role_id, state, version, client_id, secret, auth_method, settings
+    FROM vault.oauth_clients WHERE tenant_id = $1 AND provider = $2
+    AND (role_id IS NULL OR role_id = ANY ($3::uuid[]))
+    ORDER BY array_position($3::uuid[], role_id) NULLS LAST LIMIT 1"""
+_USED = "SELECT EXISTS (SELECT FROM vault.accounts WHERE tenant_id = $1 AND oauth_client_id = $2)"
+_UNTIE = """DELETE FROM vault.credentials WHERE tenant_id = $1 AND account_id IN (
+    SELECT id FROM vault.accounts WHERE tenant_id = $1 AND oauth_client_id = $2)"""
+_REMOVE = "DELETE FROM vault.oauth_clients WHERE tenant_id = $1 AND id = $2 RETURNING provider, role_id"
+_LIST = """SELECT c.id, c.provider, c.role_id, coalesce(r.name, '') AS role, c.client_id,
+    c.secret IS NOT NULL AS has_secret, c.auth_method, c.settings, c.state, c.cause,
+    (SELECT count(*) FROM vault.accounts a WHERE a.tenant_id = $1 AND a.oauth_client_id = c.id) AS accounts,
+    c.created_at, c.updated_at
+    FROM vault.oauth_clients c LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
+    WHERE c.tenant_id = $1 ORDER BY c.provider, c.role_id IS NOT NULL, r.name LIMIT 1000"""

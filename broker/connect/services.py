@@ -1,0 +1,208 @@
+"""What somebody can connect: their services, the ways to each, what they have already, and who shares it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+from uuid import UUID
+
+from broker.access import Access, load_access
+from broker.connect.held import Held, held_by
+from broker.connect.oauth_clients import Chosen, OAuthClients
+from broker.connect.offers import Needs, Offered, Wanted, needs_of, wanted
+from broker.connect.provider_book import ProviderBook
+from broker.identity.sessions import Session
+from broker.providers.model import Provider
+from broker.vault.credentials import Owner
+from broker.vendor_oauth.scopes import covered, lacking
+from core.db import Database, UnitOfWork
+from core.permissions import Role, make_role
+
+ADMINISTRATOR = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """For whom an account is connected: a person by all their roles, or the members of one role by that alone."""
+
+    owner: Owner
+    roles: tuple[tuple[UUID, Role], ...]
+    services: frozenset[str]
+
+    @property
+    def role_ids(self) -> list[UUID]:
+        return [role_id for role_id, _ in self.roles]
+
+    @property
+    def shared_with(self) -> str:
+        """The name of the role, "" for a person's own."""
+        return self.roles[0][1].name if self.owner.role_id else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to connect a module. Of kind oauth, `client` is ours at the provider, and `also` are its other modules
+    that the same grant can be for."""
+
+    kind: Literal["oauth", "key"]
+    provider: Provider | None
+    client: Chosen | None = None
+    wanted: Wanted | None = None
+    also: tuple[Needs, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One module as it stands for somebody. `own` is the credential that would be replaced; `shared` are those of the
+    person's roles, the highest first."""
+
+    needs: Needs
+    own: Held | None
+    shared: tuple[Held, ...]
+    ways: tuple[Way, ...] = ()
+    lacking: tuple[str, ...] = ()
+    unregistered: tuple[Provider, ...] = ()
+
+    @property
+    def counts(self) -> Held | None:
+        """The credential that a call uses: one's own, else that of the highest role."""
+        return self.own or next(iter(self.shared), None)
+
+
+class Services:
+    """Reads them, for the pages; `offered` are the modules that have vendors."""
+
+    def __init__(
+        self, database: Database, clients: OAuthClients, book: ProviderBook, offered: Sequence[Offered]
+    ) -> None:
+        self._database = database
+        self._clients = clients
+        self._book = book
+        self._offered = {one.name: one for one in offered}
+
+    async def all(self, session: Session) -> list[Service]:
+        """All that the person's roles give, by title; without the ways."""
+        async with self._database.tenant(session.tenant_id) as work:
+            whom = await person(work, session)
+            found = list(self._needs(whom).values())
+            held = await held_by(work, [one.module.name for one in found], session.user_id, whom.role_ids)
+        return sorted((_service(one, whom, held) for one in found), key=lambda one: one.needs.module.title)
+
+    async def see(self, session: Session, module: str, role_id: UUID | None) -> tuple[Service, Whom] | None:
+        """One module for the person, or for a role that they may share it with; None where it does not exist for
+        them."""
+        async with self._database.tenant(session.tenant_id) as work:
+            whom = await whom_of(work, session, role_id)
+            if whom is None:
+                return None
+            service = await self.of(work, whom, module)
+            return None if service is None else (service, whom)
+
+    async def of(self, work: UnitOfWork, whom: Whom, module: str) -> Service | None:
+        """One module with the ways to connect it; None where it does not exist for them."""
+        needs = self._needs(whom)
+        if module not in needs:
+            return None
+        held = await held_by(work, [module], whom.owner.user_id, whom.role_ids)
+        service = _service(needs[module], whom, held)
+        providers = [one for one in (await self._book.all(work)).known.values() if module in one.modules]
+        clients = {one.id: await self._clients.choose(work, one.id, whom.role_ids) for one in providers if one.oauth}
+        ways = list(_ways(module, needs, providers, clients, service.own))
+        missing = tuple(one for one in providers if one.oauth and clients[one.id] is None)
+        return Service(service.needs, service.own, service.shared, tuple(ways), _lacking(service, ways), missing)
+
+    async def sharable(self, session: Session, module: str) -> list[tuple[UUID, str]]:
+        """The roles that an administrator may share the module with, those whose members have tools of it."""
+        if session.system_role != ADMINISTRATOR or module not in self._offered:
+            return []
+        async with self._database.tenant(session.tenant_id) as work:
+            services = await _enabled(work)
+            roles = await _roles(work, None)
+        if module not in services:
+            return []
+        return [(role_id, role.name) for role_id, role in roles if needs_of(self._offered[module], [role])]
+
+    def _needs(self, whom: Whom) -> dict[str, Needs]:
+        roles = [role for _, role in whom.roles]
+        found = {name: needs_of(one, roles) for name, one in self._offered.items() if name in whom.services}
+        return {name: needs for name, needs in found.items() if needs}
+
+
+async def person(work: UnitOfWork, session: Session) -> Whom:
+    """The person of a session."""
+    access: Access = await load_access(work, session.user_id)
+    return Whom(Owner("personal", session.user_id), access.roles, access.policy.services)
+
+
+async def whom_of(work: UnitOfWork, session: Session, role_id: UUID | None) -> Whom | None:
+    """The person, or the members of a role where the person administers; None for a role that is none of theirs to
+    share with."""
+    if role_id is None:
+        return await person(work, session)
+    if session.system_role != ADMINISTRATOR:
+        return None
+    roles = await _roles(work, role_id)
+    return Whom(Owner("shared", role_id), tuple(roles), await _enabled(work)) if roles else None
+
+
+def _service(needs: Needs, whom: Whom, held: Sequence[Held]) -> Service:
+    mine = [one for one in held if one.module == needs.module.name]
+    own = next((one for one in mine if one.is_of(whom.owner)), None)
+    shared = tuple(one for one in mine if one.role_id is not None and whom.owner.role_id is None)
+    return Service(needs, own, shared)
+
+
+def _ways(
+    module: str,
+    needs: Mapping[str, Needs],
+    providers: Sequence[Provider],
+    clients: Mapping[str, Chosen | None],
+    own: Held | None,
+) -> "list[Way]":
+    found: list[Way] = []
+    for provider in providers:
+        client = clients.get(provider.id)
+        if provider.oauth is not None and client is not None:
+            also = tuple(needs[one] for one in provider.modules if one in needs and one != module)
+            writing = own is not None and has_writing(provider, needs[module], own.scopes)
+            asked = wanted(provider, (needs[module],), writing=writing)
+            found.append(Way("oauth", provider, client, asked, also))
+        if provider.key is not None:
+            found.append(Way("key", provider))
+    return found if providers else [Way("key", None)]
+
+
+def has_writing(provider: Provider, needs: Needs, granted: Sequence[str]) -> bool:
+    """Whether scopes of the module's writing tools were granted before, so that connecting again asks for them too."""
+    families = provider.modules[needs.module.name]
+    more = set(families.writing) - set(families.reading)
+    return bool(more) and provider.oauth is not None and more <= covered(provider.oauth, granted)
+
+
+def _lacking(service: Service, ways: Sequence[Way]) -> tuple[str, ...]:
+    own = service.own
+    if own is None or own.type != "B":
+        return ()
+    for way in ways:
+        if way.provider is not None and way.provider.id == own.provider and way.wanted is not None:
+            oauth = way.provider.oauth
+            return () if oauth is None else lacking(oauth, way.wanted.scopes, own.scopes)
+    return ()
+
+
+async def _enabled(work: UnitOfWork) -> frozenset[str]:
+    return frozenset(row["module"] for row in await work.fetch(_SERVICES))
+
+
+async def _roles(work: UnitOfWork, role_id: UUID | None) -> list[tuple[UUID, Role]]:
+    given: dict[tuple[UUID, str, int], list[tuple[str, str]]] = {}
+    for row in await work.fetch(_ROLES, role_id):
+        of_role = given.setdefault((row["id"], row["name"], row["priority"]), [])
+        if row["permission"] is not None:
+            of_role.append((row["effect"], row["permission"]))
+    return [(key[0], make_role(key[1], rows, key[2])) for key, rows in given.items()]
+
+
+_SERVICES = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
+_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission FROM core.roles r
+    LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
+    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) ORDER BY r.priority DESC, r.name"""

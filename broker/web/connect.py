@@ -1,0 +1,280 @@
+"""The pages of connecting: what can be connected, one service, the questions that a new grant leaves."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from broker.connect.connecting import Connecting, Declined, Start
+from broker.connect.disconnecting import Disconnecting
+from broker.connect.finishing import Connected, Finishing, Question
+from broker.connect.flows import Flow
+from broker.connect.pasted_keys import OtherAccount, PastedKeys
+from broker.connect.refusals import ConnectRefused
+from broker.connect.services import Services
+from broker.identity.front_door import FrontDoor
+from broker.identity.sessions import Session
+from broker.web.connect_paths import CONNECT, Queue, address, module_of, queue_of, role_of
+from broker.web.connect_shown import shown_service, shown_services
+from broker.web.parts import WebParts
+from broker.web.problems import Problem
+from broker.web.requests import form, query
+from broker.web.sign_in import session_of
+from core.errors import NotFound
+from core.secret import Secret
+
+DONE = frozenset({"connected", "connected_less", "kept", "declined", "disconnected", "removed"})
+STATUS = {"connect_away": 503, "key_away": 503, "key_busy": 429}
+
+
+class ConnectParts:
+    """What the pages work with."""
+
+    __slots__ = ("connecting", "disconnecting", "finishing", "keys", "services")
+
+    def __init__(
+        self,
+        services: Services,
+        connecting: Connecting,
+        finishing: Finishing,
+        disconnecting: Disconnecting,
+        keys: PastedKeys,
+    ) -> None:
+        self.services = services
+        self.connecting = connecting
+        self.finishing = finishing
+        self.disconnecting = disconnecting
+        self.keys = keys
+
+
+def routes(parts: WebParts, door: FrontDoor, connect: ConnectParts) -> list[Route]:
+    """What :func:`broker.web.app.identity_app` is given of connecting."""
+    pages = ConnectPages(parts, door, connect)
+    return [
+        Route(CONNECT, pages.overview, methods=["GET"]),
+        Route("/connect/-/all", pages.begin_all, methods=["POST"]),
+        Route("/connect/-/question/{flow}", pages.question, methods=["GET"]),
+        Route("/connect/-/question/{flow}", pages.decide, methods=["POST"]),
+        Route("/connect/callback/{provider}", pages.callback, methods=["GET"]),
+        Route("/connect/{module}", pages.show, methods=["GET"]),
+        Route("/connect/{module}", pages.start, methods=["POST"]),
+        Route("/connect/{module}/key", pages.key, methods=["POST"]),
+        Route("/connect/{module}/disconnect", pages.disconnect, methods=["POST"]),
+    ]
+
+
+class ConnectPages:
+    """The handlers. Nobody without a session gets to any of them."""
+
+    def __init__(self, parts: WebParts, door: FrontDoor, connect: ConnectParts) -> None:
+        self._parts = parts
+        self._door = door
+        self._connect = connect
+
+    async def overview(self, request: Request) -> Response:
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(CONNECT)
+        asked = query(request)
+        services = await self._connect.services.all(session)
+        return self._parts.pages.render(
+            request,
+            "connect_list.html",
+            email=session.email,
+            tenant=session.tenant_name,
+            done=asked.get("done", "") if asked.get("done") in DONE else "",
+            done_title=next(
+                (one.needs.module.title for one in services if one.needs.module.name == asked.get("module")), ""
+            ),
+            **shown_services(services),
+        )
+
+    async def begin_all(self, request: Request) -> Response:
+        """Begin with the first of those that are not connected, and go on with the others."""
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(CONNECT)
+        services = await self._connect.services.all(session)
+        names = [one.needs.module.name for one in services if one.counts is None or one.counts.state == "broken"]
+        queue = Queue(tuple(names), len(names) + 1)
+        return RedirectResponse(_first(queue), 303)
+
+    async def show(self, request: Request) -> Response:
+        module, asked = module_of(request.path_params), query(request)
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(_here(request))
+        return await self._page(request, session, module, role_of(asked), queue_of(asked), asked)
+
+    async def start(self, request: Request) -> Response:
+        module, fields = module_of(request.path_params), await form(request)
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(f"{CONNECT}/{module}")
+        start = Start(
+            module=module,
+            provider=fields.get("provider", ""),
+            role_id=role_of(fields),
+            also=frozenset(name.removeprefix("also.") for name in fields if name.startswith("also.")),
+            writing=fields.get("writing") == "on",
+            next=address("", queue_of(fields).fields()),
+        )
+        return self._parts.pages.go_on(request, await self._connect.connecting.start(session, start))
+
+    async def callback(self, request: Request) -> Response:
+        """The browser is back from a vendor. Whoever has no session here began nothing here."""
+        session = await self._session(request)
+        if session is None:
+            raise Problem("connect_unknown", 403)
+        try:
+            outcome = await self._connect.connecting.answer(session, request.path_params["provider"], query(request))
+        except ConnectRefused as refused:
+            raise _problem(refused) from None
+        if isinstance(outcome, Declined):
+            return _to_module(outcome.flow, "declined")
+        if isinstance(outcome, Question):
+            return RedirectResponse(f"{CONNECT}/-/question/{outcome.flow.id}", 303)
+        return _finished(outcome)
+
+    async def question(self, request: Request) -> Response:
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(CONNECT)
+        asked = await self._connect.finishing.asked(session, _flow_id(request))
+        return self._parts.pages.render(
+            request,
+            "connect_question.html",
+            flow=str(asked.flow.id),
+            account=asked.account,
+            before=asked.before,
+            sites=[{"id": one.id, "name": one.name, "url": one.url} for one in asked.sites],
+        )
+
+    async def decide(self, request: Request) -> Response:
+        fields = await form(request)
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(CONNECT)
+        flow_id = _flow_id(request)
+        if fields.get("decision") != "connect":
+            return _to_module(await self._connect.finishing.cancel(session, flow_id), "kept")
+        return _finished(await self._connect.finishing.confirm(session, flow_id, fields.get("site", "")))
+
+    async def key(self, request: Request) -> Response:
+        module, fields = module_of(request.path_params), await form(request)
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(f"{CONNECT}/{module}")
+        role_id, queue = role_of(fields), queue_of(fields)
+        secret, replace = Secret(fields.get("key", "").strip()), fields.get("replace") == "on"
+        try:
+            await self._connect.keys.connect(session, module, role_id, secret, replace=replace)
+        except OtherAccount as other:
+            return await self._page(request, session, module, role_id, queue, {}, other=other)
+        except ConnectRefused as refused:
+            return await self._page(request, session, module, role_id, queue, {}, refused=refused)
+        return RedirectResponse(_on(module, role_id, queue, "connected"), 303)
+
+    async def disconnect(self, request: Request) -> Response:
+        module, fields = module_of(request.path_params), await form(request)
+        session = await self._session(request)
+        if session is None:
+            return _sign_in_first(f"{CONNECT}/{module}")
+        role_id = role_of(fields)
+        found = await self._connect.services.see(session, module, role_id)
+        if found is None or found[0].own is None:
+            raise NotFound("there is nothing to disconnect")
+        service, whom = found
+        assert service.own is not None
+        ended = await self._connect.disconnecting.disconnect(session.actor, session.tenant_id, service.own, whom.owner)
+        done = "disconnected" if ended.revoked else "removed"
+        return RedirectResponse(_on(module, role_id, Queue(), done), 303)
+
+    async def _session(self, request: Request) -> Session | None:
+        return await session_of(self._parts, self._door, request)
+
+    async def _page(
+        self,
+        request: Request,
+        session: Session,
+        module: str,
+        role_id: UUID | None,
+        queue: Queue,
+        asked: Mapping[str, str],
+        **more: Any,
+    ) -> Response:
+        found = await self._connect.services.see(session, module, role_id)
+        if found is None:
+            raise NotFound("there is no such service for you")
+        service, whom = found
+        refused: ConnectRefused | None = more.get("refused")
+        done = asked.get("done", "")
+        return self._parts.pages.render(
+            request,
+            "connect.html",
+            status=200 if refused is None else STATUS.get(refused.key, 400),
+            email=session.email,
+            tenant=session.tenant_name,
+            done=done if done in DONE else "",
+            roles=[(str(one), name) for one, name in await self._connect.services.sharable(session, module)],
+            role_id="" if role_id is None else str(role_id),
+            role=whom.shared_with,
+            queue=queue,
+            queue_fields=queue.fields(),
+            skip=queue.after() if queue.of else "",
+            other=more.get("other"),
+            refused="" if refused is None else refused.key,
+            administers=session.system_role == "admin",
+            **shown_service(service, self._parts.settings.public_url),
+        )
+
+
+def _flow_id(request: Request) -> UUID:
+    try:
+        return UUID(request.path_params["flow"])
+    except ValueError:
+        raise NotFound("there is nothing to decide here") from None
+
+
+def _first(queue: Queue) -> str:
+    return queue.after() if queue.rest else CONNECT
+
+
+def _here(request: Request) -> str:
+    asked: bytes = request.scope["query_string"]
+    return request.scope["path"] + ("?" + asked.decode("latin-1") if asked else "")
+
+
+def _finished(outcome: Connected) -> Response:
+    return _to_module(outcome.flow, "kept" if outcome.kept else "connected")
+
+
+def _to_module(flow: Flow, done: str) -> Response:
+    queue = queue_of(_fields(flow.next))
+    return RedirectResponse(_on(flow.modules[0], flow.role_id, queue, done), 303)
+
+
+def _on(module: str, role_id: UUID | None, queue: Queue, done: str) -> str:
+    """Where it goes on: to the next service of the queue, or to what has become of this one."""
+    if queue.of and done == "connected":
+        return queue.after(module)
+    role = "" if role_id is None else str(role_id)
+    return address(f"{CONNECT}/{module}", {"done": done, "role": role, **queue.fields()})
+
+
+def _fields(text: str) -> Mapping[str, str]:
+    from broker.web.requests import fields
+
+    return fields(text.removeprefix("?").encode())
+
+
+def _problem(refused: ConnectRefused) -> Problem:
+    return Problem(refused.key, STATUS.get(refused.key, 403), title=refused.title, module=refused.module)
+
+
+def _sign_in_first(to: str) -> Response:
+    return RedirectResponse(f"/sign-in?next={quote(to, safe='')}", 303)

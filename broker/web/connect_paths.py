@@ -1,0 +1,84 @@
+"""The addresses of the connect pages, and the order of "connect all my services", which is in the address alone.
+
+A queue in an address carries no authority: it names modules that come next, and each page looks for itself whether the
+person may see it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from core.errors import NotFound
+
+CONNECT = "/connect"
+MOST_QUEUED = 50
+_MODULE = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What is still to be connected after this one, of how many altogether (0: there is no queue)."""
+
+    rest: tuple[str, ...] = ()
+    of: int = 0
+
+    @property
+    def number(self) -> int:
+        """Which one this is, from 1."""
+        return self.of - len(self.rest)
+
+    def after(self, done: str = "") -> str:
+        """The page that comes next; `done` is a module that was connected just now."""
+        if not self.rest:
+            return address(CONNECT, {"done": done and "connected", "module": done})
+        return address(f"{CONNECT}/{self.rest[0]}", {**Queue(self.rest[1:], self.of).fields(), "after": done})
+
+    def fields(self) -> dict[str, str]:
+        """What a form or an address carries of it."""
+        return {"then": ",".join(self.rest), "of": str(self.of)} if self.of else {}
+
+
+def queue_of(fields: Mapping[str, str]) -> Queue:
+    """The queue in an address or a form; none where it is none."""
+    names = tuple(name for name in fields.get("then", "").split(",") if name)
+    number = fields.get("of", "")
+    if not number.isdecimal() or len(number) > 2 or len(names) > MOST_QUEUED:
+        return Queue()
+    if not all(_MODULE.fullmatch(name) for name in names) or not len(names) < int(number) <= MOST_QUEUED:
+        return Queue()
+    return Queue(names, int(number))
+
+
+def module_of(path_params: Mapping[str, Any]) -> str:
+    """The module in the path.
+
+    Raises:
+        NotFound: it has no such form.
+    """
+    module: str = path_params["module"]
+    if not _MODULE.fullmatch(module):
+        raise NotFound("there is no such service for you")
+    return module
+
+
+def role_of(fields: Mapping[str, str]) -> UUID | None:
+    """The role that an account shall be shared with.
+
+    Raises:
+        NotFound: it is no id.
+    """
+    if not fields.get("role"):
+        return None
+    try:
+        return UUID(fields["role"])
+    except ValueError:
+        raise NotFound("there is no such role") from None
+
+
+def address(path: str, parameters: Mapping[str, str]) -> str:
+    """A path with those of the parameters that have a value."""
+    asked = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
+    return f"{path}?{asked}" if asked else path
