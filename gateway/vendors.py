@@ -1,13 +1,16 @@
 """Vendors as tools and meta-tools see them: a client for a run, and how the caller's accounts stand."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from broker.interface import Broker, Refused
+from core.caller import Caller
 from core.connection import Connection, ConnectionState
 from core.generations import Generations
+from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.connecting import ConnectLinks
 from gateway.leases import Leases, ToolLease
@@ -16,6 +19,9 @@ from gateway.vendor_session.session import VendorSessions
 from modules.kit import Module, ToolError, Vendor, VendorAnswer
 
 MOST_CACHED = 10_000
+LOOK_SECONDS = 0.5
+PATIENCE = 20.0
+"""Seconds that a call waits for the person who connects an account meanwhile: clients give a call sixty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class Vendors:
         """How the module stands for the caller: `connection`, and for one that cannot be used, what to do."""
         if module.vendor is None or request.subject is None:
             return {"connection": ConnectionState.READY.value}
-        known = (await self._connections(request)).get(module.name)
+        known = (await self._connections(request.caller, request.subject)).get(module.name)
         state = known.state if known else ConnectionState.NEEDS_CONNECT
         if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
             return {"connection": "shared" if known.kind == "shared" else state.value}
@@ -79,14 +85,33 @@ class Vendors:
         note = self._links.note(module, broken=broken, kind=kind)
         return {"connection": state.value, **cause, "note": note, "connect": self._links.url(module)}
 
-    async def _connections(self, request: RequestContext) -> Mapping[str, Connection]:
+    async def connected(self, caller: Caller, subject: Secret) -> frozenset[str]:
+        """The modules whose vendor the caller has a working account at.
+
+        Raises:
+            core.errors.Unavailable: the broker is away.
+        """
+        found = await self._connections(caller, subject)
+        return frozenset(name for name, one in found.items() if one.state is ConnectionState.CONNECTED)
+
+    async def await_connection(self, request: RequestContext, module: str) -> None:
+        """Return when the caller's account at the module's vendor works, or after `PATIENCE`, or if there is none to
+        wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
+        loop = asyncio.get_running_loop()
+        until = min(loop.time() + PATIENCE, request.deadline - PATIENCE / 4)
+        while request.subject is not None and loop.time() < until:
+            known = (await self._connections(request.caller, request.subject)).get(module)
+            if known is None or known.state is ConnectionState.CONNECTED:
+                return
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _connections(self, caller: Caller, subject: Secret) -> Mapping[str, Connection]:
         """The broker's answer, kept under the tenant's generation."""
-        credential, generation = request.caller.credential, self._generations.current(request.caller.tenant_id)
+        credential, generation = caller.credential, self._generations.current(caller.tenant_id)
         known = self._known.get(credential.id)
         if known is not None and generation is not None and known.generation == generation:
             return known.connections
-        assert request.subject is not None
-        answer = await self._broker.status(request.subject)
+        answer = await self._broker.status(subject)
         connections: Mapping[str, Connection] = {} if isinstance(answer, Refused) else answer
         self._known[credential.id] = _Known(connections, generation)
         if len(self._known) > MOST_CACHED:

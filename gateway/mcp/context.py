@@ -29,6 +29,7 @@ class RequestContext:
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
     `ask_by_url` is there where the client can have the person open a page: what it returns is the call's result.
+    `agreed`: this call was answered so before, and the person may be on that page now.
 
     `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
     the gateway's. None where an operator calls locally.
@@ -42,6 +43,7 @@ class RequestContext:
     client_name: str = ""
     subject: Secret | None = None
     ask_by_url: AskByUrl | None = None
+    agreed: bool = False
 
 
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]

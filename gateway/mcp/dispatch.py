@@ -216,7 +216,15 @@ def _context(
     arrival.client_name = _client_name(meta.get(CLIENT_KEY))
     report = stream.report if stream is not None else None
     return RequestContext(
-        arrival.caller, arrival.request_id, deadline, report, arrival.trace, arrival.client_name, _subject(arrival), ask
+        arrival.caller,
+        arrival.request_id,
+        deadline,
+        report,
+        arrival.trace,
+        arrival.client_name,
+        _subject(arrival),
+        ask,
+        agreed=ask is not None and "requestState" in message.params,
     )
 
 

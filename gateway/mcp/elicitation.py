@@ -51,7 +51,7 @@ class Elicitation:
         if message.method != "tools/call" or not revision.asks_by_url:
             return None
         if not revision.modern:
-            return partial(self._error, caller) if SESSION in headers.values and _told(headers) else None
+            return partial(self._error, caller) if opens_urls_by(headers) else None
         if "requestState" in message.params:
             self._check_state(message.params, caller)
             if _declined(message.params.get("inputResponses")):
@@ -115,8 +115,9 @@ def opens_urls(capabilities: object) -> bool:
     return type(_field(_field(capabilities, "elicitation"), "url")) is dict
 
 
-def _told(headers: Headers) -> bool:
-    return (headers.text(SESSION) or "").startswith(SESSION_PREFIX)
+def opens_urls_by(headers: Headers) -> bool:
+    """Whether a request has the session id of a handshake client that can open URLs."""
+    return SESSION in headers.values and (headers.text(SESSION) or "").startswith(SESSION_PREFIX)
 
 
 def _declined(responses: object) -> bool:

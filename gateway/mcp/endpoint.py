@@ -18,11 +18,12 @@ from gateway.mcp.batch import Batches
 from gateway.mcp.checks import ALLOW, Accepts, check_accept, check_content, check_host, check_single
 from gateway.mcp.context import Handler, ProtocolError
 from gateway.mcp.dispatch import Answer, Arrival, Dispatcher, failure
-from gateway.mcp.elicitation import Elicitation, session_id
+from gateway.mcp.elicitation import Elicitation, opens_urls_by, session_id
 from gateway.mcp.envelope import INVALID_REQUEST, Malformed, Message, is_batch, parse
 from gateway.mcp.era import unsupported
 from gateway.mcp.errors import ClientGone, InsufficientScope, Refusal, Unauthenticated
 from gateway.mcp.headers import SESSION, VERSION, Headers
+from gateway.mcp.listening import Connected, Listening
 from gateway.mcp.ports import Admit, Authenticate, Observation, Observe
 from gateway.mcp.proxies import Proxies
 from gateway.mcp.replies import Reply, Send
@@ -55,6 +56,8 @@ class _Exchange:
 class McpEndpoint:
     """MCP over Streamable HTTP, both eras, without sessions.
 
+    With `elicitation` clients can be asked to open pages; with `connected` too, handshake clients hear when it is done.
+
     `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it.
 
     Raises:
@@ -72,6 +75,7 @@ class McpEndpoint:
         admit: Admit,
         observe: Observe | None = None,
         elicitation: Elicitation | None = None,
+        connected: Connected | None = None,
     ) -> None:
         self._settings = settings
         self._authenticate = authenticate
@@ -83,6 +87,7 @@ class McpEndpoint:
         self._watch = Watch(settings.disconnect_watch_after, settings.keep_alive)
         self._dispatcher = Dispatcher(handlers, settings, server_version, instructions, self._watch, elicitation)
         self._tells_sessions = elicitation is not None
+        self._listening = Listening(elicitation, authenticate, connected) if elicitation and connected else None
         self._batches = Batches(self._dispatcher, settings, admit, self._watch)
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
@@ -91,6 +96,11 @@ class McpEndpoint:
     def running(self) -> int:
         """How many calls are being handled now."""
         return len(self._watch)
+
+    def end_streams(self) -> None:
+        """Nobody hears anything more: the process stops."""
+        if self._listening is not None:
+            self._listening.close()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Serve one HTTP request (ASGI 3)."""
@@ -121,6 +131,10 @@ class McpEndpoint:
         check_host(self._hosts, scope, self._proxies.host(scope, headers))
         if (origin := headers.text(b"origin")) is not None:
             self._check_origin(origin, reply)
+        if scope["method"] == "GET" and self._listening is not None and opens_urls_by(headers):
+            client = self._proxies.client(scope, headers)
+            await self._listening.serve(headers.text(b"authorization"), client, exchange.receive, reply)
+            return
         if scope["method"] != "POST":
             await _answer_other_method(scope["method"], reply)
             return

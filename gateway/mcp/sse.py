@@ -9,7 +9,7 @@ import orjson
 from gateway.mcp.replies import Reply
 
 CONTENT_TYPE = b"text/event-stream"
-_HEADERS = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))
+STREAM_HEADERS = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))
 _BURST = 20  # events that may follow each other at once; after them one every _INTERVAL
 _INTERVAL = 0.1  # seconds
 FINISH_TIMEOUT = 10.0  # seconds that a client which reads slowly has for the last event
@@ -71,5 +71,5 @@ class EventStream:
                 return
             if not self.started:
                 self.started = True
-                await self._reply.start(200, CONTENT_TYPE, _HEADERS)
+                await self._reply.start(200, CONTENT_TYPE, STREAM_HEADERS)
             await self._reply.more(data)

@@ -138,6 +138,7 @@ def _assembled(parts: _Parts) -> Gateway:
         admit=_admission(parts.settings, metrics),
         observe=observers.request,
         elicitation=Elicitation(parts.deployment.digest_key),
+        connected=vendors.connected,
     )
     health = Health(_checks(parts), clock=time.monotonic)
     _watch(metrics, parts, authenticate)

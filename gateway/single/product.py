@@ -146,6 +146,7 @@ async def _serving(
 
 def _drain(running: Gateway) -> None:
     running.health.drain()
+    running.endpoint.end_streams()
     log.info("stopping: finishing what runs")
 
 

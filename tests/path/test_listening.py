@@ -1,0 +1,133 @@
+"""The stream on which a handshake client hears that an account is connected: to whom, how many, and until when."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pytest
+
+from gateway.mcp.listening import MOST_OF_ONE
+from tests.path.mall import Mall, people
+from tests.support.product import ACTOR, Node, Person
+
+CALL = {"name": "call", "arguments": {"module": "shop", "tool_name": "look", "params": {"what": "tea"}}}
+SESSION = {"mcp-session-id": "url-0123456789abcdef"}
+
+
+@dataclass
+class Stream:
+    """One GET, as its client sees it."""
+
+    status: int = 0
+    sent: list[bytes] = field(default_factory=list[bytes])
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def receive(self) -> dict[str, Any]:
+        await self.leaving.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            return
+        self.sent.append(message["body"])
+        self.opened.set()
+        if not message.get("more_body"):
+            self.over.set()
+
+    @property
+    def told(self) -> list[str]:
+        lines = [line[6:] for line in b"".join(self.sent).splitlines() if line.startswith(b"data: ")]
+        return [orjson.loads(line)["params"]["elicitationId"] for line in lines]
+
+
+def scope(token: str, **headers: str) -> dict[str, Any]:
+    fields = {"host": "127.0.0.1:8080", "accept": "text/event-stream", "authorization": f"Bearer {token}", **headers}
+    raw = [(name.encode(), value.encode()) for name, value in fields.items()]
+    asked = {"type": "http", "method": "GET", "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "headers": raw}
+    return asked | {"client": ("127.0.0.1", 5000), "server": ("127.0.0.1", 8080)}
+
+
+@contextlib.asynccontextmanager
+async def listening(node: Node, token: str, headers: dict[str, str] | None = None) -> AsyncIterator[Stream]:
+    stream = Stream()
+    given = SESSION if headers is None else headers
+    task = asyncio.create_task(node.gateway.app(scope(token, **given), stream.receive, stream.send))
+    try:
+        async with asyncio.timeout(10):
+            await stream.opened.wait()
+        yield stream
+    finally:
+        stream.leaving.set()
+        async with asyncio.timeout(10):
+            await task
+
+
+async def elicitation_id(mall: Mall, person: Person) -> str:
+    answer = await mall.node.post(person.token, "tools/call", CALL, headers=SESSION)
+    return answer.message["error"]["data"]["elicitations"][0]["elicitationId"]
+
+
+async def test_who_was_asked_hears_of_it_and_nobody_else(mall: Mall) -> None:
+    ada, eve = await people(mall)
+    expected = await elicitation_id(mall, ada)
+    async with listening(mall.node, ada.token) as hers, listening(mall.node, eve.token) as others:
+        await mall.add(ada, "adas-token-0123456789")
+        async with asyncio.timeout(2):
+            while not hers.told:
+                await asyncio.sleep(0.01)
+        assert hers.told == [expected]
+        assert others.told == []
+
+
+async def test_a_revoked_token_ends_its_stream_within_a_second(mall: Mall) -> None:
+    ada, eve = await people(mall)
+    async with listening(mall.node, ada.token) as hers, listening(mall.node, eve.token) as others:
+        await mall.product.tokens.revoke(ACTOR, ada.tenant.id, ada.token_id)
+        async with asyncio.timeout(2):
+            await hers.over.wait()
+        assert not others.over.is_set()
+
+
+async def test_streams_end_when_the_process_stops(mall: Mall) -> None:
+    ada, _ = await people(mall)
+    async with listening(mall.node, ada.token) as stream:
+        mall.node.gateway.endpoint.end_streams()
+        async with asyncio.timeout(2):
+            await stream.over.wait()
+
+
+@pytest.mark.parametrize("headers", [{}, {"mcp-session-id": "another-server-s"}], ids=["no session", "not ours"])
+async def test_other_clients_find_no_stream(mall: Mall, headers: dict[str, str]) -> None:
+    ada, _ = await people(mall)
+    async with listening(mall.node, ada.token, headers) as stream:
+        assert stream.status == 405
+
+
+async def test_without_a_credential_there_is_none(mall: Mall) -> None:
+    await people(mall)
+    async with listening(mall.node, "mcpist_made-up") as stream:
+        assert stream.status == 401
+
+
+async def test_all_together_are_bounded(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.mcp.listening.MOST_STREAMS", 1)
+    ada, eve = await people(mall)
+    async with listening(mall.node, ada.token), listening(mall.node, eve.token) as second:
+        assert second.status == 429
+
+
+async def test_one_credential_has_so_many_and_no_more(mall: Mall) -> None:
+    ada, eve = await people(mall)
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(MOST_OF_ONE):
+            assert (await stack.enter_async_context(listening(mall.node, ada.token))).status == 200
+        assert (await stack.enter_async_context(listening(mall.node, ada.token))).status == 429
+        assert (await stack.enter_async_context(listening(mall.node, eve.token))).status == 200
+    async with listening(mall.node, ada.token) as again:
+        assert again.status == 200
