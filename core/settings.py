@@ -226,10 +226,18 @@ class Settings:
         "MCPIST_TOKEN",
         values.secret,
         "an API token",
-        "For `mcpist stdio` with `MCPIST_URL`: the API token to use.",
+        "For `mcpist stdio` with `MCPIST_URL`, and for commands with `MCPIST_SERVER`: the API token to use.",
         None,
-        shown="no token",
+        shown="no token; of the commands, the login that `mcpist login` keeps",
         secret=True,
+    )
+    server: str = setting(
+        "MCPIST_SERVER",
+        values.endpoint_url,
+        "a URL such as https://mcp.example.com",
+        "For administrative commands: the MCPist to act at by its admin API, as `--server` says it too.",
+        "",
+        shown="this machine's own MCPist; where there is none, the one that `mcpist login` has signed in to",
     )
     tracing: TracingSettings = field(default_factory=TracingSettings)
 

@@ -10,6 +10,7 @@ from gateway.cli.session import administer
 
 if TYPE_CHECKING:
     from core.directory.allow_list import AllowListEntry
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 app = group("Who may sign in: e-mail addresses and domains.")
@@ -31,7 +32,12 @@ def add(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) 
 
         return await add_entry(operating.console, OPERATOR, (await the_tenant(operating, tenant)).id, entry)
 
-    added = administer(work)
+    def at_server(api: "Api") -> str:
+        from gateway.cli.remote.people import add_entry
+
+        return add_entry(api, entry)
+
+    added = administer(work, at_server, tenant=tenant)
     emit(as_json, {"entry": added, "allowed": True}, lambda: say(f"{added} may sign in."))
 
 
@@ -49,7 +55,12 @@ def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = Fals
 
         return await remove_entry(operating.console, OPERATOR, (await the_tenant(operating, tenant)).id, entry)
 
-    removed = administer(work)
+    def at_server(api: "Api") -> str:
+        from gateway.cli.remote.people import remove_entry
+
+        return remove_entry(api, entry)
+
+    removed = administer(work, at_server, tenant=tenant)
     emit(as_json, {"entry": removed, "allowed": False}, lambda: say(f"{removed} may sign in no more."))
 
 
@@ -67,7 +78,12 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
             entries += more
         return entries
 
-    found = administer(work)
+    def at_server(api: "Api") -> "list[AllowListEntry]":
+        from gateway.cli.remote.people import entries
+
+        return entries(api)
+
+    found = administer(work, at_server, tenant=tenant)
     rows = [(one.entry, one.created_at) for one in found]
     emit(
         as_json, found, lambda: table(("Entry", "Since"), rows, empty="Nobody yet: `mcpist allow add` lets people in.")

@@ -18,9 +18,11 @@ from gateway.cli import (
     doctor,
     issuer,
     keys,
+    login,
     role,
     serve,
     service,
+    sessions,
     stdio,
     tenant,
     token,
@@ -28,6 +30,7 @@ from gateway.cli import (
 )
 from gateway.cli.failures import INTERRUPTED, Stop, failure_of, show, show_places
 from gateway.cli.output import print_json, say
+from gateway.cli.remote import choice
 from gateway.cli.session import wants_debug
 
 app = typer.Typer(
@@ -58,12 +61,20 @@ def _root(  # pyright: ignore[reportUnusedFunction]
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            choice.OPTION, envvar=choice.VARIABLE, metavar="URL", help="Act there by the admin API; see mcpist login."
+        ),
+    ] = None,
 ) -> None:
     """MCPist: one MCP gateway for all LLM clients and services of a company."""
+    choice.name(server)
 
 
 serve.register(app)
 stdio.register(app)
+login.register(app)
 app.add_typer(tenant.app, name="tenant")
 app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")
@@ -74,6 +85,7 @@ app.add_typer(client.app, name="client")
 app.add_typer(issuer.app, name="issuer")
 app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")
+app.add_typer(sessions.app, name="session")
 app.add_typer(audit.app, name="audit")
 call.register(app)
 backup.register(app)
@@ -94,7 +106,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code. Whatever goes wrong has been told on standard error."""
     as_json = "--json" in arguments
     try:
-        code: Any = typer.main.get_command(app).main(list(arguments), prog_name="mcpist", standalone_mode=False)
+        code: Any = typer.main.get_command(app).main(choice.first(arguments), prog_name="mcpist", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except Stop as stop:
         return stop.exit_code

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from core.audit.query import Item, Page, Verification
     from core.directory.tenants import Tenant
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 SEALING = 1835233380
@@ -77,7 +78,19 @@ def show(
         shown = await page(operating.console, chain, asked, cursor, limit)
         return shown, {one.id: one.email for one in await everybody(operating, found)} if found else {}
 
-    shown, emails = administer(work)
+    def at_server(api: "Api") -> "tuple[Page, dict[UUID, str]]":
+        from core.audit.query import Filter
+        from gateway.cli.remote.audit import audit, audit_of_deployment
+        from gateway.cli.times import before
+        from gateway.single.operator import now
+
+        begin, end = before(since, now()), before(until, now())
+        asked = Filter(since=begin, until=end, kind=kind, module=module, tool=tool, outcome=outcome)
+        if deployment:
+            return audit_of_deployment(api, asked, cursor, limit)
+        return audit(api, asked, user, cursor, limit)
+
+    shown, emails = administer(work, at_server, tenant=tenant)
 
     def human() -> None:
         columns = ("Time", "Who", "What", "Tool", "Outcome", "Took", "Details")

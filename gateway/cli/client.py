@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from broker.oauth.clients import Client
     from broker.oauth.registered_clients import ListedClient, NewClient
     from core.secret import Secret
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 app = group("Programs that are registered as OAuth clients.")
@@ -84,7 +85,13 @@ def add(
         async with registered_clients(operating.deployment) as clients:
             return await clients.create(OPERATOR, found.id, _asked(wishes, person))
 
-    made, shown = administer(work)
+    def at_server(api: "Api") -> "tuple[Client, Secret | None]":
+        from gateway.cli.remote.clients import create_client
+        from gateway.cli.remote.people import user_of
+
+        return create_client(api, _asked(wishes, user_of(api, acts_as).id if acts_as else None))
+
+    made, shown = administer(work, at_server, tenant=tenant)
 
     def human() -> None:
         say(f"client_id={made.id}")
@@ -107,7 +114,12 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
         async with registered_clients(operating.deployment) as clients:
             return await clients.list(found.id)
 
-    found = administer(work)
+    def at_server(api: "Api") -> "list[ListedClient]":
+        from gateway.cli.remote.clients import clients
+
+        return clients(api)
+
+    found = administer(work, at_server, tenant=tenant)
     columns = ("Id", "Name", "For", "Proves itself by", "Redirect URIs", "Acts as", "Scopes", "Created", "Disabled")
     rows = [
         (
@@ -158,7 +170,12 @@ def remove(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption
         async with registered_clients(operating.deployment) as clients:
             await clients.remove(OPERATOR, found.id, client_id)
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.clients import remove_client
+
+        remove_client(api, client_id)
+
+    administer(work, at_server, tenant=tenant)
     emit(as_json, {"client_id": client_id, "removed": True}, lambda: say(f"Client {client_id} is removed."))
 
 
@@ -172,7 +189,12 @@ def _switch(client_id: str, tenant: str | None, *, enabled: bool) -> None:
         async with registered_clients(operating.deployment) as clients:
             await clients.set_enabled(OPERATOR, found.id, client_id, enabled)
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.clients import set_enabled
+
+        set_enabled(api, client_id, enabled)
+
+    administer(work, at_server, tenant=tenant)
 
 
 def _asked(wishes: _Wishes, acts_as: "UUID | None") -> "NewClient":

@@ -11,6 +11,7 @@ from gateway.cli.session import administer
 if TYPE_CHECKING:
     from core.directory.roles import RoleEntry
     from gateway.catalogue import Catalogue
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 app = group("Roles: what their members may use.")
@@ -53,7 +54,12 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return await list_roles(operating.console, (await the_tenant(operating, tenant)).id)
 
-    found = administer(work)
+    def at_server(api: "Api") -> "list[RoleEntry]":
+        from gateway.cli.remote.roles import roles
+
+        return roles(api)
+
+    found = administer(work, at_server, tenant=tenant)
     columns = ("Name", "Priority", "Allows", "Denies", "Members")
     rows = [(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
     emit(as_json, found, lambda: table(columns, rows, empty="No role yet: `mcpist role create` makes one."))
@@ -100,7 +106,13 @@ def _change(change: str, tenant: str | None, *given: Any, named: str = "") -> No
         await getattr(roles, change)(operating.console, OPERATOR, found.id, *given)
         return _doubt(operating.catalogue, named)
 
-    if doubt := administer(work):
+    def at_server(api: "Api") -> str:
+        from gateway.cli.remote import roles
+
+        getattr(roles, change)(api, *given)
+        return ""  # which modules are installed there, the API does not tell
+
+    if doubt := administer(work, at_server, tenant=tenant):
         note(doubt)
 
 

@@ -7,17 +7,31 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from core.errors import Invalid
 from core.settings import Settings
+from gateway.cli.output import note
 from gateway.cli.progress import Report, shown
+from gateway.cli.remote import choice
 
 if TYPE_CHECKING:
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 _T = TypeVar("_T")
 
 
 def load_settings() -> Settings:
-    """The settings of this process.
+    """The settings of this process, for what works on this machine.
+
+    Raises:
+        core.errors.Invalid: a variable is unknown or has the wrong form, or a server was named.
+    """
+    choice.refuse_named()
+    return read_settings()
+
+
+def read_settings() -> Settings:
+    """The settings of this process, wherever the command acts.
 
     Raises:
         core.errors.Invalid: a variable is unknown or has the wrong form.
@@ -30,8 +44,14 @@ def wants_debug() -> bool:
     return os.environ.get("MCPIST_LOG_LEVEL", "").lower() == "debug"
 
 
-def administer(work: "Callable[[Operator], Awaitable[_T]]") -> _T:
-    """Run `work` on the opened data folder; its database is started where no MCPist runs.
+def administer(
+    work: "Callable[[Operator], Awaitable[_T]]",
+    at_server: "Callable[[Api], _T] | None" = None,
+    *,
+    tenant: str | None = None,
+) -> _T:
+    """Run `work` on the opened data folder, whose database is started where no MCPist runs; or `at_server`, its
+    counterpart, with the admin API of the server that was chosen, for the caller's own `tenant` if one is named.
 
     Raises:
         core.errors.MCPistError, gateway.postgres.errors.PostgresError: with what to do.
@@ -43,7 +63,25 @@ def administer(work: "Callable[[Operator], Awaitable[_T]]") -> _T:
         async with operator(settings, report) as operating:
             return await work(operating)
 
-    return locally(run)
+    return either(lambda: locally(run), at_server, tenant=tenant)
+
+
+def either(here: Callable[[], _T], at_server: "Callable[[Api], _T] | None", *, tenant: str | None = None) -> _T:
+    """What `here` gives, or `at_server` if a server is chosen."""
+    settings = read_settings()
+    server = choice.chosen(settings)
+    if server is None:
+        return here()
+    if at_server is None:
+        raise Invalid(choice.NOT_HERE)
+    quiet_logs(settings)
+    if not server.named:
+        note(f"At {server.server}:")
+    with choice.connected(settings, server) as api:
+        from gateway.cli.remote.me import check_tenant
+
+        check_tenant(api, tenant)
+        return at_server(api)
 
 
 def locally(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T:

@@ -11,6 +11,7 @@ from gateway.cli.session import administer
 
 if TYPE_CHECKING:
     from core.directory.tenants import Tenant
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 app = group("Companies that share this deployment.")
@@ -42,7 +43,14 @@ def create(
         email, modules = checked_email(admin), modules_of(operating.catalogue)
         return await found_tenant(operating.console, OPERATOR, slug, name, email, modules), email
 
-    made, email = administer(work)
+    def at_server(api: "Api") -> "tuple[Tenant, str]":
+        from core.directory.users import checked_email
+        from gateway.cli.remote.tenants import create_tenant
+
+        email = checked_email(admin)
+        return create_tenant(api, slug, name, email), email
+
+    made, email = administer(work, at_server)
 
     def human() -> None:
         say(f"Made tenant {made.slug} with administrator {email}.")
@@ -60,7 +68,12 @@ def list_(as_json: JsonOption = False) -> None:
 
         return await list_tenants(operating.console)
 
-    found = administer(work)
+    def at_server(api: "Api") -> "list[Tenant]":
+        from gateway.cli.remote.tenants import tenants
+
+        return tenants(api)
+
+    found = administer(work, at_server)
     rows = [(one.slug, one.name, one.status, one.record_arguments) for one in found]
     columns = ("Slug", "Name", "Status", "Records arguments")
     emit(as_json, found, lambda: table(columns, rows, empty="No tenant yet: `mcpist up` makes the first one."))
@@ -96,7 +109,12 @@ def remove(
         found = await find_tenant(operating.console, slug)
         await remove_tenant(operating.console, OPERATOR, found.id, confirm)
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.tenants import remove_tenant
+
+        remove_tenant(api, slug, confirm)
+
+    administer(work, at_server)
     emit(as_json, {"slug": slug, "removed": True}, lambda: say(f"{slug} is gone."))
 
 
@@ -117,7 +135,12 @@ def record_arguments(
         await set_recording(operating.console, OPERATOR, found.id, arguments=switch is Switch.ON)
         return found.slug
 
-    slug = administer(work)
+    def at_server(api: "Api") -> str:
+        from gateway.cli.remote.tenants import set_recording
+
+        return set_recording(api, tenant, switch is Switch.ON)
+
+    slug = administer(work, at_server)
     document = {"slug": slug, "record_arguments": switch is Switch.ON}
     emit(as_json, document, lambda: say(f"Recording of arguments is {switch.value} for {slug}."))
 
@@ -130,5 +153,10 @@ def _set_status(slug: str, status: str, as_json: bool) -> None:
         found = await find_tenant(operating.console, slug)
         await set_status(operating.console, OPERATOR, found.id, status)
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.tenants import set_status
+
+        set_status(api, slug, status)
+
+    administer(work, at_server)
     emit(as_json, {"slug": slug, "status": status}, lambda: say(f"{slug} is {status}."))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from broker.identity.api_tokens import ApiToken
     from core.secret import Secret
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 app = group("API tokens for clients and scripts.")
@@ -54,7 +55,16 @@ def create(
         )
         return made_id, token, person.email, until
 
-    made_id, token, email, until = administer(work)
+    def at_server(api: "Api") -> "tuple[str, Secret, str, datetime | None]":
+        from broker.identity.api_tokens import SCOPES
+        from gateway.cli.remote.tokens import create_token
+        from gateway.cli.times import after
+        from gateway.single.operator import now
+
+        until = after(expires, now())
+        return *create_token(api, user, name, scope or [*SCOPES], read_only, until), until
+
+    made_id, token, email, until = administer(work, at_server, tenant=tenant)
 
     def human() -> None:
         say(token.reveal())
@@ -90,7 +100,13 @@ def list_(
         tokens = await operating.tokens.list(found.id, owner)
         return [one for one in tokens if everything or _lives(one, now())]
 
-    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in administer(work)]
+    def at_server(api: "Api") -> "list[ApiToken]":
+        from gateway.cli.remote.tokens import tokens
+        from gateway.single.operator import now
+
+        return [one for one in tokens(api, user) if everything or _lives(one, now())]
+
+    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in administer(work, at_server, tenant=tenant)]
     columns = ("Id", "User", "Name", "Read-only", "Created", "Expires", "Last used", "Revoked")
     rows = [
         (
@@ -122,8 +138,13 @@ def revoke(
 
         await operating.tokens.revoke(OPERATOR, (await the_tenant(operating, tenant)).id, token_id)
 
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.tokens import revoke_token
+
+        revoke_token(api, token_id)
+
     _refuse_whole_token(token_id)
-    administer(work)
+    administer(work, at_server, tenant=tenant)
     emit(as_json, {"id": token_id, "revoked": True}, lambda: say(f"Token {token_id} is revoked."))
 
 

@@ -6,13 +6,14 @@ import typer
 
 from gateway.cli.options import JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer, locally
+from gateway.cli.session import administer, either, locally
 
 if TYPE_CHECKING:
     from core.directory.users import User
     from core.secret import Secret
     from core.settings import Settings
     from gateway.cli.progress import Report
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 app = group("People of a tenant, and their roles.")
@@ -42,7 +43,12 @@ def create(
         await create_user(operating.console, OPERATOR, found.id, email, name=name, system_role=system_role, roles=roles)
         return await find_user(operating.console, found.id, email)
 
-    made = administer(work)
+    def at_server(api: "Api") -> "User":
+        from gateway.cli.remote.people import create_user
+
+        return create_user(api, email, name, "admin" if admin else "user", tuple(dict.fromkeys(role or ())))
+
+    made = administer(work, at_server, tenant=tenant)
 
     def human() -> None:
         say(f"Made user {made.email}" + (f" with {', '.join(made.roles)}." if made.roles else " without a role."))
@@ -61,7 +67,12 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
         return await everybody(operating, await the_tenant(operating, tenant))
 
-    found = administer(work)
+    def at_server(api: "Api") -> "list[User]":
+        from gateway.cli.remote.people import users
+
+        return users(api)
+
+    found = administer(work, at_server, tenant=tenant)
     columns = ("E-mail", "Name", "System role", "Status", "Roles", "Since")
     rows = [(one.email, one.name, one.system_role, one.status, one.roles, one.created_at) for one in found]
     emit(as_json, found, lambda: table(columns, rows, empty="No user yet: `mcpist user create` makes one."))
@@ -101,7 +112,12 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
             url = running.mcp_url.removesuffix("/mcp") if running else settings.public_url
             return person.email, await link_for(operating.links, OPERATOR, url, found.id, person.id)
 
-    address, made = locally(work)
+    def at_server(api: "Api") -> "tuple[str, Secret]":
+        from gateway.cli.remote.people import link
+
+        return link(api, email)
+
+    address, made = either(lambda: locally(work), at_server, tenant=tenant)
 
     def human() -> None:
         say(made.reveal())
@@ -135,4 +151,9 @@ def _change(change: str, tenant: str | None, *given: Any) -> None:
         found = await the_tenant(operating, tenant)
         await getattr(users, change)(operating.console, OPERATOR, found.id, *given)
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote import people
+
+        getattr(people, change)(api, *given)
+
+    administer(work, at_server, tenant=tenant)

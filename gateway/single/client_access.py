@@ -1,9 +1,10 @@
-"""The operator's way to OAuth clients and trusted issuers: by the broker's own database role."""
+"""The operator's way to OAuth clients, trusted issuers and sessions: by the broker's own database role."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 
 from broker.identity.pepper import load_or_create
+from broker.identity.sessions import Sessions
 from broker.oauth.registered_clients import RegisteredClients
 from broker.oauth.trusted_issuers import TrustedIssuers
 from core.outbound.addresses import AllowedAddresses
@@ -17,6 +18,13 @@ async def registered_clients(deployment: Deployment) -> AsyncGenerator[Registere
     """The clients that administrators have registered."""
     async with connected(deployment, BROKER, most=2) as database:
         yield RegisteredClients(database, load_or_create(deployment.peppers), clock=now)
+
+
+@contextlib.asynccontextmanager
+async def sessions_of(deployment: Deployment) -> AsyncGenerator[Sessions]:
+    """The browsers that people are signed in with."""
+    async with connected(deployment, BROKER, most=2) as database:
+        yield Sessions(database, clock=now)
 
 
 @contextlib.asynccontextmanager

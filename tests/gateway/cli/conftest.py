@@ -66,7 +66,8 @@ class Home:
     @property
     def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("MCPIST_", "OTEL_"))}
-        return {**inherited, "MCPIST_HOME": str(self.path), "MCPIST_PORT": str(self.port), **self.more}
+        own = {"MCPIST_HOME": str(self.path), "XDG_CONFIG_HOME": str(self.path.with_name("config"))}
+        return {**inherited, **own, "MCPIST_PORT": str(self.port), **self.more}
 
     def run(self, *arguments: str, **more: str) -> Ended:
         """Run a command in this process."""

@@ -1,0 +1,1 @@
+"""The command line as a client of another MCPist's admin API: signing in, and asking."""

@@ -1,0 +1,90 @@
+"""Registered OAuth clients at a server."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from broker.oauth.clients import AuthMethod, Client
+from broker.oauth.registered_clients import ListedClient, NewClient
+from core.secret import Secret
+from gateway.cli.remote.api import Api
+from gateway.cli.remote.me import me
+
+
+class _View(msgspec.Struct):
+    id: str
+    name: str
+    auth_method: AuthMethod
+    redirect_uris: tuple[str, ...]
+    grant_types: frozenset[str]
+    scopes: frozenset[str]
+    user_id: UUID | None
+    user_email: str
+    created_at: datetime
+    disabled_at: datetime | None
+
+
+class _Made(msgspec.Struct):
+    id: str
+    secret: str | None
+
+
+def create_client(api: Api, wanted: NewClient) -> tuple[Client, Secret | None]:
+    """Register a client; it, and its secret."""
+    body = {
+        "name": wanted.name,
+        "auth_method": wanted.auth_method,
+        "redirect_uris": wanted.redirect_uris,
+        "grant_types": sorted(wanted.grant_types),
+        "scopes": sorted(wanted.scopes),
+        "user_id": wanted.user_id,
+        "jwks": wanted.jwks,
+    }
+    made, _ = api.make("/oauth/clients", _Made, body)
+    client = Client(
+        id=made.id,
+        name=wanted.name,
+        kind="registered",
+        tenant_id=me(api).tenant.id,
+        redirect_uris=wanted.redirect_uris,
+        auth_method=wanted.auth_method,
+        grant_types=wanted.grant_types,
+        scopes=wanted.scopes,
+        user_id=wanted.user_id,
+        jwks=wanted.jwks,
+    )
+    return client, None if made.secret is None else Secret(made.secret)
+
+
+def clients(api: Api) -> list[ListedClient]:
+    """All of them, newest first."""
+    return [_listed(one) for one in api.all("/oauth/clients", _View)]
+
+
+def set_enabled(api: Api, client_id: str, enabled: bool) -> None:
+    """Switch a client off or on."""
+    api.change("PATCH", "/oauth/clients/{}", {"enabled": enabled}, client_id, missing=_missing(client_id))
+
+
+def remove_client(api: Api, client_id: str) -> None:
+    """Forget a client."""
+    api.delete("/oauth/clients/{}", client_id, missing=_missing(client_id))
+
+
+def _missing(client_id: str) -> str:
+    return f"there is no client {client_id[:100]}; `mcpist client list` shows them"
+
+
+def _listed(one: _View) -> ListedClient:
+    client = Client(
+        id=one.id,
+        name=one.name,
+        kind="registered",
+        redirect_uris=one.redirect_uris,
+        auth_method=one.auth_method,
+        grant_types=one.grant_types,
+        scopes=one.scopes,
+        user_id=one.user_id,
+    )
+    return ListedClient(client, one.user_email, one.created_at, one.disabled_at)

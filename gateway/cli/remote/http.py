@@ -1,0 +1,114 @@
+"""HTTP as the command line needs it: one request, one bounded answer, no redirects, failures that say what to do."""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import orjson
+
+from core.errors import Invalid, Unavailable
+from core.secret import Secret
+
+MOST_BYTES = 8 * 1024 * 1024
+SECONDS = 30.0
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server has answered."""
+
+    url: str
+    status: int
+    body: bytes
+
+    def json(self) -> dict[str, Any]:
+        """The JSON object in it.
+
+        Raises:
+            Unavailable: there is none: something other than MCPist has answered.
+        """
+        try:
+            found: Any = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            found = None
+        if not isinstance(found, dict):
+            raise Unavailable(f"{_place(self.url)} answers {self.status}, and not as MCPist does: is the URL right?")
+        return found  # pyright: ignore[reportUnknownVariableType] JSON has no types
+
+
+class Http:
+    """A client of one server. Proxies of the environment count, but not for this machine."""
+
+    def __init__(self, server: str) -> None:
+        local = urlsplit(server).hostname in LOOPBACK
+        headers = {"User-Agent": f"mcpist/{version('mcpist')}", "Accept": "application/json"}
+        self._client = httpx2.Client(
+            timeout=SECONDS, headers=headers, trust_env=not (local and server.startswith("http:"))
+        )
+
+    def __enter__(self) -> "Http":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        form: Mapping[str, str] | None = None,
+        body: Any = None,
+        bearer: Secret | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Ask once.
+
+        Raises:
+            Unavailable: the server cannot be reached, is too slow, or says more than anybody can read.
+            Invalid: this is no URL.
+        """
+        sent = {**(headers or {}), **({} if bearer is None else {"Authorization": f"Bearer {bearer.reveal()}"})}
+        content = None if body is None else orjson.dumps(body, default=str)
+        if content is not None:
+            sent["Content-Type"] = "application/json"
+        try:
+            with self._client.stream(method, url, data=form, content=content, headers=sent) as response:
+                return Answer(url, response.status_code, _read(response))
+        except httpx2.InvalidURL:
+            raise Invalid("this is no URL; write it as https://mcp.example.com") from None
+        except httpx2.HTTPError as error:
+            raise Unavailable(f"{_place(url)} {_why(error)}") from None
+
+
+def _read(response: httpx2.Response) -> bytes:
+    found = bytearray()
+    for part in response.iter_bytes():
+        found += part
+        if len(found) > MOST_BYTES:
+            raise Unavailable(f"{_place(str(response.url))} answers with more than {MOST_BYTES} bytes")
+    return bytes(found)
+
+
+def _place(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, httpx2.TimeoutException):
+        return f"does not answer within {SECONDS:g} seconds"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(cause):
+            return "has a certificate that is not trusted here; SSL_CERT_FILE names other authorities"
+        cause = cause.__cause__ or cause.__context__
+    return "cannot be reached"

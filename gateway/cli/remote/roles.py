@@ -1,0 +1,67 @@
+"""Roles at a server."""
+
+from core.directory.roles import RoleEntry, checked_role
+from core.directory.roles_by_id import RoleRecord
+from core.errors import Conflict, NotFound
+from core.permissions import parse_permission
+from gateway.cli.remote.api import Api
+
+
+def roles(api: Api) -> list[RoleEntry]:
+    """All of them, the highest priority first."""
+    found = api.all("/roles", RoleRecord)
+    return [RoleEntry(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
+
+
+def role_of(api: Api, name: str) -> RoleRecord:
+    """The role of a name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    for one in api.all("/roles", RoleRecord):
+        if one.name == name:
+            return one
+    raise NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
+
+
+def create_role(api: Api, name: str, priority: int) -> None:
+    """Make a role without permissions.
+
+    Raises:
+        Conflict: there is one of that name.
+    """
+    checked_role(name, priority)
+    _, new = api.make("/roles", RoleRecord, {"name": name, "priority": priority})
+    if not new:
+        raise Conflict(f"there is a role {name!r} already")
+
+
+def delete_role(api: Api, name: str) -> None:
+    """Delete a role."""
+    role = role_of(api, name)
+    api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more")
+
+
+def grant(api: Api, name: str, effect: str, permission: str) -> None:
+    """Add a permission to what a role allows or denies."""
+    wanted, role = parse_permission(permission), role_of(api, name)
+    allow, deny = {*role.allow}, {*role.deny}
+    (allow if effect == "allow" else deny).add(wanted)
+    _put(api, role, allow, deny)
+
+
+def revoke(api: Api, name: str, permission: str) -> None:
+    """Take a permission out of what a role allows and denies.
+
+    Raises:
+        NotFound: it has no such permission.
+    """
+    wanted, role = parse_permission(permission), role_of(api, name)
+    if wanted not in (*role.allow, *role.deny):
+        raise NotFound(f"role {name!r} has no permission {wanted}")
+    _put(api, role, {*role.allow} - {wanted}, {*role.deny} - {wanted})
+
+
+def _put(api: Api, role: RoleRecord, allow: set[str], deny: set[str]) -> None:
+    api.change("PUT", "/roles/{}/permissions", {"allow": sorted(allow), "deny": sorted(deny)}, str(role.id))

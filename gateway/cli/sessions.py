@@ -1,0 +1,90 @@
+"""`mcpist session`: the browsers that people are signed in with."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from core.errors import Invalid
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, say, table
+from gateway.cli.session import administer
+
+if TYPE_CHECKING:
+    from broker.identity.sessions import SessionEntry
+    from gateway.cli.remote.api import Api
+    from gateway.single.operator import Operator
+
+app = group("Browsers that people are signed in with.")
+
+
+@app.command("list", epilog="Example: mcpist session list --user ada@acme.example")
+def list_(
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="EMAIL", help="Whose; default your own, or the only administrator's."),
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the live sessions of a user, newest first."""
+
+    async def work(operating: "Operator") -> "tuple[str, list[SessionEntry]]":
+        from gateway.cli.tenancy import the_tenant, the_user
+        from gateway.single.client_access import sessions_of
+
+        found = await the_tenant(operating, tenant)
+        person = await the_user(operating, found, user)
+        async with sessions_of(operating.deployment) as sessions:
+            return person.email, await sessions.list(found.id, person.id)
+
+    def at_server(api: "Api") -> "tuple[str, list[SessionEntry]]":
+        from gateway.cli.remote.sessions import sessions
+
+        return sessions(api, user)
+
+    email, found = administer(work, at_server, tenant=tenant)
+    columns = ("Id", "By", "From", "Browser", "Since", "Last seen", "Until")
+    rows = [
+        (one.id, one.method, one.address, one.user_agent, one.created_at, one.last_seen_at, one.expires_at)
+        for one in found
+    ]
+    documents = [{"user": email, **asdict(one)} for one in found]
+    emit(as_json, documents, lambda: table(columns, rows, empty=f"{email} is signed in with no browser."))
+
+
+@app.command("end", epilog="Example: mcpist session end 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10")
+def end(
+    session_id: Annotated[
+        str, typer.Argument(metavar="ID", help="The session's id, as `mcpist session list` shows it.")
+    ],
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a session at once. Clients that the person has let in go on, as API tokens do."""
+    wanted = _id(session_id)
+
+    async def work(operating: "Operator") -> None:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.client_access import sessions_of
+
+        found = await the_tenant(operating, tenant)
+        async with sessions_of(operating.deployment) as sessions:
+            await sessions.end(OPERATOR, found.id, wanted)
+
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.sessions import end_session
+
+        end_session(api, str(wanted))
+
+    administer(work, at_server, tenant=tenant)
+    emit(as_json, {"id": wanted, "ended": True}, lambda: say(f"Session {wanted} has ended."))
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Invalid("that is no session's id; `mcpist session list` shows them") from None
