@@ -34,6 +34,13 @@ def _url(text: str) -> str:
     return text
 
 
+def _contact(text: str) -> str:
+    """Whom to ask: an e-mail address, an https URL, or a few words."""
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("give one line of text, without blanks around it")
+    return text
+
+
 def _secret(value: object) -> object:
     if isinstance(value, str) and 1 <= len(value) <= 4096 and value == value.strip():
         return Secret(value)
@@ -148,8 +155,11 @@ class ExternalSettings(_Table):
 
 
 class IdentitySettings(_Table):
-    """The whole file."""
+    """The whole file. `contact` is whom people may ask who are refused: everybody who has an account at a provider may
+    read it.
+    """
 
+    contact: Annotated[str, Field(max_length=200), AfterValidator(_contact)] = ""
     providers: Annotated[tuple[ProviderSettings, ...], Field(max_length=50, strict=False)] = ()
     authorization_server: AuthorizationServerSettings = Field(default_factory=AuthorizationServerSettings)
     external: ExternalSettings | None = None

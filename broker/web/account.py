@@ -23,7 +23,7 @@ from broker.web.sign_in import FLOW_SECONDS, browser_of, session_of
 from core.errors import NotFound
 
 PATH = "/account"
-DONE = frozenset({"session_ended", "grant_revoked", "account_tied"})
+DONE = frozenset({"session_ended", "grant_revoked", "account_tied", "account_untied"})
 
 
 def routes(parts: WebParts, door: FrontDoor, grants: Grants | None) -> list[Route]:
@@ -32,8 +32,10 @@ def routes(parts: WebParts, door: FrontDoor, grants: Grants | None) -> list[Rout
     return [
         Route("/account", pages.show, methods=["GET"]),
         Route("/account/sessions/end", pages.end_session, methods=["POST"]),
+        Route("/account/sessions/end-all", pages.end_all_sessions, methods=["POST"]),
         Route("/account/grants/end", pages.end_grant, methods=["POST"]),
         Route("/account/identities/tie", pages.tie, methods=["POST"]),
+        Route("/account/identities/untie", pages.untie, methods=["POST"]),
     ]
 
 
@@ -74,6 +76,16 @@ class AccountPages:
         await self._door.sessions.end(session.actor, session.tenant_id, session_id, user_id=session.user_id)
         return RedirectResponse(f"{PATH}?done=session_ended", 303)
 
+    async def end_all_sessions(self, request: Request) -> Response:
+        """This browser's too: whoever is not sure who else is signed in begins anew."""
+        session = await session_of(self._parts, self._door, request)
+        if session is None:
+            return _sign_in_first()
+        await self._door.sessions.end_all(session.actor, session.tenant_id, session.user_id)
+        response = RedirectResponse("/signed-out", 303)
+        self._parts.cookies.drop(response, "session")
+        return response
+
     async def end_grant(self, request: Request) -> Response:
         session = await session_of(self._parts, self._door, request)
         if session is None:
@@ -100,12 +112,28 @@ class AccountPages:
         self._parts.cookies.set(response, "flow", started.binding, FLOW_SECONDS)
         return response
 
+    async def untie(self, request: Request) -> Response:
+        """One account less, as long as there is another: it takes a recent sign-in as one more does."""
+        session = await session_of(self._parts, self._door, request)
+        if session is None:
+            return _sign_in_first()
+        if not session.is_fresh(self._parts.clock()):
+            return _sign_in_first("&notice=recent")
+        identity_id = _id(await form(request))
+        await self._door.identities.untie(session.actor, session.tenant_id, identity_id, user_id=session.user_id)
+        return RedirectResponse(f"{PATH}?done=account_untied", 303)
+
     def _shown_identity(self, identity: Identity) -> Mapping[str, Any]:
         provider = next(
             (one.label for one in self._parts.identity.providers if identity.issuer in (one.issuer, one.base_url)),
             urlsplit(identity.issuer).hostname or identity.issuer,
         )
-        return {"provider": provider, "email": identity.email, "last_sign_in_at": identity.last_sign_in_at}
+        return {
+            "id": identity.id,
+            "provider": provider,
+            "email": identity.email,
+            "last_sign_in_at": identity.last_sign_in_at,
+        }
 
 
 def _shown_session(entry: SessionEntry, current: UUID) -> Mapping[str, Any]:

@@ -1,11 +1,13 @@
 """Names that somebody else chose, made fit to be shown."""
 
+import re
 import unicodedata
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from markupsafe import Markup, escape
 
 MOST = 120
+_ADDRESS = re.compile(r"[^\s@<>\"?&]+@[^\s@<>\"?&]+\.[^\s@<>\"?&]+")
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -21,6 +23,15 @@ def shown(name: str) -> Markup:
 
 def _is_seen(letter: str) -> bool:
     return letter.isspace() or unicodedata.category(letter) not in _INVISIBLE
+
+
+def contact(text: str) -> Markup:
+    """Whom to ask, as the settings say it: an e-mail address and an https URL lead there."""
+    if _ADDRESS.fullmatch(text):
+        return Markup('<a href="mailto:%s">%s</a>') % (quote(text, safe="@+"), text)
+    if text.startswith("https://") and " " not in text:
+        return Markup('<a href="%s" rel="noreferrer">%s</a>') % (text, text)
+    return shown(text)
 
 
 def destination(url: str) -> str:

@@ -11,6 +11,7 @@ from broker.identity.next_path import safe_next
 from broker.identity.pending import LIFETIME
 from broker.identity.sessions import Session
 from broker.identity.sign_in_outcomes import Browser, ChooseTenant, SignedIn, SignInRefused
+from broker.web.names import contact
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
 from broker.web.requests import client_address, form, query
@@ -19,6 +20,8 @@ from core.secret import Secret
 
 NOTICES = frozenset({"session_ended", "recent", "link_needed"})
 FLOW_SECONDS = int(LIFETIME.total_seconds())
+ADMINISTRATORS = frozenset({"suspended", "other_account", "unverified_email"})
+"""Of the reasons for a refusal, those that an administrator knows a way out of."""
 STATUS = {"link_used": 410, "expired": 410, "provider_away": 503}
 
 
@@ -178,12 +181,17 @@ class SignInPages:
             return  # it ended in the same moment elsewhere
 
     def _refused(self, request: Request, refused: SignInRefused) -> Response:
+        whom = self._parts.identity.contact
         if refused.key == "not_listed":
+            asked = contact(whom) if whom else ""
             response: Response = self._parts.pages.render(
-                request, "refused.html", status=403, email=refused.email, provider=refused.provider, contact=""
+                request, "refused.html", status=403, email=refused.email, provider=refused.provider, contact=asked
             )
         else:
-            problem = Problem(refused.key, STATUS.get(refused.key, 403), provider=refused.provider, email=refused.email)
+            words: dict[str, str] = {"provider": refused.provider, "email": refused.email}
+            if whom and refused.key in ADMINISTRATORS:
+                words["contact"] = contact(whom)
+            problem = Problem(refused.key, STATUS.get(refused.key, 403), **words)
             response = self._parts.pages.problem(request, problem)
         self._parts.cookies.drop(response, "flow")
         return response

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
 from broker.web.app import identity_app
+from broker.web.names import contact
 from broker.web.parts import WebParts, web_parts
 from broker.web.problems import Problem
 from core.errors import Invalid, LimitReached, Unavailable
@@ -42,7 +43,10 @@ ACCOUNT: Mapping[str, Any] = {
     "tenant": "Acme",
     "done": "grant_revoked",
     "providers": [("google", "Google"), ("github", "GitHub")],
-    "identities": [{"provider": "Google", "email": "ada@acme.test", "last_sign_in_at": AT}],
+    "identities": [
+        {"id": "1", "provider": "Google", "email": "ada@acme.test", "last_sign_in_at": AT},
+        {"id": "2", "provider": "GitHub", "email": "ada@home.test", "last_sign_in_at": AT},
+    ],
     "grants": [
         {"id": "1", "client": "Claude Code", "scopes": ["mcp:read", "mcp:write"], "created_at": AT, "last_used_at": AT},
         {"id": "2", "client": "Cursor", "scopes": ["mcp:read"], "created_at": AT, "last_used_at": AT},
@@ -81,7 +85,7 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "refused": (
         "refused.html",
-        {"email": "eve@elsewhere.test", "provider": "Google", "contact": "it@acme.test"},
+        {"email": "eve@elsewhere.test", "provider": "Google", "contact": contact("it@acme.test")},
     ),
     "signed-out": ("signed_out.html", {}),
     "account": ("account.html", ACCOUNT),

@@ -89,6 +89,7 @@ MESSAGES: Mapping[str, str] = {
     "account.sessions.unknown": "不明なブラウザー",
     "account.sessions.end": "サインアウトさせる",
     "account.sessions.end.label": "サインアウトさせる: {session}",
+    "account.sessions.end_all": "すべてのブラウザーからサインアウトする",
     "account.grants": "あなたに代わって動作できるアプリケーション",
     "account.grants.none": "許可したアプリケーションはまだありません。",
     "account.grants.since": "許可 {moment}",
@@ -103,8 +104,13 @@ MESSAGES: Mapping[str, str] = {
     "account.identities.none": "ワンタイムリンクのみ",
     "account.identities.tie": "{provider}でもサインインする",
     "account.identities.since": "最終利用 {moment}",
+    "account.identities.untie": "削除する",
+    "account.identities.untie.label": "{account} を削除する",
+    "account.identities.last": "サインインに使えるアカウントはこれだけです。"
+    "削除するには、先に別のアカウントを追加してください。",
     "account.done.session_ended": "そのセッションを終了しました。",
     "account.done.account_tied": "今後はそのアカウントでもサインインできます。",
+    "account.done.account_untied": "今後、そのアカウントではサインインできません。",
     "account.done.grant_revoked": "そのアプリケーションは、あなたに代わって動作できなくなりました。",
     # problems
     "problem.summary": "問題があります",

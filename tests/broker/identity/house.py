@@ -70,9 +70,11 @@ def callback(provider_id: str = "company") -> str:
 
 
 @contextlib.asynccontextmanager
-async def house_on(database: ScratchDatabase, providers: Iterable[dict[str, Any]]) -> AsyncIterator[House]:
+async def house_on(
+    database: ScratchDatabase, providers: Iterable[dict[str, Any]], **settings_file: Any
+) -> AsyncIterator[House]:
     clock = RealClock()
-    identity = IdentitySettings.model_validate({"providers": list(providers)})
+    identity = IdentitySettings.model_validate({"providers": list(providers), **settings_file})
     settings = Settings(home=Path("/nowhere"), public_url=PUBLIC_URL)
     async with database.open("mcpist_broker") as broker, database.open("mcpist_console") as console:
         door = front_door(broker, identity.providers, PUBLIC_URL, clock=clock)

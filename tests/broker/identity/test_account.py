@@ -11,11 +11,12 @@ import pytest
 from core.secret import Secret
 from tests.broker.identity.browser import PUBLIC_URL, Browser, going_on
 from tests.broker.identity.house import House, RealClock, callback, house_on
-from tests.broker.identity.people import ACTOR
+from tests.broker.identity.people import ACTOR, account
 from tests.broker.identity.vendors import CLIENT_ID, CLIENT_SECRET, GitHubVendor, serving
 from tests.support.postgres import ScratchDatabase
 
 SESSION = "__Host-mcpist-session"
+CONTACT = "it-help@acme.test"
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ async def house(database: ScratchDatabase, github: GitHubVendor) -> AsyncIterato
         "base_url": github.origin,
         "api_url": f"{github.origin}/api",
     }
-    async with house_on(database, [settings]) as made:
+    async with house_on(database, [settings], contact=CONTACT) as made:
         yield made
 
 
@@ -116,10 +117,25 @@ async def test_ending_sessions_elsewhere_but_only_one_s_own(house: House, browse
     assert (await browser.send("/account/grants/end", id=str(mine.id))).status_code == 404
 
 
+async def test_signing_out_everywhere(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    await by_link(house, browser, tenant_id, user_id)
+    bob = await house.people.user(tenant_id, "bob@acme.test")
+    his = await house.people.sessions.begin(tenant_id, bob, "link")
+    hers = [await house.people.sessions.begin(tenant_id, user_id, "link") for _ in range(3)]
+    hers.append(Secret(browser.cookies[SESSION]))
+    page = await browser.post("/account/sessions/end-all")
+    assert (str(page.url), "You are signed out" in page.text) == (f"{PUBLIC_URL}/signed-out", True)
+    assert SESSION not in browser.cookies
+    assert [await house.people.sessions.find(one) for one in hers] == [None] * 4
+    assert await house.people.sessions.find(his) is not None
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [("GET", "/account"), ("POST", "/account/sessions/end"), ("POST", "/account/grants/end"),
-     ("POST", "/account/identities/tie")],
+     ("POST", "/account/sessions/end-all"), ("POST", "/account/identities/tie"),
+     ("POST", "/account/identities/untie")],
 )  # fmt: skip
 async def test_without_a_session_there_is_only_the_way_to_sign_in(browser: Browser, method: str, path: str) -> None:
     if method == "GET":
@@ -152,6 +168,57 @@ async def test_tying_takes_a_recent_sign_in(house: House, browser: Browser) -> N
     response = await browser.send("/account/identities/tie", provider="github")
     assert response.headers["location"] == "/sign-in?next=%2Faccount&notice=recent"
     assert (await browser.get("/account")).status_code == 200
+
+
+async def test_an_account_is_untied_but_never_the_last(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    bob = await house.people.user(tenant_id, "bob@acme.test")
+    await house.people.door.identities.tie(ACTOR, tenant_id, bob, account("bob@home.test"))
+    await by_link(house, browser, tenant_id, user_id)
+    await browser.post("/account/identities/tie", provider="github")
+    page = await browser.get("/account")
+    assert "/account/identities/untie" not in page.text, "the only one has no button"
+    await house.people.door.identities.tie(ACTOR, tenant_id, user_id, account("ada@work.test"))
+    page = await browser.get("/account")
+    assert page.text.count('action="/account/identities/untie"') == 2
+    (his,) = await house.people.door.identities.list(tenant_id, bob)
+    hers = {one.email: str(one.id) for one in await house.people.door.identities.list(tenant_id, user_id)}
+    for wrong in (str(his.id), "x", ""):
+        assert (await browser.send("/account/identities/untie", id=wrong)).status_code == 404
+    page = await browser.post("/account/identities/untie", id=hers["ada@home.test"])
+    assert "does not sign you in any more" in page.text
+    assert "ada@home.test" not in page.text
+    assert (await browser.send("/account/identities/untie", id=hers["ada@work.test"])).status_code == 409
+    assert len(await house.people.door.identities.list(tenant_id, bob)) == 1
+    async with house.browser() as elsewhere:
+        await elsewhere.post("/sign-in/start", provider="github")
+        assert await house.signed_in_as(elsewhere) == ""
+
+
+async def test_untying_takes_a_recent_sign_in(house: House, browser: Browser) -> None:
+    tenant_id, user_id = await ada(house)
+    for address in ("ada@home.test", "ada@work.test"):
+        await house.people.door.identities.tie(ACTOR, tenant_id, user_id, account(address))
+    await by_link(house, browser, tenant_id, user_id)
+    house.clock.ahead = timedelta(minutes=10)
+    (one, _) = await house.people.door.identities.list(tenant_id, user_id)
+    response = await browser.send("/account/identities/untie", id=str(one.id))
+    assert response.headers["location"] == "/sign-in?next=%2Faccount&notice=recent"
+    assert len(await house.people.door.identities.list(tenant_id, user_id)) == 2
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "Contact:"), ("ja", "連絡先:")])
+async def test_who_is_refused_reads_whom_to_ask(house: House, browser: Browser, language: str, text: str) -> None:
+    browser.http.headers["accept-language"] = language
+    page = await browser.post("/sign-in/start", provider="github")
+    assert (page.status_code, text in page.text) == (403, True)
+    assert f'<a href="mailto:{CONTACT}">{CONTACT}</a>' in page.text
+    await house.people.tenant("acme", "@home.test")
+    await browser.post("/sign-in/start", provider="github")
+    await house.people.execute("UPDATE core.users SET status = 'suspended'")
+    page = await browser.post("/sign-in/start", provider="github")
+    assert page.status_code == 403
+    assert f'<a href="mailto:{CONTACT}">{CONTACT}</a>' in page.text
 
 
 async def test_whoever_starts_tying_finishes_it(house: House, browser: Browser) -> None:

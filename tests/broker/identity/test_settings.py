@@ -90,6 +90,13 @@ access_token_minutes = 5
 EXTERNAL = '[external]\nissuer = "https://as.example.com"\njwks_uri = "https://as.example.com/jwks"\n'
 
 
+def test_whom_to_ask_is_one_line(file: Path) -> None:
+    for contact in ("it@acme.example", "", "Ada, room 5"):
+        assert written(file, f'contact = "{contact}"').contact == contact
+    for wrong in ("x" * 201, " it ", "a\\nb"):
+        assert "contact" in problem(file, f'contact = "{wrong}"')
+
+
 def test_another_authorization_server_switches_ours_off(file: Path) -> None:
     settings = written(file, EXTERNAL + '[external.claims]\nuser = "sub"\n[external.tenants]\n"9f3e" = "acme"\n')
     assert settings.external is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from broker.web.browsers import browser_name
-from broker.web.names import destination, shown
+from broker.web.names import contact, destination, shown
 
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
@@ -56,3 +56,22 @@ def test_where_an_answer_goes(url: str, place: str) -> None:
 )
 def test_what_a_browser_calls_itself(agent: str, name: str) -> None:
     assert browser_name(agent) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("it@acme.example", '<a href="mailto:it@acme.example">it@acme.example</a>'),
+        ("https://help.acme.example/?a=1&b=2",
+         '<a href="https://help.acme.example/?a=1&amp;b=2" rel="noreferrer">https://help.acme.example/?a=1&amp;b=2</a>'),
+        ("Ada, room 5", "<bdi>Ada, room 5</bdi>"),
+        ("http://help.acme.example", "<bdi>http://help.acme.example</bdi>"),
+        ("javascript:alert(1)", "<bdi>javascript:alert(1)</bdi>"),
+        ("https://x.example/ <b>", "<bdi>https://x.example/ &lt;b&gt;</bdi>"),
+        ('https://x.example/"onclick="x',
+         '<a href="https://x.example/&#34;onclick=&#34;x" rel="noreferrer">https://x.example/&#34;onclick=&#34;x</a>'),
+        ("a@b.example?subject=x", "<bdi>a@b.example?subject=x</bdi>"),
+    ],
+)  # fmt: skip
+def test_whom_to_ask_is_a_link_where_it_can_be_one(text: str, html: str) -> None:
+    assert contact(text) == html
