@@ -21,6 +21,7 @@ REDIRECT_URI_REFUSED = "redirect_uri_refused"
 NOT_FOUND = "not_found"
 REDIRECTED = "redirected"
 REFUSED = "refused"
+REGISTRATION_REFUSED = "registration_refused"
 TOKEN_TYPE = "token_type"  # noqa: S105 - a word, no secret
 URL_REFUSED = "url_refused"
 SETTINGS = "settings"
@@ -62,6 +63,7 @@ MEANINGS = MappingProxyType(
         NOT_FOUND: "there is no token endpoint at the URL",
         REDIRECTED: "the token endpoint answers with a redirect, which is not followed",
         REFUSED: "the vendor refuses, and gives no reason that we know",
+        REGISTRATION_REFUSED: "the server does not let our client register itself",
         TOKEN_TYPE: "the vendor gave a token that is none for an Authorization header",
         URL_REFUSED: "MCPist may not reach the URL; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions",
         SETTINGS: "a setting of the OAuth client is missing or wrong",

@@ -1,0 +1,213 @@
+"""What an authorization server publishes of itself (RFC 8414, OpenID Connect Discovery 1.0), and which one a protected
+resource has (RFC 9728). Asked once, when an administrator sets up an OAuth client: what is found becomes its settings,
+so that no refresh ever hangs on it.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from core.errors import Invalid, Unavailable
+from core.outbound.documents import Documents, NoDocument
+
+MOST_BYTES = 64 * 1024
+MOST_ENTRIES = 200
+MOST_SERVERS = 20
+LONGEST_URL = 1000
+
+AUTH_METHODS: Mapping[str, str] = MappingProxyType(
+    {"client_secret_basic": "basic", "client_secret_post": "post", "none": "none"}
+)
+"""Their names (RFC 7591 §2) → ours, the best first."""
+
+_ISSUER = re.compile(r"https?://[0-9a-z.\-_\[\]:]+(/[0-9A-Za-z\-._~!$&'()*+,;=:@%/]*)?")
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMetadata:
+    """An authorization server, checked. URLs that it does not have are empty."""
+
+    issuer: str
+    authorize_url: str
+    token_url: str
+    revoke_url: str
+    userinfo_url: str
+    registration_url: str
+    auth_methods: tuple[str, ...]
+    """Ours, the best first."""
+    scopes: tuple[str, ...]
+    names_itself: bool
+    """Every authorization answer has ``iss`` (RFC 9207 §3)."""
+    takes_documents: bool
+    """A client id may be the URL of a document about the client (CIMD)."""
+    is_open_id: bool
+
+    @property
+    def provider_id(self) -> str:
+        """The generic provider that suits it."""
+        return "oidc" if self.is_open_id else "oauth2"
+
+    def settings(self, resource: str = "") -> dict[str, str]:
+        """The settings of an OAuth client of :attr:`provider_id`; `resource` is what tokens are for (RFC 8707)."""
+        found = {"issuer": self.issuer, "authorize_url": self.authorize_url, "token_url": self.token_url}
+        found |= {"revoke_url": self.revoke_url}
+        if not self.is_open_id:
+            found |= {"userinfo_url": self.userinfo_url, "resource": resource}
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceMetadata:
+    """A protected resource: what tokens for it are for, and who issues them."""
+
+    resource: str
+    authorization_servers: tuple[str, ...]
+    scopes: tuple[str, ...]
+
+
+class Discovery:
+    """Finds metadata. Whatever is wrong is told to the administrator who has typed the URL."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+
+    async def server(self, issuer: str) -> ServerMetadata:
+        """The authorization server of that issuer.
+
+        Raises:
+            Invalid: the URL is none, may not be reached, or there is no metadata that says the same issuer.
+            Unavailable: its server cannot be asked now.
+        """
+        if len(issuer) > LONGEST_URL or not _ISSUER.fullmatch(issuer):
+            raise Invalid("an issuer is a URL with https://, a host in lower case, and no query or fragment")
+        found = await self._first(_server_places(issuer), "authorization server metadata")
+        if found.get("issuer") != issuer:
+            raise Invalid("the server names another issuer; copy it exactly, and mind a slash at its end")
+        return self._server(issuer, found)
+
+    async def resource(self, url: str, told: str = "") -> ResourceMetadata:
+        """The metadata of the protected resource at `url`; `told` is where its 401 says that it is.
+
+        Raises:
+            Invalid: the URL may not be reached, or there is no metadata for this resource.
+            Unavailable: its server cannot be asked now.
+        """
+        if len(url) > LONGEST_URL or not _ISSUER.fullmatch(url):
+            raise Invalid("a resource is a URL with https://, a host in lower case, and no query or fragment")
+        places = ([told] if told else []) + _resource_places(url)
+        found = await self._first(places, "protected resource metadata")
+        resource, servers = found.get("resource"), _texts(found.get("authorization_servers"))[:MOST_SERVERS]
+        if not isinstance(resource, str) or not _covers(resource, url):
+            raise Invalid("the metadata is for another resource than this URL")
+        if not servers:
+            raise Invalid("the resource names no authorization server; register a client by hand")
+        return ResourceMetadata(resource, servers, _scopes(found))
+
+    async def _first(self, places: list[str], what: str) -> Mapping[str, Any]:
+        """The first document that there is. One that is away may be the right one, so its absence is not settled."""
+        away = refused = False
+        for place in places:
+            try:
+                return (await self._documents.read(place, MOST_BYTES)).object()
+            except NoDocument as problem:
+                away |= problem.trouble == "unreachable"
+                refused |= problem.trouble == "refused"
+        if refused:
+            raise Invalid("MCPist may not reach that host; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions")
+        if away:
+            raise Unavailable("the server cannot be asked now; try again in a minute", 60.0)
+        raise Invalid(f"there is no {what} at that URL; give its endpoints by hand")
+
+    def _server(self, issuer: str, found: Mapping[str, Any]) -> ServerMetadata:
+        _check_abilities(found)
+        plain = issuer.startswith("http://")
+        return ServerMetadata(
+            issuer=issuer,
+            authorize_url=_for_browsers(found, "authorization_endpoint", plain=plain),
+            token_url=self._url(found, "token_endpoint", needed=True),
+            revoke_url=self._url(found, "revocation_endpoint"),
+            userinfo_url=self._url(found, "userinfo_endpoint"),
+            registration_url=self._url(found, "registration_endpoint"),
+            auth_methods=_auth_methods(found),
+            scopes=_scopes(found),
+            names_itself=found.get("authorization_response_iss_parameter_supported") is True,
+            takes_documents=found.get("client_id_metadata_document_supported") is True,
+            is_open_id="openid" in _texts(found.get("scopes_supported")) and "jwks_uri" in found,
+        )
+
+    def _url(self, found: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
+        value = found.get(key)
+        if value is None and not needed:
+            return ""
+        if not isinstance(value, str) or len(value) > LONGEST_URL or not self._documents.may_ask(value):
+            raise Invalid(f"the server's {key} is missing, or a URL that MCPist may not reach")
+        return value
+
+
+def _server_places(issuer: str) -> list[str]:
+    """In the order of MCP's authorization specification: RFC 8414 §3.1, and OpenID Connect Discovery 1.0 §4."""
+    origin, path = _split(issuer)
+    places = [f"{origin}/.well-known/{name}{path}" for name in ("oauth-authorization-server", "openid-configuration")]
+    return [*places, f"{origin}{path}/.well-known/openid-configuration"] if path else places
+
+
+def _resource_places(url: str) -> list[str]:
+    origin, path = _split(url)
+    places = [f"{origin}/.well-known/oauth-protected-resource{path}"]
+    return [*places, f"{origin}/.well-known/oauth-protected-resource"] if path else places
+
+
+def _split(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+
+
+def _covers(resource: str, url: str) -> bool:
+    """Whether `url` is the resource or below it (RFC 9728 §3.3; a server may have one document for all of it)."""
+    if resource == url:
+        return True
+    origin, path = _split(resource)
+    asked_origin, asked = _split(url)
+    return origin == asked_origin and f"{asked}/".startswith(f"{path}/")
+
+
+def _check_abilities(found: Mapping[str, Any]) -> None:
+    """What is not told is taken to be there: only OAuth 2.1 servers must tell all of it."""
+    for key, wanted in (
+        ("code_challenge_methods_supported", "S256"),
+        ("grant_types_supported", "authorization_code"),
+        ("response_types_supported", "code"),
+    ):
+        if key in found and wanted not in _texts(found[key]):
+            raise Invalid(f"the server does not do what MCPist needs: {wanted} is not in its {key}")
+
+
+def _for_browsers(found: Mapping[str, Any], key: str, *, plain: bool) -> str:
+    value = found.get(key)
+    schemes = ("https", "http") if plain else ("https",)
+    if isinstance(value, str) and len(value) <= LONGEST_URL and value.isascii() and value.isprintable():
+        parts = urlsplit(value)
+        if parts.scheme in schemes and parts.hostname and "@" not in parts.netloc and not parts.fragment:
+            return value
+    raise Invalid(f"the server's {key} is missing, or no URL that a browser may be sent to")
+
+
+def _auth_methods(found: Mapping[str, Any]) -> tuple[str, ...]:
+    told = _texts(found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
+    methods = tuple(ours for theirs, ours in AUTH_METHODS.items() if theirs in told)
+    if not methods:
+        raise Invalid(f"the server takes none of {', '.join(AUTH_METHODS)} at its token endpoint")
+    return methods
+
+
+def _scopes(found: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(one for one in _texts(found.get("scopes_supported")) if _SCOPE.fullmatch(one))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    many = cast("list[Any]", value)[:MOST_ENTRIES] if isinstance(value, list) else []
+    return tuple(one for one in many if isinstance(one, str) and len(one) <= LONGEST_URL)
