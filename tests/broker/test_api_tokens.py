@@ -179,6 +179,8 @@ async def test_a_token_for_another_tenant_s_user_cannot_be_made(
     "options",
     [
         {"scopes": ["admin:all"]},
+        {"scopes": ["admin:read"]},  # a user's, who is no administrator
+        {"scopes": ["mcp:read", "admin:write"]},
         {"scopes": []},
         {"expires_at": NOW},
         {"name": ""},
