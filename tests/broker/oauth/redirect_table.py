@@ -66,7 +66,7 @@ PAIRS = (
     Pair(WEB, "https://app.example.com/cb\x00", False),
     Pair(WEB, "https://app．example.com/cb", False),
     Pair(WEB, "javascript:alert(1)", False),
-    Pair(WEB, "", False),
+    Pair(WEB, "", False, provider=True),  # it takes the only one that is registered
     Pair("https://app.example.com/cb?a=1", "https://app.example.com/cb?a=1", True),
     Pair("https://app.example.com/cb?a=1", "https://app.example.com/cb?a=1&b=2", False),
     Pair("https://app.example.com:8443/cb", "https://app.example.com:8443/cb", True),
