@@ -1,0 +1,244 @@
+"""The same commands on the data folder and at a server: the same documents, the same exit codes."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.cli.remote import choice
+from tests.gateway.cli.conftest import Ended, Home
+from tests.gateway.cli.laptop import Laptop, Person
+
+ADMIN = "admin@localhost"
+HERE = ("--tenant", "default")
+NUMBERS = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """The operator at the data folder, and its first administrator at another computer."""
+
+    here: Home
+    there: Home
+    url: str
+
+    def locally(self, *arguments: str) -> Ended:
+        tenant = () if arguments[0] == "tenant" else HERE
+        return self.here.run(*arguments, *tenant, "--json")
+
+    def at_the_server(self, *arguments: str) -> Ended:
+        return self.there.run(*arguments, "--json", MCPIST_SERVER=self.url)
+
+    def documents(self, *arguments: str) -> Any:
+        """What both print, which is the same."""
+        here, there = self.locally(*arguments).json(), self.at_the_server(*arguments).json()
+        assert here == there
+        return here
+
+
+async def _signed_in(laptop: Laptop, url: str, link: str) -> None:
+    async with httpx2.AsyncClient(trust_env=False, timeout=20) as browser:
+        person = Person(url, browser)
+        await person.sign_in(link)
+        ended = await laptop.run("login", url, "--no-browser", goes=person.agree)
+        assert ended.code == 0, ended.err
+
+
+@pytest.fixture(scope="module")
+def both(product_home: tuple[Home, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    here, url = product_home[0], f"http://127.0.0.1:{product_home[0].port}"
+    folder = tmp_path_factory.mktemp("laptop")
+    link = here.run("user", "link", ADMIN, *HERE, "--json").json()["sign_in_link"]
+    asyncio.run(_signed_in(Laptop(folder), url, link))
+    yield Both(here, Home(folder / "home", 1, {"XDG_CONFIG_HOME": str(folder / "config")}), url)
+    assert not (folder / "home").exists()
+
+
+def names() -> tuple[str, str]:
+    return f"here-{next(NUMBERS)}", f"there-{next(NUMBERS)}"
+
+
+def replaced(document: Any, old: str, new: str) -> Any:
+    """With another name in it, and without what is new each time."""
+    if isinstance(document, dict):
+        new_each_time = ("id", "created_at", "token", "client_id", "client_secret", "sign_in_link")
+        return {
+            name: bool(value) if name in new_each_time else replaced(value, old, new)
+            for name, value in document.items()
+        }
+    if isinstance(document, list):
+        return [replaced(one, old, new) for one in document]
+    return document.replace(old, new) if isinstance(document, str) else document
+
+
+CHANGES = [
+    ("user", "create", "{}@acme.example", "--name", "Some Body"),
+    ("user", "create", "{}-boss@acme.example", "--admin"),
+    ("user", "suspend", "{}@acme.example"),
+    ("user", "resume", "{}@acme.example"),
+    ("user", "link", "{}@acme.example"),
+    ("role", "create", "{}", "--priority", "7"),
+    ("user", "create", "{}-member@acme.example", "--role", "{}"),
+    ("role", "allow", "{}", "knowledge_graph:read"),
+    ("role", "deny", "{}", "knowledge_graph.delete_entities"),
+    ("role", "allow", "{}", "*"),
+    ("role", "revoke", "{}", "*"),
+    ("user", "assign", "{}@acme.example", "{}"),
+    ("user", "unassign", "{}@acme.example", "{}"),
+    ("allow", "add", "@{}.example"),
+    ("allow", "remove", "@{}.example"),
+    ("client", "add", "{}", "--redirect-uri", "https://{}.example/callback", "--secret"),
+    ("client", "add", "{} machine", "--acts-as", "{}@acme.example"),
+    ("tenant", "create", "{}", "--admin", "ada@{}.example", "--name", "A company"),
+    ("tenant", "suspend", "{}"),
+    ("tenant", "resume", "{}"),
+    ("tenant", "record-arguments", "on", "--tenant", "{}"),
+    ("tenant", "remove", "{}", "--confirm", "{}"),
+    ("role", "delete", "{}"),
+]
+
+
+def test_changes(both: Both) -> None:
+    """One after the other, and after each of them the same is there."""
+    here, there = names()
+    for change in CHANGES:
+        done = both.locally(*(word.replace("{}", here) for word in change))
+        same = both.at_the_server(*(word.replace("{}", there) for word in change))
+        assert replaced(done.json(), here, "x") == replaced(same.json(), there, "x"), change
+        if change[0] in ("user", "role", "allow", "client", "tenant") and change[1] != "link":
+            both.documents(change[0], "list")
+    members = [one for one in both.documents("user", "list") if "-member" in one["email"] and there in one["email"]]
+    assert [one["roles"] for one in members] == [[]]
+
+
+def test_tokens(both: Both) -> None:
+    here = both.locally("token", "create", "--user", ADMIN, "--name", "n", "--expires", "30d", "--read-only").json()
+    there = both.at_the_server("token", "create", "--name", "n", "--expires", "30d", "--read-only").json()
+    assert here.keys() == there.keys()
+    assert (there["user"], there["read_only"]) == (ADMIN, True)
+    both.documents("token", "list", "--user", ADMIN)
+    assert both.locally("token", "revoke", here["id"]).code == both.at_the_server("token", "revoke", there["id"]).code
+    everything = both.documents("token", "list", "--user", ADMIN, "--all")
+    assert all(one["revoked_at"] for one in everything if one["id"] in (here["id"], there["id"]))
+
+
+def test_clients_and_sessions(both: Both) -> None:
+    made = both.locally("client", "add", "some client", "--redirect-uri", "https://c.example/callback").json()
+    for change in ("disable", "enable", "remove"):
+        assert both.at_the_server("client", change, made["client_id"]).code == 0
+        both.documents("client", "list")
+    sessions = both.documents("session", "list", "--user", ADMIN)
+    assert sessions[0]["user"] == ADMIN
+    assert both.at_the_server("session", "end", sessions[0]["id"]).json() == {"id": sessions[0]["id"], "ended": True}
+    assert both.locally("session", "end", sessions[0]["id"]).code == 4
+    assert both.at_the_server("session", "end", sessions[0]["id"]).code == 4
+
+
+def test_the_audit_log(both: Both) -> None:
+    both.at_the_server("role", "create", "audited")
+    here = both.locally("audit", "--kind", "role.created", "--limit", "1").json()
+    there = both.at_the_server("audit", "--kind", "role.created", "--limit", "1").json()
+    assert here["items"] == there["items"]
+    assert (there["items"][0]["user"], there["items"][0]["detail"]["role"]) == (ADMIN, "audited")
+    following = both.at_the_server("audit", "--kind", "role", "--limit", "1", "--cursor", there["next_cursor"])
+    assert following.json()["items"] != there["items"]
+    assert both.at_the_server("audit", "--since", "1h", "--user", ADMIN, "--outcome", "ok").json()["items"]
+    deployment = both.at_the_server("audit", "--deployment", "--limit", "2").json()["items"]
+    assert all(one["user"] is None for one in deployment)
+    assert "Outcome" in both.there.run("audit", MCPIST_SERVER=both.url).out
+
+
+MISTAKES = [
+    (("user", "create", ADMIN), 5),
+    (("user", "create", "no address"), 2),
+    (("user", "create", "x@acme.example", "--role", "nobody knows"), 4),
+    (("user", "suspend", "nobody@acme.example"), 4),
+    (("user", "link", "nobody@acme.example"), 4),
+    (("user", "assign", ADMIN, "nobody knows"), 4),
+    (("role", "create", "administrator"), 5),
+    (("role", "create", "x", "--priority", "9999999"), 2),
+    (("role", "allow", "administrator", "not a permission"), 2),
+    (("role", "allow", "nobody knows", "*"), 4),
+    (("role", "revoke", "administrator", "github.nothing"), 4),
+    (("role", "delete", "nobody knows"), 4),
+    (("allow", "add", "acme.example"), 2),
+    (("allow", "remove", "@nobody.example"), 4),
+    (("client", "add", "x"), 2),
+    (("client", "add", "x", "--redirect-uri", "http://evil.example/"), 2),
+    (("client", "add", "x", "--acts-as", "nobody@acme.example"), 4),
+    (("client", "remove", "client_nobodyknows"), 4),
+    (("client", "disable", "client_nobodyknows"), 4),
+    (("token", "revoke", "aaaaaaaaaaaa"), 4),
+    (("token", "revoke", "mcpist_aaaaaaaaaaaa_x"), 2),
+    (("tenant", "create", "default", "--admin", ADMIN + ".example"), 5),
+    (("tenant", "suspend", "nobody-knows"), 4),
+    (("session", "end", "x"), 2),
+    (("session", "end", "00000000-0000-0000-0000-000000000000"), 4),
+    (("audit", "--since", "yesterday"), 2),
+    (("audit", "--user", "nobody@acme.example"), 4),
+    (("user", "list", "--tenant", "nobody-knows"), (4, 2)),
+]
+
+
+@pytest.mark.parametrize(("mistake", "code"), MISTAKES, ids=[" ".join(one) for one, _ in MISTAKES])
+def test_mistakes(both: Both, mistake: tuple[str, ...], code: Any) -> None:
+    codes = code if isinstance(code, tuple) else (code, code)
+    arguments = () if "--tenant" in mistake or mistake[0] == "tenant" else HERE
+    here, there = both.here.run(*mistake, *arguments, "--json"), both.at_the_server(*mistake)
+    assert (here.code, there.code) == codes, (here.err, there.err)
+    assert there.error()["message"]
+    assert "nothing at this address" not in there.err, "it says what is missing"
+
+
+ONLY_HERE = [
+    ("up",),
+    ("gateway",),
+    ("broker",),
+    ("migrate",),
+    ("doctor",),
+    ("backup", "x"),
+    ("restore", "x"),
+    ("stdio",),
+    ("call", "knowledge_graph", "search"),
+    ("schema",),
+    ("service", "list"),
+    ("credential", "list"),
+    ("issuer", "list"),
+    ("issuer", "trust", "https://login.acme.example"),
+    ("keys", "status"),
+    ("keys", "signing", "rotate"),
+    ("audit", "verify"),
+    ("audit", "anchors"),
+]
+
+
+@pytest.mark.parametrize("command", ONLY_HERE, ids=" ".join)
+def test_what_has_no_counterpart_says_so(fresh: Home, command: tuple[str, ...]) -> None:
+    for named in (("--server", "https://mcp.example.com"), ("--server=https://mcp.example.com",)):
+        refused = fresh.run(*command, *named)
+        assert (refused.code, refused.out) == (2, "")
+        assert "works on the machine where MCPist keeps its data" in refused.err
+    assert fresh.run(*command, MCPIST_SERVER="https://mcp.example.com").code == 2
+    assert not fresh.path.exists()
+
+
+def test_where_the_option_may_stand() -> None:
+    moved = ["--server", "URL", "user", "list"]
+    for line in ("--server URL user list", "user --server URL list", "user list --server URL"):
+        assert choice.first(line.split()) == moved
+    assert choice.first(["a", "--server=URL", "b"]) == ["--server=URL", "a", "b"]
+    assert choice.first(["a", "--", "--server", "URL"]) == ["a", "--", "--server", "URL"]
+    assert choice.first(["a", "--server"]) == ["--server", "a"]
+
+
+def test_a_wrong_server(fresh: Home, tmp_path: Path) -> None:
+    for url in ("nonsense", "http://mcp.example.com", "https://mcp.example.com/some/path"):
+        assert fresh.run("user", "list", "--server", url).code == 2
+    assert fresh.run("user", "list", "--server", "https://mcp.example.com").code == 3
+    assert fresh.run("user", "list", "--server").code == 2
+    assert not fresh.path.exists()
