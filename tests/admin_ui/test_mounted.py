@@ -1,6 +1,7 @@
 """The admin API where it stands: in the whole product, on a loopback port, with real credentials of each kind."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from tests.broker.oauth.grants import add_grant, revoke
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person, product_on
+
+SLUGS = ("default", "acme", "globex")
 
 
 @pytest.fixture
@@ -67,3 +70,35 @@ async def test_an_access_token_counts_until_its_grant_ends(identity: Identity, a
         assert (await client.put("/allow-list/%40acme.test")).json()["code"] == "insufficient_scope"
         await revoke(zone.database, clock, grant)
         assert (await client.get("/users")).status_code == 401
+
+
+@pytest.mark.parametrize(("setting", "operators"), [("globex", ["globex"]), ("", [])])
+async def test_who_operates_the_deployment_is_a_setting(
+    database: ScratchDatabase, tmp_path: Path, setting: str, operators: list[str]
+) -> None:
+    """Administrators of another tenant, of the first one too, are told that they may not; the same for nobody."""
+    async with (
+        product_on(database, tmp_path / "home") as product,
+        identity_on(product, providers=False, operator_tenant=setting) as running,
+    ):
+        people = {slug: await product.person(await product.tenant(slug), f"ada@{slug}.test") for slug in SLUGS}
+        async with product.database.admin_connection() as admin:
+            await admin.execute("UPDATE core.users SET system_role = 'admin'")
+        found: list[str] = []
+        for slug, person in people.items():
+            async with calling(running, Cookie=await running.session(person)) as browser:
+                is_one = (await browser.get("/me")).json()["operator"]
+                assert (await browser.get("/tenants")).status_code == (200 if is_one else 403)
+                assert (await browser.get("/deployment/audit")).status_code == (200 if is_one else 403)
+                found += [slug] if is_one else []
+        assert found == operators
+
+
+async def test_the_pages_have_the_clock_of_the_rest(identity: Identity, ada: Person) -> None:
+    cookie = await identity.session(ada)
+    async with calling(identity, Cookie=cookie, Origin=identity.url) as browser:
+        made = await browser.post("/tokens", json={"name": "fresh", "scopes": ["mcp:read"]})
+        assert made.status_code == 201
+        identity.product.clock.ahead = timedelta(minutes=11)
+        later = await browser.post("/tokens", json={"name": "late", "scopes": ["mcp:read"]})
+        assert later.json()["code"] == "sign_in_again"

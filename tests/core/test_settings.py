@@ -74,6 +74,12 @@ def test_lists() -> None:
     assert settings.allowed_origins == ()
 
 
+def test_who_operates_the_deployment_is_a_tenant_or_nobody() -> None:
+    assert read().operator_tenant == "default"
+    assert read(MCPIST_OPERATOR_TENANT="ops-team").operator_tenant == "ops-team"
+    assert read(MCPIST_OPERATOR_TENANT="None").operator_tenant == ""
+
+
 def test_nothing_counts_as_not_set() -> None:
     assert read(MCPIST_PORT=" ", MCPIST_DATABASE_URL="") == read()
 
@@ -97,6 +103,8 @@ def test_secrets_are_wrapped() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("MCPIST_OPERATOR_TENANT", "Default"),
+        ("MCPIST_OPERATOR_TENANT", "ada@acme.example"),
         ("MCPIST_PORT", "0"),
         ("MCPIST_PORT", "65536"),
         ("MCPIST_PORT", "8_080"),
