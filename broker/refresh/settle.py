@@ -27,6 +27,8 @@ from core.failpoints import failpoint
 
 log = logging.getLogger(__name__)
 
+IDLE_MILLISECONDS = "3000"
+
 T = TypeVar("T")
 
 
@@ -76,6 +78,7 @@ class Settler:
             self._spool.remove(spooled)
 
     async def _store(self, work: UnitOfWork, attempt: Attempt, outcome: Outcome) -> Stored:
+        await work.fetchval(_IDLE_LIMIT, IDLE_MILLISECONDS)
         await client_works(work, attempt)
         return await store(work, outcome)
 
@@ -115,3 +118,7 @@ class Settler:
             log.error("an answer of the spool is not taken", extra={"error": type(error).__name__})
             return False
         return True
+
+
+# A process that is stopped in the middle of its transaction would keep the account's row from everybody else.
+_IDLE_LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', $2, true) WHERE $1::uuid IS NOT NULL"

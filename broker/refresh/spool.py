@@ -50,7 +50,7 @@ class Spool:
             with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 file.write(_dumped(outcome))
             half.replace(path)
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 the database has to get it all the same
             log.error("an answer cannot be spooled", extra={"error": type(error).__name__})
             return None
         return path
@@ -88,11 +88,11 @@ def _dumped(outcome: Outcome) -> bytes:
     blobs = {name: _encoded(getattr(outcome, name)) for name in _BLOBS}
     times = {name: getattr(outcome, name) for name in _TIMES}
     rest = {
-        "tenant": outcome.ref.tenant_id,
-        "account": outcome.ref.id,
+        "tenant": str(outcome.ref.tenant_id),
+        "account": str(outcome.ref.id),
         "version": outcome.version,
-        "owner": outcome.owner,
-        "candidate": outcome.candidate_id,
+        "owner": str(outcome.owner),
+        "candidate": str(outcome.candidate_id),
         "scopes": outcome.scopes,
     }
     return orjson.dumps(rest | blobs | times)

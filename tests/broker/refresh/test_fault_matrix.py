@@ -1,0 +1,190 @@
+"""The fault table: each point of a refresh × what happens to the process or the database there × recovery profile.
+
+A real broker process is held at the point; then it is killed, stopped while another works on, told to end, its caller
+leaves, or the database crashes. What must be true afterwards is written down here for every cell (Hydra's table of
+storage errors, done with processes). The short form is what `make test` runs; `make test-long` runs all of it.
+"""
+
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from itertools import product
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.refresh.attempt import boottime
+from broker.refresh.settle import Settler
+from broker.refresh.spool import Spool
+from tests.broker.refresh.processes import BrokerProcess, broker_process
+from tests.broker.refresh.rig import Rig, rig_on
+from tests.broker.refresh.vendor import HOUR, OPTIONS, Vendor
+from tests.support.eventually import within
+from tests.support.postgres import DatabaseServer, own_server
+
+POINTS = ("before_claim", "claimed", "before_send", "in_flight", "answered", "spooled", "storing", "stored")
+FAULTS = ("kill", "stop", "end", "leave", "crash")
+LEASE = 35
+PAST_EVERYTHING = 400
+
+UNSENT = {"before_claim", "claimed", "before_send"}
+ROTATED = {"in_flight", "answered", "spooled", "storing"}
+"""The vendor has rotated, and the database does not know."""
+
+LOST_TO_STRICT = {
+    # Only where the answer reached nothing that outlives the process.
+    "kill": {"in_flight", "answered"},
+    # The access token has ended, so another process tries the refresh token once more: nothing else was left. A process
+    # in the middle of its transaction holds the row until the database ends that.
+    "stop": {"in_flight", "answered", "spooled", "storing"},
+    "end": set[str](),
+    "leave": set[str](),
+    "crash": set[str](),
+}
+SHORT = {("kill", point, "strict") for point in POINTS} | {
+    ("kill", "answered", "grace"),
+    ("kill", "answered", "non_rotating"),
+    ("stop", "before_send", "strict"),
+    ("stop", "answered", "grace"),
+    ("end", "in_flight", "strict"),
+    ("leave", "in_flight", "strict"),
+    ("crash", "in_flight", "strict"),
+    ("crash", "storing", "strict"),
+}
+
+
+@pytest.fixture(scope="module")
+def crashing_server() -> Iterator[DatabaseServer]:
+    """A database server that may crash without hurting anybody else's test."""
+    with own_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def rig(crashing_server: DatabaseServer, vendors: dict[str, Vendor], tmp_path: Path) -> AsyncIterator[Rig]:
+    for one in vendors.values():
+        await one.reset()
+    hosts = [one.host for one in vendors.values()]
+    providers = [one.provider for one in vendors.values()]
+    async with crashing_server.database() as database, rig_on(database, tmp_path, providers, hosts) as made:
+        yield made
+
+
+def cells() -> Iterator[object]:
+    for cell in product(FAULTS, POINTS, OPTIONS):
+        yield pytest.param(*cell, id="-".join(cell), marks=() if cell in SHORT else pytest.mark.long)
+
+
+@pytest.mark.parametrize(("fault", "point", "profile"), list(cells()))
+async def test_what_is_left(
+    rig: Rig, vendors: dict[str, Vendor], tmp_path: Path, fault: str, point: str, profile: str
+) -> None:
+    vendor = vendors[profile]
+    account = await rig.connect(vendor)
+    await rig.ahead(HOUR + 10)
+    held = () if point == "in_flight" else (point,)
+    async with broker_process(rig, [vendor], tmp_path, *held) as broker:
+        if point == "in_flight":
+            await vendor.fault("delay_after", ms=1500)
+        await broker.fresh(rig, account, within=20)
+        await _held(vendor, broker, point)
+        await DO[fault](rig, broker, account, point)
+        await _after(rig, vendor, account, broker, lost=profile == "strict" and point in LOST_TO_STRICT[fault])
+
+
+async def _held(vendor: Vendor, broker: BrokerProcess, point: str) -> None:
+    async def rotated() -> bool:
+        return (await vendor.counters()).get("granted:refresh_token", 0) == 1
+
+    await (within(10, rotated) if point == "in_flight" else broker.reaches(point))
+
+
+async def _killed(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+    await broker.kill()
+
+
+async def _stopped(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+    """It stops past its lease; another process does what it can; then it wakes up."""
+    broker.signal(signal.SIGSTOP)
+    broker.sleeps(LEASE)
+    await rig.ahead(HOUR + 10 + LEASE)
+    await rig.fresh(account, within=15)
+    broker.release(point)
+    broker.signal(signal.SIGCONT)
+    await broker.told()
+
+
+async def _ended(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+    broker.signal(signal.SIGTERM)
+    broker.release(point)
+    assert await broker.ended() == 0
+
+
+async def _left(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+    await broker.order("cancel")
+    assert (await broker.told())["cancelled"]
+    broker.release(point)
+    await _settled(rig, account)
+
+
+async def _crashed(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -> None:
+    """One killed server process makes PostgreSQL end all others and recover from its log."""
+    await _crash_database(rig)
+    broker.release(point)
+    await broker.told()
+
+
+DO = {"kill": _killed, "stop": _stopped, "end": _ended, "leave": _left, "crash": _crashed}
+
+
+async def _crash_database(rig: Rig) -> None:
+    async with rig.scratch.admin_connection() as admin:
+        os.kill(await admin.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
+
+    async def back() -> bool:
+        try:
+            await rig.count("vault.accounts")
+        except Exception:  # noqa: BLE001 whatever a server says that is not there yet
+            return False
+        return True
+
+    await within(20, back)
+
+
+async def _settled(rig: Rig, account: UUID) -> None:
+    async def settled() -> bool:
+        return (await rig.row(account))["refreshed_at"] is not None
+
+    await within(20, settled)
+
+
+async def _after(rig: Rig, vendor: Vendor, account: UUID, broker: BrokerProcess, *, lost: bool) -> None:
+    """The next start of that process, on the same disk, when every lease and backoff is over."""
+    spool = Spool(broker.folder / "spool")
+    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    following = rig.another(settler=settler)
+    await following.open()
+    await rig.ahead(HOUR + 10 + LEASE * 2 + 5)
+    answer = await following.fresh(rig.tenant.id, account)
+    if isinstance(answer, Stuck) and answer.state is StuckState.VENDOR:
+        await rig.ahead(HOUR + PAST_EVERYTHING)
+        answer = await following.fresh(rig.tenant.id, account)
+    if lost:
+        if isinstance(answer, Fresh):  # what came late; the vendor has ended it meanwhile, as its API will say
+            assert not await vendor.takes(answer.access)
+            await rig.ahead(HOUR + PAST_EVERYTHING)
+            answer = await following.fresh(rig.tenant.id, account, rejected_version=answer.version)
+        assert answer == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
+        assert await vendor.reuses() <= 2
+        return
+    assert isinstance(answer, Fresh), answer
+    assert await vendor.takes(answer.access)
+    assert await vendor.reuses() == 0
+    row = await rig.row(account)
+    assert (row["status"], row["lease_owner"]) == ("active", None)
+    await rig.ahead(3 * HOUR)
+    again = await following.fresh(rig.tenant.id, account)
+    assert isinstance(again, Fresh), "and the refresh token that is stored is good as well"
+    assert await vendor.reuses() == 0

@@ -1,0 +1,181 @@
+"""Ahead of time, kept alive, spread out; and what happens when the process is told to end."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.providers.model import RefreshRules
+from broker.refresh.outcome import keep_alive_time, refresh_time
+from broker.refresh.sweeper import Sweeper
+from broker.refresh.timing import Timing
+from broker.vendor_oauth.exchange import ErrorClass
+from tests.broker.refresh.endpoints import Scripted, failed
+from tests.broker.refresh.rig import Rig
+from tests.broker.refresh.vendor import HOUR, Vendor
+from tests.support.eventually import within
+
+DAY = 86_400
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def seconds(rules: RefreshRules, life: float, chance: float) -> float:
+    at = refresh_time(rules, NOW, life, chance)
+    assert at is not None
+    return (at - NOW).total_seconds()
+
+
+@pytest.mark.parametrize(
+    ("life", "earliest", "latest"),
+    [
+        (HOUR, HOUR - 720, HOUR - 360),
+        (8 * HOUR, 8 * HOUR * 0.8, 8 * HOUR * 0.9),
+        (400, 200, 200),  # never before half of its life
+    ],
+)
+def test_when_a_token_is_refreshed(life: float, earliest: float, latest: float) -> None:
+    rules = RefreshRules()
+    assert seconds(rules, life, 1.0) == pytest.approx(earliest)
+    assert seconds(rules, life, 0.0) == pytest.approx(latest)
+
+
+def test_where_a_refresh_kills_the_old_access_token_it_comes_late() -> None:
+    rules = RefreshRules(late=True, margin_seconds=120)
+    assert seconds(rules, 8 * HOUR, 0.0) == 8 * HOUR - 120
+    assert seconds(rules, 8 * HOUR, 1.0) == 8 * HOUR - 60
+
+
+def test_kept_alive_at_a_third_of_the_idle_limit() -> None:
+    assert keep_alive_time(RefreshRules(idle_days=90), NOW) == NOW + timedelta(days=30)
+    assert keep_alive_time(RefreshRules(), NOW) is None
+    assert refresh_time(RefreshRules(), NOW, None, 0.5) is None
+
+
+def test_backoff_grows_to_five_minutes_with_full_jitter() -> None:
+    timing = Timing()
+    most = [timing.backoff(number, lambda: 1.0) for number in (1, 2, 3, 9, 10, 100)]
+    assert most == [1, 2, 4, 256, 300, 300]
+    assert timing.backoff(100, lambda: 0.0) == 0.25
+    assert timing.backoff(10, lambda: 0.5) == 150
+
+
+def sweeper(rig: Rig, **options: float) -> Sweeper:
+    return Sweeper(rig.accounts, rig.database, rig.tools.timing, **options)  # type: ignore[arg-type]
+
+
+async def test_refreshed_before_its_end_while_it_is_used(rig: Rig, vendor: Vendor) -> None:
+    account = await rig.connect(vendor)
+    before = await rig.token(account)
+    assert await sweeper(rig).sweep() == 0
+    await rig.ahead(HOUR - 300)
+    assert await sweeper(rig).sweep() == 1
+    assert await sweeper(rig).sweep() == 0
+    assert (await rig.token(account)).version == before.version + 1
+    assert await vendor.calls() == 1
+
+
+async def test_two_sweepers_and_a_caller_make_one_call(rig: Rig, strict: Vendor) -> None:
+    accounts = [await rig.connect(strict, f"person{number}") for number in range(5)]
+    await rig.ahead(HOUR - 300)
+    other = Sweeper(rig.another(), rig.database, rig.tools.timing)
+    await asyncio.gather(sweeper(rig).sweep(), other.sweep(), *(rig.token(account) for account in accounts))
+    assert await strict.calls() == 5
+    assert await strict.reuses() == 0
+
+
+async def test_what_nobody_uses_is_refreshed_to_keep_it_alive_only(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(20 * DAY)
+    assert await sweeper(rig).sweep() == 0
+    await rig.ahead(30 * DAY + HOUR)
+    assert await sweeper(rig).sweep() == 1
+    assert await strict.calls() == 1
+    row = await rig.row(account)
+    assert row["idle_at"] - row["refreshed_at"] == pytest.approx(timedelta(days=30), abs=timedelta(minutes=1))
+    await rig.ahead(31 * DAY + HOUR)
+    assert await sweeper(rig).sweep() == 0, "keeping it alive is no use of it"
+    await rig.ahead(60 * DAY + 3 * HOUR)
+    assert await sweeper(rig).sweep() == 1
+
+
+async def test_a_sweeper_does_not_try_again_before_its_time(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR - 300)
+    broker = rig.with_endpoint(endpoint := Scripted(failed(ErrorClass.THROTTLED, "too_many_requests", 120.0)))
+    sweeps = Sweeper(broker, rig.database, rig.tools.timing)
+    assert await sweeps.sweep() == 1
+    assert await sweeps.sweep() == 0
+    assert len(endpoint.shown) == 1
+    assert isinstance(await rig.fresh(account), Fresh)
+    await rig.ahead(HOUR - 300 + 130)
+    assert await sweeps.sweep() == 1
+
+
+async def test_a_sweeper_has_patience_with_a_strict_vendor(rig: Rig, strict: Vendor) -> None:
+    await rig.connect(strict)
+    await rig.ahead(HOUR - 300)
+    await strict.fault("hang_up_after")
+    await sweeper(rig).sweep()
+    await rig.ahead(HOUR - 200)
+    assert await sweeper(rig).sweep() == 1
+    assert await sweeper(rig).sweep() == 0, "until the access token has ended there is nothing to do"
+    assert await strict.calls() == 1
+
+
+async def test_an_oauth_client_that_the_vendor_refuses_is_not_swept(rig: Rig, strict: Vendor) -> None:
+    for number in range(3):
+        await rig.connect(strict, f"person{number}")
+    await rig.ahead(HOUR - 300)
+    endpoint = Scripted(*[failed(ErrorClass.SERVICE, "client_refused")] * 9)
+    sweeps = Sweeper(rig.with_endpoint(endpoint), rig.database, rig.tools.timing)
+    await sweeps.sweep()
+    assert await sweeps.sweep() == 0
+    assert 1 <= len(endpoint.shown) <= 3
+
+
+async def test_it_runs_and_outlives_a_failure(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.execute("ALTER FUNCTION vault.due_accounts(interval, integer) RENAME TO hidden")
+    running = asyncio.create_task(sweeper(rig, every=0.02).run())
+    try:
+        await asyncio.sleep(0.1)
+        await rig.execute("ALTER FUNCTION vault.hidden(interval, integer) RENAME TO due_accounts")
+        await rig.ahead(HOUR - 300)
+
+        async def refreshed() -> bool:
+            return (await rig.row(account))["refreshed_at"] is not None
+
+        await within(10, refreshed)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_drained_it_ends_what_it_has_begun_and_begins_no_more(rig: Rig, strict: Vendor) -> None:
+    first, second = await rig.connect(strict, "first"), await rig.connect(strict, "second")
+    await rig.ahead(HOUR + 10)
+    await strict.fault("delay_after", ms=500)
+    under_way = asyncio.create_task(rig.fresh(first))
+    while await strict.calls() == 0:
+        await asyncio.sleep(0.01)
+    draining = asyncio.create_task(rig.accounts.drain())
+    await asyncio.sleep(0)
+    assert await rig.fresh(second) == Stuck(StuckState.REFRESHING, "stopping", 1.0)
+    assert isinstance(await under_way, Fresh)
+    assert await draining
+    assert await strict.calls() == 1
+    assert (await rig.row(second))["lease_owner"] is None
+    assert isinstance(await rig.another().fresh(rig.tenant.id, second), Fresh)
+
+
+async def test_a_drain_does_not_wait_for_ever(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    await strict.fault("delay_after", ms=1000)
+    broker = rig.another(timing=Timing(drain=0.05))
+    waiting = asyncio.create_task(broker.fresh(rig.tenant.id, account))
+    while await strict.calls() == 0:
+        await asyncio.sleep(0.01)
+    assert not await broker.drain()
+    assert isinstance(await waiting, Fresh)
