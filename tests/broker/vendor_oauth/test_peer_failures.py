@@ -1,0 +1,43 @@
+"""What has gone wrong in other gateways, played back: each is told apart, and none is silent."""
+
+import pytest
+
+from broker.vendor_oauth.exchange import ErrorClass, Granted
+from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
+from tests.broker.vendor_oauth.conftest import Ways, connected
+from tests.support.vendor_tokens import STYLES, vendor_tokens
+from tests.support.vendor_tokens.failures import FAILURES, PeerFailure
+
+SEEN_AS = {
+    None: {"connected"},
+    ErrorClass.PERMANENT: {"needs_reauth"},
+    ErrorClass.SERVICE: {"service_misconfigured"},
+    ErrorClass.THROTTLED: {"vendor_down"},
+    ErrorClass.NOT_SENT: {"vendor_down"},
+    ErrorClass.UNCERTAIN: {"refreshing", "vendor_down"},
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.id)
+async def test_a_failure_of_others_is_told_apart(failure: PeerFailure, way: Ways) -> None:
+    async with vendor_tokens(STYLES[failure.vendor]) as vendor:
+        endpoint = VendorTokenEndpoint(await way(vendor.url, seconds=0.5))
+        client = vendor.client
+        first = await connected(vendor, endpoint, "one")
+        assert first.tokens.refresh is not None
+        if failure.spent:
+            await endpoint.refresh(vendor.provider, client, first.tokens.refresh)
+        failure.does(vendor)
+        answer = await endpoint.refresh(vendor.provider, client, first.tokens.refresh)
+        if failure.cls is None:
+            assert isinstance(answer, Granted), answer
+            assert answer.tokens.expires_in
+        else:
+            assert not isinstance(answer, Granted)
+            assert (answer.cls, answer.reason) == (failure.cls, failure.reason)
+            assert answer.exchange.as_json()["reason"] == failure.reason
+
+
+def test_the_list_agrees_with_itself() -> None:
+    assert len({failure.id for failure in FAILURES}) == len(FAILURES) >= 20
+    assert all(failure.state in SEEN_AS[failure.cls] for failure in FAILURES)

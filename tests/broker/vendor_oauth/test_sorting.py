@@ -1,0 +1,168 @@
+"""The table of broker-security.md §3.2, row by row, and what holds for every answer whatever it is."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.providers.model import OAuth, Verdict
+from broker.vendor_oauth import reasons
+from broker.vendor_oauth.exchange import ErrorClass
+from broker.vendor_oauth.fields import fields
+from broker.vendor_oauth.reasons import MEANINGS
+from broker.vendor_oauth.sorting import ERRORS, Sorted, sorted_failure
+from broker.vendor_oauth.wire import Reply
+
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+PLAIN = OAuth(authorize_url="https://v.example/a", token_url="https://v.example/t")
+PERMANENT, SERVICE, THROTTLED, UNCERTAIN = (
+    ErrorClass.PERMANENT,
+    ErrorClass.SERVICE,
+    ErrorClass.THROTTLED,
+    ErrorClass.UNCERTAIN,
+)
+
+
+def told(status: int, body: Any = None, oauth: OAuth = PLAIN, grant: Any = "refresh_token", **headers: str) -> Sorted:
+    raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    return sorted_failure(oauth, grant, Reply(status, sent, raw), fields(raw), NOW)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "cls", "reason"),
+    [
+        (200, {"error": "bad_refresh_token"}, PERMANENT, reasons.REVOKED),
+        (400, {"error": "invalid_grant"}, PERMANENT, reasons.REVOKED),
+        (401, {"error": "invalid_grant"}, PERMANENT, reasons.REVOKED),
+        (403, {"error": "invalid_grant"}, PERMANENT, reasons.REVOKED),
+        (400, {"error": "interaction_required"}, PERMANENT, reasons.INTERACTION),
+        (400, {"error": "consent_required"}, PERMANENT, reasons.INTERACTION),
+        (401, {"error": "invalid_client"}, SERVICE, reasons.CLIENT_REFUSED),
+        (200, {"error": "incorrect_client_credentials"}, SERVICE, reasons.CLIENT_REFUSED),
+        (400, {"error": "unauthorized_client"}, SERVICE, reasons.CLIENT_NOT_ALLOWED),
+        (400, {"error": "invalid_scope"}, SERVICE, reasons.SCOPE_REFUSED),
+        (400, {"error": "invalid_request"}, SERVICE, reasons.REQUEST_REFUSED),
+        (404, None, SERVICE, reasons.NOT_FOUND),
+        (405, None, SERVICE, reasons.NOT_FOUND),
+        (301, None, SERVICE, reasons.REDIRECTED),
+        (429, None, THROTTLED, reasons.TOO_MANY),
+        (429, {"error": "invalid_grant"}, THROTTLED, reasons.TOO_MANY),
+        (400, {"error": "temporarily_unavailable"}, THROTTLED, reasons.UNAVAILABLE),
+        (400, {"error": "slow_down"}, THROTTLED, reasons.TOO_MANY),
+        (500, {"error": "invalid_grant"}, UNCERTAIN, reasons.SERVER_ERROR),
+        (502, b"<html>", UNCERTAIN, reasons.SERVER_ERROR),
+        (503, None, UNCERTAIN, reasons.SERVER_ERROR),
+        (504, None, UNCERTAIN, reasons.SERVER_ERROR),
+        (400, {"error": "server_error"}, UNCERTAIN, reasons.SERVER_ERROR),
+        (408, None, UNCERTAIN, reasons.TIMEOUT),
+        (200, b"<html>", UNCERTAIN, reasons.UNREADABLE),
+        (200, {}, UNCERTAIN, reasons.UNREADABLE),
+        (202, None, UNCERTAIN, reasons.UNREADABLE),
+        (204, None, UNCERTAIN, reasons.UNREADABLE),
+        # what nobody foresaw is not laid at the person's door
+        (400, {"error": "made_up_by_the_vendor"}, SERVICE, reasons.REFUSED),
+        (200, {"error": "made_up_by_the_vendor"}, SERVICE, reasons.REFUSED),
+        (400, {"error": {"code": 400, "status": "INVALID_ARGUMENT"}}, SERVICE, reasons.REFUSED),
+        (400, {"error": "x" * 100}, SERVICE, reasons.REFUSED),
+        (400, {"message": "no"}, SERVICE, reasons.REFUSED),
+        (401, None, SERVICE, reasons.CLIENT_REFUSED),
+        (403, b"<html>blocked</html>", SERVICE, reasons.REFUSED),
+        (418, None, SERVICE, reasons.REFUSED),
+    ],
+)
+def test_an_answer_means(status: int, body: Any, cls: ErrorClass, reason: str) -> None:
+    found = told(status, body)
+    assert (found.cls, found.reason) == (cls, reason)
+
+
+def test_a_code_that_is_refused_is_no_revocation() -> None:
+    assert told(400, {"error": "invalid_grant"}, grant="authorization_code").reason == reasons.CODE_REFUSED
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry_after": "30"}, 30.0),
+        ({"retry_after": "0"}, 0.0),
+        ({"retry_after": "1.5"}, 1.5),
+        ({"retry_after": "999999999"}, 86_400.0),
+        ({"retry_after": "Sun, 22 Nov 2026 12:00:45 GMT"}, 45.0),
+        ({"retry_after": "Sun, 22 Nov 2026 11:00:00 GMT"}, 0.0),
+        ({"retry_after": "Sun, 22 Nov 2026 12:00:45 GMT", "date": "Sun, 22 Nov 2026 12:00:15 GMT"}, 30.0),
+    ],
+)
+def test_when_to_come_again(headers: dict[str, str], seconds: float) -> None:
+    for status in (429, 503, 529):
+        found = told(status, None, PLAIN, "refresh_token", **headers)
+        assert (found.cls, found.retry_after) == (THROTTLED, seconds)
+
+
+@pytest.mark.parametrize("text", ["soon", "-5", "1e9", "", "٣", "Sun, 99 Nov 2026 12:00:45 GMT"])
+def test_nonsense_about_when_to_come_again_is_none(text: str) -> None:
+    assert told(503, retry_after=text).cls is UNCERTAIN
+    assert told(429, retry_after=text).retry_after is None
+
+
+def test_verdicts_are_asked_before_the_table_and_all_that_they_say_has_to_fit() -> None:
+    verdicts = (
+        Verdict.model_validate({"error": "e1", "contains": "Token Gone", "class": "permanent", "reason": "expired"}),
+        Verdict.model_validate({"code": 7, "class": "throttled", "reason": "unavailable"}),
+        Verdict.model_validate({"error": "invalid_client", "class": "permanent", "reason": "revoked"}),
+    )
+    oauth = PLAIN.model_copy(update={"verdicts": verdicts})
+    assert told(400, {"error": "e1", "error_description": "the token gone, sorry"}, oauth).reason == reasons.EXPIRED
+    assert told(400, {"error": "e1", "error_description": "another text"}, oauth).reason == reasons.REFUSED
+    assert told(400, {"error": "e2", "error_codes": [3, 7]}, oauth).cls is THROTTLED
+    assert told(400, {"error": "e2", "error_codes": ["7"]}, oauth).cls is SERVICE
+    assert told(400, {"error": "invalid_client"}, oauth).cls is PERMANENT
+    assert told(500, {"error": "invalid_client"}, oauth).cls is UNCERTAIN
+    assert told(429, {"error": "invalid_client"}, oauth).cls is THROTTLED
+
+
+def test_only_codes_that_we_know_are_written_down() -> None:
+    verdict = Verdict.model_validate({"error": "known_here", "class": "service", "reason": "refused"})
+    oauth = PLAIN.model_copy(update={"verdicts": (verdict,)})
+    assert told(400, {"error": "known_here"}, oauth).vendor_error == "known_here"
+    assert told(400, {"error": "rt_a-token-that-the-vendor-repeats"}, oauth).vendor_error == ""
+    assert told(400, {"error": "invalid_grant"}, oauth).vendor_error == "invalid_grant"
+    numbered = Verdict.model_validate({"code": 700082, "class": "permanent", "reason": "expired"})
+    oauth = PLAIN.model_copy(update={"verdicts": (numbered,)})
+    body = {"error": "invalid_grant", "error_codes": [700082]}
+    assert told(400, body, oauth).vendor_error == "invalid_grant:700082"
+
+
+def test_every_reason_has_a_meaning() -> None:
+    words = {value for name, value in vars(reasons).items() if name.isupper() and isinstance(value, str)}
+    assert words == set(MEANINGS)
+    assert {reason for _, reason in ERRORS.values()} <= words
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=8,
+)
+ANSWERS = st.dictionaries(
+    st.sampled_from(["error", "error_description", "error_codes", "message", "code"]) | st.text(max_size=5),
+    ANY_JSON | st.sampled_from(sorted(ERRORS)),
+    max_size=5,
+)
+
+
+@given(status=st.integers(200, 599), answer=ANSWERS | st.none(), later=st.text(max_size=30))
+def test_no_answer_is_too_strange(status: int, answer: dict[str, Any] | None, later: str) -> None:
+    verdict = Verdict.model_validate({"contains": "gone", "code": 1, "class": "permanent", "reason": "revoked"})
+    oauth = PLAIN.model_copy(update={"verdicts": (verdict,), "error_at": ("/error", "/code/0/x", "/error/1")})
+    found = sorted_failure(oauth, "refresh_token", Reply(status, {"retry-after": later}, b""), answer, NOW)
+    assert found.reason in MEANINGS
+    assert found.vendor_error in {"", *ERRORS}
+    if found.cls is ErrorClass.PERMANENT:  # never blamed on the person without the vendor's own word
+        assert answer
+        assert 200 <= status < 500
+    if status >= 500:
+        assert found.cls in (UNCERTAIN, THROTTLED)
+    assert found.retry_after is None or 0 <= found.retry_after <= 86_400
