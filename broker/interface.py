@@ -65,12 +65,17 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class NoCredential:
-    """The caller may use the tool, but the vault has nothing that works. `cause` is a fixed word for a broken one."""
+    """The caller may use the tool, but the vault has nothing that works.
+
+    `cause` is a fixed word for a broken one. With `retry_after` (seconds) it passes by itself: nobody has to connect
+    anything again.
+    """
 
     module: str
     reason: Literal["missing", "broken"]
     kind: CredentialKind | None = None
     cause: str = ""
+    retry_after: float | None = None
 
 
 class Verifier(Protocol):

@@ -12,6 +12,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from broker.access import Access, load_access
+from broker.accounts.accounts import Accounts
+from broker.accounts.values import Fresh, Stuck, StuckState
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused, Verifier
 from broker.vault.credentials import mark_broken, opened
 from broker.vault.envelope import Unreadable
@@ -26,8 +28,11 @@ from core.permissions import permits
 from core.secret import Secret
 
 LONGEST = 60.0
+SPARE = 30.0
+"""Seconds of a token's life that no lease reaches into: a call that begins at its end still has to arrive."""
 REJECTED = "rejected"
 UNREADABLE = "unreadable"
+UNSUPPORTED = "unsupported"
 USE_NOTED = timedelta(minutes=1)
 
 log = logging.getLogger(__name__)
@@ -49,12 +54,14 @@ class Leases:
         tool_hints: ToolHints,
         *,
         clock: Callable[[], datetime],
+        accounts: Accounts | None = None,
     ) -> None:
         self._verifier = verifier
         self._database = database
         self._vault = vault
         self._tools = _by_module(tool_hints)
         self._clock = clock
+        self._accounts = accounts
 
     async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
         """See :meth:`broker.interface.Broker.status`."""
@@ -80,13 +87,26 @@ class Leases:
                 return Refused(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
             roles = access.roles_with(request.module, {request.tool: read_only})
             rows = await work.fetch(_FIND, [request.module], caller.user_id, roles)
-            return await self._answer(work, access, request, _chosen(rows, request.module, roles))
+            row = _chosen(rows, request.module, roles)
+            if row is None:
+                return NoCredential(request.module, "missing")
+            if row["type"] == "A":
+                return await self._answer(work, access, request, row)
+        return await self._of_account(caller.tenant_id, access, request, row)
 
-    async def _answer(
-        self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row | None
+    async def _of_account(
+        self, tenant_id: UUID, access: Access, request: LeaseRequest, row: Row
     ) -> Lease | NoCredential:
-        if row is None:
-            return NoCredential(request.module, "missing")
+        """Of type B, outside of any transaction: the token may have to be refreshed first."""
+        if self._accounts is None:
+            return NoCredential(request.module, "broken", _kind(row), UNSUPPORTED)
+        answer = await self._accounts.fresh(tenant_id, row["account_id"], rejected_version=request.rejected_version)
+        if isinstance(answer, Stuck):
+            return _stuck(request.module, row, answer)
+        settings = access.settings(request.module)
+        return Lease(answer.access, answer.version, _lasts(answer), _kind(row), row["id"], settings)
+
+    async def _answer(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> Lease | NoCredential:
         if row["state"] == "broken":
             return NoCredential(request.module, "broken", _kind(row), row["cause"])
         if request.rejected_version == row["version"]:
@@ -162,12 +182,30 @@ def _kind(row: Row) -> CredentialKind:
     return "personal" if row["role_id"] is None else "shared"
 
 
+def _lasts(answer: Fresh) -> float:
+    return LONGEST if answer.expires_in is None else max(0.0, min(LONGEST, answer.expires_in - SPARE))
+
+
+def _stuck(module: str, row: Row, answer: Stuck) -> NoCredential:
+    """The cause is the account's own reason; else what stands in the way, which its owner cannot mend."""
+    if answer.state is StuckState.MISSING:
+        return NoCredential(module, "missing")
+    own = answer.state in (StuckState.NEEDS_REAUTH, StuckState.DISABLED)
+    cause = answer.cause if own and answer.cause else answer.state.value
+    return NoCredential(module, "broken", _kind(row), cause, answer.retry_after)
+
+
 def _connection(module: str, row: Row | None) -> Connection:
     if row is None:
         return Connection(module, ConnectionState.NEEDS_CONNECT)
+    if row["type"] == "B":
+        state = ConnectionState.CONNECTED if row["status"] == "active" else ConnectionState.BROKEN
+        return Connection(module, state, _kind(row), row["reason"], row["vendor_account"], row["account_version"])
     return Connection(module, _STATES[row["state"]], _kind(row), row["cause"], row["account"], row["version"])
 
 
-_FIND = """SELECT id, module, role_id, version, secret, state, cause, account, last_used_at FROM vault.credentials
-    WHERE tenant_id = $1 AND module = ANY ($2::text[]) AND (user_id = $3 OR role_id = ANY ($4::uuid[]))"""
+_FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.last_used_at, c.type,
+    c.account_id, a.version AS account_version, a.status, a.reason, a.account AS vendor_account
+    FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = ANY ($4::uuid[]))"""
 _USED = "UPDATE vault.credentials SET last_used_at = $3 WHERE tenant_id = $1 AND id = $2"

@@ -1,7 +1,7 @@
 """Ways to the vendor that a test holds in its hand."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from broker.providers.model import Provider
 from broker.vendor_oauth.exchange import (
@@ -41,7 +41,7 @@ class Scripted(_Refreshing):
     """Answers as it was told, then grants; it notes what it was shown."""
 
     def __init__(self, *answers: Answer, name: str = "a test", life: float = 3600.0) -> None:
-        self.answers = list(answers)
+        self.answers: Sequence[Answer] = answers
         self.shown: list[str] = []
         self.name = name
         self.life = life
@@ -53,7 +53,8 @@ class Scripted(_Refreshing):
             return failed(ErrorClass.NOT_SENT, "withdrawn")
         self.shown.append(refresh.reveal())
         if self.answers:
-            return self.answers.pop(0)
+            first, *self.answers = self.answers
+            return first
         number = len(self.shown)
         new = Secret(f"refresh token {number} of {self.name}")
         return Granted(Tokens(Secret(f"access token {number} of {self.name}"), new, self.life, None), exchange())

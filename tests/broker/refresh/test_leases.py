@@ -1,0 +1,180 @@
+"""Leases of linked accounts: what the gateway gets of them, and what it is told where there is nothing to get."""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+import pytest
+
+from broker.accounts.accounts import Accounts
+from broker.accounts.store import Grant, add_client, link
+from broker.interface import Lease, NoCredential, Refused
+from broker.leases import Leases
+from broker.providers.model import Provider
+from broker.refresh.attempt import boottime
+from broker.refresh.refresher import Tools
+from broker.refresh.settle import Settler
+from broker.refresh.timing import Timing
+from broker.vendor_oauth.exchange import ErrorClass, Tokens, VendorClient
+from core.connection import Connection, ConnectionState
+from core.secret import Secret
+from tests.broker.refresh.endpoints import Scripted, failed
+from tests.broker.refresh.rig import FixedProviders
+from tests.broker.world import TOOL_HINTS, Person, World
+
+OAUTH = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
+PROVIDER = Provider.model_validate({"id": "vendor", "title": "Vendor", "oauth": OAUTH})
+LIFE = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """A world whose broker has linked accounts."""
+
+    world: World
+    leases: Leases
+    endpoint: Scripted
+    ada: Person
+
+    async def connect(self, *modules: str, expires_in: float | None = LIFE) -> UUID:
+        """Ada connects an account that stands behind these modules."""
+        oauth = PROVIDER.oauth
+        assert oauth is not None
+        tokens = Tokens(Secret("the access token that was granted"), Secret("and its refresh token"), expires_in, None)
+        async with self.world.trusted.tenant(self.ada.tenant_id) as work:
+            client = VendorClient("client", Secret("the secret of the client"))
+            client_id = await add_client(work, self.world.vault, "vendor", client)
+            grant = Grant("vendor", client_id, self.ada.own, tokens, oauth.refresh, account="ada at Vendor")
+            account = await link(work, self.world.vault, grant)
+            for module in modules:
+                await work.execute(_CREDENTIAL, uuid4(), module, self.ada.id, account)
+        return account
+
+    async def version(self, account: UUID) -> int:
+        async with self.world.database.admin_connection() as admin:
+            return await admin.fetchval("SELECT version FROM vault.accounts WHERE id = $1", account)
+
+    async def ahead(self, seconds: float) -> None:
+        await self.world.execute(
+            "CREATE OR REPLACE FUNCTION vault.clock() RETURNS timestamptz LANGUAGE sql VOLATILE "
+            f"RETURN clock_timestamp() + interval '{seconds} seconds'"
+        )
+
+    async def lease(self, **options: object) -> Lease | NoCredential | Refused:
+        return await self.leases.lease(self.ada.asks(**options))  # type: ignore[arg-type]
+
+    async def leased(self, **options: object) -> Lease:
+        answer = await self.lease(**options)
+        assert isinstance(answer, Lease), answer
+        return answer
+
+
+@pytest.fixture
+async def house(world: World) -> House:
+    tenant = await world.tenant("acme")
+    await world.role(tenant, "all", allow=["*"])
+    ada = await world.person(tenant, "ada@example.test", "all")
+    timing, endpoint = Timing(), Scripted()
+    settler = Settler(world.trusted, world.vault, None, timing, boottime)
+    tools = Tools(world.trusted, world.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
+    leases = Leases(world.tokens, world.trusted, world.vault, TOOL_HINTS, clock=world.clock, accounts=Accounts(tools))
+    return House(world, leases, endpoint, ada)
+
+
+async def test_one_account_behind_two_modules_is_one_token(house: House) -> None:
+    account = await house.connect("github", "notion")
+    one, other = await house.leased(), await house.leased(tool="search", module="notion")
+    assert one.access_token.reveal() == other.access_token.reveal() == "the access token that was granted"
+    assert one.version == other.version == await house.version(account)
+    assert (one.expires_in, one.kind) == (60.0, "personal")
+    await house.ahead(LIFE)
+    one, other = await house.leased(), await house.leased(tool="search", module="notion")
+    assert one.version == other.version
+    assert len(house.endpoint.shown) == 1
+
+
+async def test_a_lease_ends_half_a_minute_before_its_token(house: House) -> None:
+    await house.connect("github")
+    await house.ahead(LIFE - 70)
+    assert (await house.leased()).expires_in == pytest.approx(40, abs=2)
+    house.endpoint.answers = [failed(ErrorClass.NOT_SENT, "connect")]
+    await house.ahead(LIFE - 20)
+    assert (await house.leased()).expires_in == 0.0
+
+
+async def test_a_token_without_an_end_is_leased_for_a_minute(house: House) -> None:
+    await house.connect("github", expires_in=None)
+    assert (await house.leased()).expires_in == 60.0
+
+
+async def test_what_the_vendor_refuses_is_refreshed(house: House) -> None:
+    await house.connect("github")
+    before = await house.leased()
+    after = await house.leased(rejected=before.version)
+    assert after.version == before.version + 1
+    assert (await house.lease(rejected=after.version)) == NoCredential(
+        "github",
+        "broken",
+        "personal",
+        "refused",
+        pytest.approx(10, abs=2),  # type: ignore[arg-type]
+    )
+
+
+async def test_the_gateway_is_told_what_is_wrong(house: House) -> None:
+    await house.connect("github")
+    await house.ahead(LIFE)
+    house.endpoint.answers = [failed(ErrorClass.THROTTLED, "unavailable", 120.0)]
+    answer = await house.lease()
+    assert isinstance(answer, NoCredential)
+    assert (answer.reason, answer.cause) == ("broken", "vendor")
+    assert answer.retry_after == pytest.approx(120, abs=2)
+    await house.ahead(LIFE + 130)
+    house.endpoint.answers = [failed(ErrorClass.PERMANENT, "revoked")]
+    assert await house.lease() == NoCredential("github", "broken", "personal", "revoked")
+    assert await house.lease() == NoCredential("github", "broken", "personal", "revoked")
+
+
+async def test_how_it_stands(house: House) -> None:
+    account = await house.connect("github")
+
+    async def stands() -> Connection:
+        answer = await house.leases.status(house.ada.token)
+        assert not isinstance(answer, Refused)
+        return answer["github"]
+
+    version = await house.version(account)
+    connected = Connection("github", ConnectionState.CONNECTED, "personal", "", "ada at Vendor", version)
+    assert await stands() == connected
+    generation = await house.world.generation(house.ada.tenant_id)
+    await house.ahead(LIFE)
+    house.endpoint.answers = [failed(ErrorClass.PERMANENT, "account_disabled")]
+    await house.lease()
+    broken = Connection("github", ConnectionState.BROKEN, "personal", "account_disabled", "ada at Vendor", version)
+    assert await stands() == broken
+    assert await house.world.generation(house.ada.tenant_id) == generation + 1
+
+
+async def test_a_lease_itself_raises_no_generation_and_a_new_version_does(house: House) -> None:
+    await house.connect("github")
+    generation = await house.world.generation(house.ada.tenant_id)
+    house.endpoint.answers = [failed(ErrorClass.NOT_SENT, "connect")]
+    await house.ahead(LIFE - 40)
+    await house.leased()
+    assert await house.world.generation(house.ada.tenant_id) == generation
+    await house.ahead(LIFE + 400)
+    await house.leased()
+    assert await house.world.generation(house.ada.tenant_id) == generation + 1
+
+
+async def test_no_answer_holds_what_must_not_leave_the_broker(house: House) -> None:
+    """G6, for accounts: a lease has the access token, and nothing at all of the rest."""
+    await house.connect("github")
+    answer = await house.leased()
+    told = f"{answer!r} {answer.access_token.reveal()} {answer.settings}"
+    assert "and its refresh token" not in told
+    assert "the secret of the client" not in told
+
+
+_CREDENTIAL = """INSERT INTO vault.credentials
+    (tenant_id, id, module, user_id, type, version, account_id, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, 'B', 1, $5, now(), now())"""
