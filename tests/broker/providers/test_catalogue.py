@@ -1,0 +1,299 @@
+"""Providers as data: those that come along, and what an administrator may add."""
+
+import copy
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.providers.catalogue import FILE, own_providers, provider_of_toml, providers_of_toml
+from broker.providers.model import Provider
+from broker.providers.templates import filled_url, settings_of, urls
+from core.errors import Invalid, NotFound
+from core.outbound.addresses import AllowedAddresses
+
+ROOT = Path(__file__).resolve().parents[3]
+OWN = own_providers()
+PUBLIC = AllowedAddresses()
+
+ACME: dict[str, Any] = {
+    "title": "Acme CRM",
+    "settings": {"region": {"title": "Region", "default": "eu"}},
+    "oauth": {
+        "authorize_url": "https://id.acme.example/authorize",
+        "token_url": "https://id-{region}.acme.example/token".replace("-{region}", ""),
+        "authorize_params": {"region": "{region}"},
+        "verdicts": [{"error": "token_gone", "class": "permanent", "reason": "revoked"}],
+        "refresh": {"profile": "grace", "grace_seconds": 30, "margin_seconds": 120},
+        "revoke": {"url": "https://id.acme.example/revoke/{client_id}"},
+    },
+    "account": {"source": "url", "url": "https://api.acme.example/{region}/me", "id": "/id", "name": ["/mail"]},
+    "modules": {"acme": {"reading": ["crm.read"], "writing": ["crm.write"]}},
+}
+
+
+def changed(path: str, value: object) -> dict[str, Any]:
+    """ACME with one value set; ... takes it away."""
+    document = copy.deepcopy(ACME)
+    *tables, key = path.split(".")
+    table = document
+    for name in tables:
+        table = table.setdefault(name, {})
+    if value is ...:
+        del table[key]
+    else:
+        table[key] = value
+    return document
+
+
+# Those that come along
+
+
+def test_every_provider_of_the_issue_is_there() -> None:
+    assert OWN.known.keys() == {
+        "google", "google_health", "fitbit", "microsoft", "github", "github_oauth_app", "notion", "atlassian",
+        "supabase", "toggl", "oidc", "oauth2",
+    }  # fmt: skip
+    assert not OWN.broken
+    both = {one.id for one in OWN.known.values() if one.oauth and one.key}
+    assert both >= {"notion", "supabase", "github"}
+    assert OWN.get("toggl").oauth is None
+    assert OWN.get("atlassian").modules.keys() == {"jira", "confluence"}
+
+
+@pytest.mark.parametrize("provider", OWN.known.values(), ids=lambda one: one.id)
+def test_their_urls_may_be_asked_without_any_exception(provider: Provider) -> None:
+    given = {name: "https://id.example/x" for name, one in provider.settings.items() if one.default is None}
+    found = dict(urls(provider, settings_of(provider, given)))
+    assert provider.oauth is None or "oauth.token_url" in found
+    document = provider.model_dump(by_alias=True, exclude_unset=True, exclude={"id"})
+    assert OWN.read("mine", document, PUBLIC).title == provider.title
+
+
+@pytest.mark.parametrize("provider", OWN.known.values(), ids=lambda one: one.id)
+def test_each_has_a_page_that_says_how_to_register_an_app(provider: Provider) -> None:
+    page = (ROOT / "docs" / "providers" / f"{provider.id}.md").read_text()
+    assert page.startswith("# ")
+    assert "not tried" in page or "not been tried" in page
+    if provider.oauth is not None:
+        assert "redirect URI" in page
+
+
+def test_every_key_is_explained() -> None:
+    page = (ROOT / "docs" / "providers" / "README.md").read_text()
+    schema = Provider.model_json_schema()
+    tables = [schema, *schema["$defs"].values()]
+    names = {name for table in tables for name in table.get("properties", {})} - {"id"}
+    assert {name for name in names if f"`{name}`" not in page} == set()
+
+
+def test_the_recovery_profiles_are_those_of_the_vendors() -> None:
+    profiles = {one.id: one.oauth.refresh for one in OWN.known.values() if one.oauth}
+    assert {name for name, rules in profiles.items() if rules.profile == "non_rotating"} == {
+        "google", "google_health", "microsoft",
+    }  # fmt: skip
+    assert {name: rules.grace_seconds for name, rules in profiles.items() if rules.profile == "grace"} == {
+        "atlassian": 600, "fitbit": 120,
+    }  # fmt: skip
+    assert {name for name, rules in profiles.items() if rules.late} == {"github"}
+    assert profiles["microsoft"].idle_seconds == 90 * 86_400
+
+
+def test_an_unknown_one_is_not_found() -> None:
+    with pytest.raises(NotFound, match="there is no provider 'nobody'; there are: atlassian"):
+        OWN.get("nobody")
+
+
+# An administrator's own
+
+
+def test_a_provider_is_added_without_code() -> None:
+    providers = OWN.of([("acme", ACME)])
+    acme = providers.get("acme")
+    assert acme.oauth is not None
+    assert acme.oauth.refresh.grace_seconds == 30
+    values = settings_of(acme, {"region": "us"})
+    assert acme.account is not None
+    assert filled_url(acme.account.url or "", values) == "https://api.acme.example/us/me"
+    assert "acme" not in OWN.known  # nobody else's
+
+
+def test_it_may_be_written_as_toml() -> None:
+    text = '[acme]\ntitle = "A"\n[acme.key]\ncheck_url = "https://a.example/me"\nid = "/id"\n'
+    provider_id, document = provider_of_toml(text)
+    assert OWN.read(provider_id, document, PUBLIC).key is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x = 1", "[a]\ntitle='A'\n[b]\ntitle='B'", "[a", "[a]\n" + "#" * 40_000],
+)
+def test_toml_that_is_not_one_provider_is_refused(text: str) -> None:
+    with pytest.raises(Invalid):
+        provider_of_toml(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("oauth.token_url", ..., "acme.oauth.token_url: it is missing"),
+        ("oauth.tokenurl", "x", "acme.oauth.tokenurl: there is no such key"),
+        ("oauth.token_url", "http//x", "acme.oauth.token_url: give a URL that begins with https://"),
+        ("oauth.token_url", "https://u:p@id.acme.example/", "acme.oauth.token_url: give a URL"),
+        ("oauth.token_url", "https://id.acme.example/#x", "acme.oauth.token_url: give a URL of ASCII"),
+        ("oauth.token_url", "https://{region}.acme.example/", "acme.oauth.token_url: give a URL"),
+        ("oauth.token_url", "{nowhere}/token", "acme.oauth.token_url: {nowhere} is none of its settings"),
+        ("oauth.token_url", "{region}/token", "acme.oauth.token_url: a setting of the kind word stands inside"),
+        ("oauth.token_url", "https://id.acme.example/{client_id}", "acme.oauth.token_url: {client_id} is none"),
+        ("oauth.authorize_params", {"scope": "x"}, "acme.oauth.authorize_params: MCPist sets some parameters itself"),
+        ("oauth.authorize_params", {"a": "{nowhere}"}, "acme.oauth.authorize_params.a: {nowhere} is none"),
+        ("oauth.token_headers", {"Authorization": "x"}, "acme.oauth.token_headers: a header's name"),
+        ("oauth.token_headers", {"X-A": "b\r\nX-B: c"}, "acme.oauth.token_headers: a header's value is one line"),
+        ("oauth.pkce", "plain", "acme.oauth.pkce: Input should be 'S256' or 'none'"),
+        ("oauth.client_auth", "jwt", "acme.oauth.client_auth: Input should be 'basic', 'basic_raw', 'post' or 'none'"),
+        ("oauth.base_scopes", ["a b"], "acme.oauth.base_scopes.0: "),
+        ("oauth.base_scopes", ["s"] * 201, "acme.oauth.base_scopes: Tuple should have at most 200 items"),
+        ("oauth.refresh.profile", "strict", "acme.oauth.refresh: grace_seconds belongs to the profile grace"),
+        ("oauth.refresh.grace_seconds", 99_999, "acme.oauth.refresh.grace_seconds: Input should be less than or equal"),
+        ("oauth.refresh.margin_seconds", "soon", "acme.oauth.refresh.margin_seconds: Input should be a valid number"),
+        ("oauth.verdicts", [{"class": "permanent", "reason": "revoked"}], "acme.oauth.verdicts.0: give at least one"),
+        ("oauth.verdicts", [{"error": "x", "class": "not_sent", "reason": "revoked"}], "acme.oauth.verdicts.0.class: "),
+        ("oauth.verdicts", [{"error": "x", "class": "service", "reason": "o"}], "verdicts.0.reason: give one of acc"),
+        ("oauth", "x", "acme.oauth: "),
+        ("oauth", ..., "acme: give oauth, key, or both"),
+        ("account.url", ..., "acme.account: url belongs to the source url"),
+        ("account.id", "id", "acme.account.id: give a JSON pointer"),
+        ("key", {"check_url": "https://a.example/", "id": "/i", "scheme": "header"}, "acme.key: header belongs to"),
+        ("settings.region", {"title": "R", "kind": "number"}, "acme.settings.region.kind: Input should be 'word', "),
+        ("settings.Region", {"title": "R"}, "acme.settings.Region"),
+        ("title", "", "acme.title: String should have at least 1 character"),
+        ("title", "A\nB", "acme.title: "),
+        ("title", "x" * 300, "acme.title: String should have at most 200 characters"),
+        ("modules.Other", {}, "acme.modules.Other"),
+        ("id", "other", "acme.id: leave it out"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_what_is_allowed(path: str, value: object, told: str) -> None:
+    with pytest.raises(Invalid) as problem:
+        OWN.read("acme", changed(path, value))
+    assert told in str(problem.value)
+
+
+@pytest.mark.parametrize("provider_id", ["Acme", "a b", "", "../x", "x" * 41])
+def test_an_id_is_a_word(provider_id: str) -> None:
+    with pytest.raises(Invalid):
+        OWN.read(provider_id, ACME)
+
+
+def test_our_own_providers_cannot_be_replaced() -> None:
+    with pytest.raises(Invalid, match="choose another id"):
+        OWN.read("github", ACME)
+    assert OWN.of([("github", ACME)]).broken.keys() == {"github"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://id.acme.example/token", "https://id.acme.example:8443/token", "https://127.0.0.1/token",
+        "https://localhost/token", "https://10.0.0.8/token", "https://[::1]/token", "https://0x7f000001/token",
+    ],
+)  # fmt: skip
+def test_a_url_that_mcpist_may_not_reach_is_refused_when_it_is_added(url: str) -> None:
+    document = changed("oauth.token_url", url)
+    with pytest.raises(Invalid, match=r"acme\.oauth\.token_url: MCPist may only reach public hosts"):
+        OWN.read("acme", document, PUBLIC)
+
+
+def test_an_operators_exception_counts() -> None:
+    document = changed("oauth.token_url", "http://sso.internal:8080/token")
+    assert OWN.read("acme", document, AllowedAddresses.of(["sso.internal:8080"])).oauth is not None
+
+
+def test_a_document_has_a_limit() -> None:
+    document = changed("oauth.authorize_params", {f"p{number}": "x" * 400 for number in range(100)})
+    with pytest.raises(Invalid, match="at most 32 KiB"):
+        OWN.read("acme", document)
+
+
+def test_no_value_of_a_document_is_repeated() -> None:
+    secret = "a-secret-that-was-pasted-into-the-wrong-place"
+    for path in ("oauth.client_secret", "oauth.pkce", "oauth.token_url", "settings.region.kind"):
+        with pytest.raises(Invalid) as problem:
+            OWN.read("acme", changed(path, secret))
+        assert secret not in str(problem.value)
+
+
+def test_one_that_cannot_be_read_harms_no_other() -> None:
+    providers = OWN.of([("old", {"title": "Old"}), ("acme", ACME), ("worse", {"oauth": []})])
+    assert providers.get("acme").title == "Acme CRM"
+    assert providers.broken.keys() == {"old", "worse"}
+    with pytest.raises(Invalid, match="old: give oauth, key, or both"):
+        providers.get("old")
+
+
+# Settings
+
+
+@pytest.mark.parametrize("value", ["common", "contoso.onmicrosoft.com", "72f988bf-86f1-41af-91ab-2d7cd011db47"])
+def test_a_word_stays_in_its_place(value: str) -> None:
+    microsoft = OWN.get("microsoft")
+    assert microsoft.oauth is not None
+    url = filled_url(microsoft.oauth.token_url, settings_of(microsoft, {"tenant": value}))
+    assert url == f"https://login.microsoftonline.com/{value}/oauth2/v2.0/token"
+
+
+@pytest.mark.parametrize("value", ["", "a/b", "..", "a b", "a?b", "a#b", "a%2fb", "é", "x" * 300, "{authority}", ".a"])
+def test_what_would_leave_its_place_is_refused(value: str) -> None:
+    with pytest.raises(Invalid, match="the setting tenant"):
+        settings_of(OWN.get("microsoft"), {"tenant": value})
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["github.example", "https://GitHub.example", "https://github.example/", "https://g.example/a?b", "https://g.example/#",
+     "https://u@g.example", "javascript:alert(1)", "https://g.example/{client_id}", "https://g.example\n"],
+)  # fmt: skip
+def test_an_origin_brings_nothing_else(value: str) -> None:
+    with pytest.raises(Invalid, match="the setting base_url"):
+        settings_of(OWN.get("github"), {"base_url": value})
+
+
+def test_settings_that_are_missing_or_unknown_are_named() -> None:
+    with pytest.raises(Invalid, match=r"oidc: the setting issuer \(Issuer\) is missing"):
+        settings_of(OWN.get("oidc"), {})
+    with pytest.raises(Invalid, match="there is no setting 'tenent'; there are: authority, tenant"):
+        settings_of(OWN.get("microsoft"), {"tenent": "x"})
+
+
+def test_a_github_enterprise_server_is_a_setting() -> None:
+    github = OWN.get("github")
+    values = settings_of(github, {"base_url": "https://git.acme.example", "api_url": "https://git.acme.example/api/v3"})
+    assert dict(urls(github, values)) == {
+        "oauth.token_url": "https://git.acme.example/login/oauth/access_token",
+        "oauth.revoke.url": "https://git.acme.example/api/v3/applications/id/grant",
+        "account.url": "https://git.acme.example/api/v3/user",
+        "key.check_url": "https://git.acme.example/api/v3/user",
+    }
+
+
+def test_a_client_id_is_encoded_where_it_is_part_of_a_path() -> None:
+    found = filled_url("https://v.example/{client_id}/grant", {}, client_id="a/b?c#d")
+    assert found == "https://v.example/a%2Fb%3Fc%23d/grant"
+
+
+# The file
+
+
+def test_the_file_is_data_of_the_package() -> None:
+    text = (files("broker") / FILE).read_text("utf-8")
+    assert tomllib.loads(text).keys() == OWN.known.keys()
+    assert providers_of_toml(text) == OWN
+
+
+def test_a_file_that_was_broken_is_named() -> None:
+    with pytest.raises(Invalid, match=r"providers\.toml is not valid TOML"):
+        providers_of_toml("[x")
+    with pytest.raises(Invalid, match="x: give a table"):
+        providers_of_toml("x = 1")
