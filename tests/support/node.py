@@ -114,7 +114,9 @@ async def run_node(script: Path, *arguments: str, home: Path, timeout: float = R
 
 
 @contextlib.asynccontextmanager
-async def node_running(script: Path, *arguments: str, home: Path) -> AsyncGenerator[asyncio.subprocess.Process]:
+async def node_running(
+    script: Path, *arguments: str, home: Path, **variables: str
+) -> AsyncGenerator[asyncio.subprocess.Process]:
     """A script that somebody sits before: its input is a terminal. It ends with the block at the latest."""
     keyboard, terminal = os.openpty()
     try:
@@ -126,7 +128,7 @@ async def node_running(script: Path, *arguments: str, home: Path) -> AsyncGenera
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             cwd=home,
-            env=_environment(home),
+            env=_environment(home) | variables,
             start_new_session=True,
         )
         try:
