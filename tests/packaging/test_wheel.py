@@ -53,3 +53,8 @@ def test_installed_code_finds_the_installed_migrations(wheel: Path, tmp_path: Pa
     # -S leaves out the editable install; the folder stands for site-packages.
     answer = subprocess.run([sys.executable, "-S", "-c", ask], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert Path(answer.stdout.strip()) == tmp_path / "core" / "_alembic"
+
+
+def test_the_providers_are_in_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("broker/providers.toml") == (ROOT / "broker" / "providers.toml").read_bytes()
