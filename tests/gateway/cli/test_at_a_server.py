@@ -153,6 +153,14 @@ def test_the_audit_log(both: Both) -> None:
     assert "Outcome" in both.there.run("audit", MCPIST_SERVER=both.url).out
 
 
+def test_who_one_is(both: Both) -> None:
+    told = both.there.run("whoami", "--server", both.url)
+    assert f"{ADMIN} at {both.url}, administrator of the tenant default." in told.out
+    assert "admin:write" in told.out
+    assert f"The operator of {both.here.path}." in both.here.run("whoami").out
+    assert both.at_the_server("whoami").json()["operator"] is True
+
+
 MISTAKES = [
     (("user", "create", ADMIN), 5),
     (("user", "create", "no address"), 2),
