@@ -132,6 +132,14 @@ class Settings:
         None,
         shown="`identity.toml` in the data folder",
     )
+    notices_file: Path | None = setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_NOTICES_FILE",
+        values.folder,
+        "a file",
+        "The mail server and the webhook by which owners of broken accounts are told (TOML); its owner alone may read it.",
+        None,
+        shown="`notices.toml` in the data folder",
+    )
     authorization_server: str = setting(
         "MCPIST_AUTHORIZATION_SERVER",
         values.endpoint_url,

@@ -1,10 +1,7 @@
 """A client's own host: serves its client ID metadata document over TLS, with a certificate made for the test."""
 
 import contextlib
-import datetime
-import ipaddress
 import json
-import ssl
 import threading
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -12,10 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from tests.support.certificates import self_signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +25,9 @@ class MetadataHost:
 def metadata_host(redirect_uri: str) -> Generator[MetadataHost]:
     """Serve until the block is left."""
     with TemporaryDirectory() as folder:
-        certificate, key = _certificate(Path(folder))
+        signed = self_signed(Path(folder))
         server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.socket = signed.server().wrap_socket(server.socket, server_side=True)
         address = f"127.0.0.1:{server.server_address[1]}"
         client_id = f"https://{address}/client.json"
         _Handler.document = json.dumps(
@@ -49,7 +41,7 @@ def metadata_host(redirect_uri: str) -> Generator[MetadataHost]:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield MetadataHost(address, client_id, certificate)
+            yield MetadataHost(address, client_id, signed.certificate)
         finally:
             server.shutdown()
             server.server_close()
@@ -68,26 +60,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
-
-
-def _certificate(folder: Path) -> tuple[Path, Path]:
-    private = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "metadata host of a test")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(private.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(private, hashes.SHA256())
-    )
-    certificate, key = folder / "root.pem", folder / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    plain = serialization.NoEncryption()
-    key.write_bytes(private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
-    return certificate, key

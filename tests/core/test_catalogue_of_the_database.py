@@ -53,6 +53,8 @@ EXTRA_POLICIES = {
     ("vault.oauth_clients", "owner_sees_breakers"): ("r", ("mcpist_owner",)),
     ("vault.candidates", "owner_sweeps_candidates"): ("*", ("mcpist_owner",)),
     ("vault.connect_flows", "owner_sweeps_flows"): ("*", ("mcpist_owner",)),
+    # What vault.take_notices takes and vault.sweep_notices removes.
+    ("vault.notices", "owner_finds_notices"): ("*", ("mcpist_owner",)),
     # Tables without a tenant, for the broker alone.
     ("auth.sign_ins", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),

@@ -1,22 +1,18 @@
 """A vendor proves who it is, or gets no request."""
 
-import datetime
-import ipaddress
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from core.outbound.addresses import AllowedAddresses
 from gateway.vendor_session.session import VendorSessions, tls_context
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Leases, no_account
 from tests.gateway.vendor_session.doubles import RawVendor
+from tests.support.certificates import self_signed
 
 
 @dataclass(slots=True)
@@ -37,29 +33,9 @@ class Secured:
 
 @pytest.fixture
 async def secured(tmp_path: Path) -> AsyncIterator[Secured]:
-    certificate = _self_signed(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, tmp_path / "key.pem")
-    async with RawVendor(tls=context) as vendor:
-        yield Secured(vendor, certificate)
-
-
-def _self_signed(folder: Path) -> Path:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "vendor")])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    (folder / "key.pem").write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
-    (folder / "certificate.pem").write_bytes(certificate.public_bytes(pem))
-    return folder / "certificate.pem"
+    signed = self_signed(tmp_path)
+    async with RawVendor(tls=signed.server()) as vendor:
+        yield Secured(vendor, signed.certificate)
 
 
 @pytest.mark.parametrize(

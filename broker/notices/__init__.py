@@ -1,0 +1,1 @@
+"""Telling people by mail or webhook, once, that an account needs them."""

@@ -1,0 +1,103 @@
+"""Notices that wait to be told, of all tenants. Each is taken by one process at a time, and closed once."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from core.db import Database, UnitOfWork
+
+MOST_AT_ONCE = 50
+MOST_RECIPIENTS = 20
+MOST_ATTEMPTS = 60
+"""Two minutes apart and more: for about three days."""
+
+Outcome = Literal["told", "over", "given_up", "nobody"]
+Taken = tuple[UUID, UUID]
+"""The tenant's id and the notice's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What has to be told. `about` account and credential are the owner's to mend, oauth_client the administrators'.
+
+    `service` is a module (of a credential) or a provider; `module` is one that the link can name, if there is any.
+    `told_by` names the channels that have told it already. `over`: it has been mended meanwhile.
+    """
+
+    tenant_id: UUID
+    id: UUID
+    tenant: str
+    about: Literal["account", "credential", "oauth_client"]
+    service: str
+    module: str
+    account: str
+    cause: str
+    shared: bool
+    over: bool
+    created_at: datetime
+    attempts: int
+    told_by: tuple[str, ...]
+    recipients: tuple[str, ...]
+
+
+async def take(database: Database) -> list[Taken]:
+    """Notices that are due. Whoever takes one tells it, or fails to, within two minutes."""
+    rows = await database.fetch("SELECT tenant_id, id FROM vault.take_notices($1)", MOST_AT_ONCE)
+    return [(row["tenant_id"], row["id"]) for row in rows]
+
+
+async def read(work: UnitOfWork, notice_id: UUID) -> Notice | None:
+    """One notice, as things stand now; None if it is gone."""
+    row = await work.fetchrow(_READ, notice_id)
+    if row is None:
+        return None
+    found = await work.fetch(_OWNER if row["user_id"] else _ADMINISTRATORS, row["user_id"], MOST_RECIPIENTS)
+    return Notice(
+        tenant_id=work.tenant_id,
+        id=notice_id,
+        tenant=row["tenant"],
+        about=row["about"],
+        service=row["service"] or "",
+        module=row["module"] or "",
+        account=row["account"] or "",
+        cause=row["cause"],
+        shared=row["user_id"] is None,
+        over=row["over"],
+        created_at=row["created_at"],
+        attempts=row["attempts"],
+        told_by=tuple(row["told_by"]),
+        recipients=tuple(one["email"] for one in found),
+    )
+
+
+async def note_told(work: UnitOfWork, notice_id: UUID, channel: str) -> None:
+    """One channel has told it: it will not again, whatever becomes of the others."""
+    await work.execute(_TOLD, notice_id, channel)
+
+
+async def close(work: UnitOfWork, notice_id: UUID, outcome: Outcome) -> None:
+    """There is nothing more to do."""
+    await work.execute(_CLOSE, notice_id, outcome)
+
+
+_READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name AS tenant,
+    coalesce(a.provider, c.module, o.provider) AS service,
+    coalesce(c.module, (SELECT min(b.module) FROM vault.credentials b
+        WHERE b.tenant_id = $1 AND b.account_id = a.id)) AS module,
+    coalesce(a.account, c.account, '') AS account, coalesce(a.user_id, c.user_id) AS user_id,
+    CASE n.about WHEN 'account' THEN a.status IS DISTINCT FROM 'needs_reauth'
+        WHEN 'credential' THEN c.state IS DISTINCT FROM 'broken'
+        ELSE o.state IS DISTINCT FROM 'misconfigured' END AS over
+    FROM vault.notices n
+    JOIN core.tenants t ON t.tenant_id = n.tenant_id
+    LEFT JOIN vault.accounts a ON n.about = 'account' AND a.tenant_id = $1 AND a.id = n.subject_id
+    LEFT JOIN vault.credentials c ON n.about = 'credential' AND c.tenant_id = $1 AND c.id = n.subject_id
+    LEFT JOIN vault.oauth_clients o ON n.about = 'oauth_client' AND o.tenant_id = $1 AND o.id = n.subject_id
+    WHERE n.tenant_id = $1 AND n.id = $2 AND n.closed_at IS NULL"""
+_OWNER = """SELECT email FROM core.users WHERE tenant_id = $1 AND id = $2 AND status = 'active' LIMIT $3"""
+_ADMINISTRATORS = """SELECT email FROM core.users WHERE tenant_id = $1 AND $2::uuid IS NULL
+    AND system_role = 'admin' AND status = 'active' ORDER BY email LIMIT $3"""
+_TOLD = "UPDATE vault.notices SET told_by = array_append(told_by, $3) WHERE tenant_id = $1 AND id = $2"
+_CLOSE = """UPDATE vault.notices SET closed_at = vault.clock(), outcome = $3
+    WHERE tenant_id = $1 AND id = $2 AND closed_at IS NULL"""

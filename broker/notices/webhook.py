@@ -1,0 +1,61 @@
+"""Notices by webhook, in the form of Standard Webhooks (https://www.standardwebhooks.com): any chat or alarm system
+can take them, and knows by the signature that they are ours."""
+
+import base64
+import hmac
+from datetime import datetime
+
+import orjson
+
+from broker.notices.outbox import Notice
+from broker.notices.settings import WebhookSettings, webhook_key
+from broker.notices.wording import Wording, meaning
+from broker.vendor_oauth.wire import Reply, Request, VendorHttp
+
+TYPES = {
+    "account": "account.needs_reconnect",
+    "credential": "credential.broken",
+    "oauth_client": "oauth_client.refused",
+}
+
+
+class Webhook:
+    """Posts to one URL, by the guarded client: to other networks' hosts only where the operator lists them."""
+
+    name = "webhook"
+
+    def __init__(self, settings: WebhookSettings, http: VendorHttp) -> None:
+        self._settings = settings
+        self._http = http
+
+    async def tell(self, notice: Notice, wording: Wording, now: datetime) -> bool:
+        """Whether it was taken (2xx)."""
+        body = orjson.dumps(self._event(notice, wording))
+        stamp = str(int(now.timestamp()))
+        headers = {
+            "Content-Type": "application/json",
+            "webhook-id": str(notice.id),
+            "webhook-timestamp": stamp,
+            "webhook-signature": signature(self._settings, str(notice.id), stamp, body),
+        }
+        reply = await self._http.ask(Request("POST", self._settings.url, headers, body))
+        return isinstance(reply, Reply) and 200 <= reply.status < 300
+
+    def _event(self, notice: Notice, wording: Wording) -> dict[str, object]:
+        data = {
+            "tenant": {"id": str(notice.tenant_id), "name": notice.tenant},
+            "service": notice.service,
+            "account": notice.account,
+            "shared": notice.shared,
+            "cause": notice.cause,
+            "meaning": meaning(notice.cause),
+            "link": wording.link,
+            "recipients": list(notice.recipients),
+        }
+        return {"type": TYPES[notice.about], "timestamp": notice.created_at.isoformat(), "data": data}
+
+
+def signature(settings: WebhookSettings, id: str, stamp: str, body: bytes) -> str:
+    """``v1,`` and the HMAC-SHA-256 of id, time and body in base64."""
+    signed = b".".join((id.encode(), stamp.encode(), body))
+    return "v1," + base64.b64encode(hmac.digest(webhook_key(settings.secret), signed, "sha256")).decode()

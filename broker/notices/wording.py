@@ -1,0 +1,55 @@
+"""What a notice says: in English and in Japanese, because nobody knows which of them the reader reads."""
+
+from dataclasses import dataclass
+
+from broker.notices.outbox import Notice
+from broker.vendor_oauth.reasons import MEANINGS
+
+_OWN_MEANINGS = {
+    "lost_rotation": "the vendor's answer was lost while access was being renewed, and it is not given twice",
+    "rejected": "the vendor does not accept the stored key any more",
+    "unreadable": "the stored secret was changed in the database and cannot be opened",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Plain text. `link` is where it is mended."""
+
+    subject: str
+    body: str
+    link: str
+
+
+def meaning(cause: str) -> str:
+    """A cause in a sentence for people."""
+    return _OWN_MEANINGS.get(cause) or MEANINGS.get(cause) or "the vendor refuses, and gives no reason that we know"
+
+
+def worded(notice: Notice, title: str, public_url: str) -> Wording:
+    """`title` is the service's or provider's name for people."""
+    if notice.about == "oauth_client":
+        return _for_administrators(notice, title, f"{public_url}/console")
+    link = f"{public_url}/connect/{notice.module}" if notice.module else f"{public_url}/connect"
+    account = f" ({notice.account})" if notice.account else ""
+    whose = "the account that a role shares" if notice.shared else "your account"
+    whose_ja = "ロールで共有しているアカウント" if notice.shared else "あなたのアカウント"
+    body = (
+        f"MCPist can no longer use {whose} at {title}{account}.\n"
+        f"Why: {meaning(notice.cause)}.\n"
+        f"Connect it again: {link}\n\n"
+        f"MCPist は {title}{account} の{whose_ja}を使えなくなりました。\n"
+        f"次のページで接続し直してください: {link}\n"
+    )
+    return Wording(f"MCPist: {title} has to be connected again / 再接続が必要です", body, link)
+
+
+def _for_administrators(notice: Notice, title: str, link: str) -> Wording:
+    body = (
+        f"{title} refuses the OAuth client that is registered for {notice.tenant}.\n"
+        f"Why: {meaning(notice.cause)}.\n"
+        f"No account is lost. Look at the client's id, secret and redirect URI: {link}\n\n"
+        f"{title} が {notice.tenant} の OAuth クライアントを拒否しています。接続済みのアカウントは失われていません。\n"
+        f"クライアント ID、シークレット、リダイレクト URI を確認してください: {link}\n"
+    )
+    return Wording(f"MCPist: {title} refuses the OAuth client / OAuth クライアントが拒否されています", body, link)

@@ -1,0 +1,49 @@
+"""A certificate for 127.0.0.1 that nobody vouches for but itself."""
+
+import datetime
+import ipaddress
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+
+@dataclass(frozen=True, slots=True)
+class SelfSigned:
+    """Its two files: who trusts the first believes who has the second."""
+
+    certificate: Path
+    key: Path
+
+    def server(self) -> ssl.SSLContext:
+        """For whoever shows it."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.certificate, self.key)
+        return context
+
+    def client(self) -> ssl.SSLContext:
+        """For whoever trusts it, and nobody else."""
+        return ssl.create_default_context(cafile=str(self.certificate))
+
+
+def self_signed(folder: Path) -> SelfSigned:
+    """Make one; its files lie in `folder`."""
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a server of a test")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    files = SelfSigned(folder / "certificate.pem", folder / "key.pem")
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    files.certificate.write_bytes(made.public_bytes(pem))
+    files.key.write_bytes(private.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+    return files
