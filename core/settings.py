@@ -136,7 +136,7 @@ class Settings:
         "MCPIST_NOTICES_FILE",
         values.folder,
         "a file",
-        "The mail server and the webhook by which owners of broken accounts are told (TOML); its owner alone may read it.",
+        "How owners of broken accounts are told: mail, webhook (TOML); its owner alone may read it.",
         None,
         shown="`notices.toml` in the data folder",
     )
