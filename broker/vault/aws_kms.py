@@ -7,6 +7,7 @@ Credentials, regions and endpoints are found by botocore in its own ways: roles 
 import asyncio
 import base64
 import importlib
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -46,6 +47,9 @@ class AwsKms:
         self._arn = arn
         self._owned = SCHEME + (arn.partition(":alias/")[0] + ":key/" if ":alias/" in arn else arn)
         self._exceptions = _library("botocore.exceptions")
+        # At DEBUG it logs whole requests and answers, plain keys among them.
+        quiet = logging.getLogger("botocore")
+        quiet.setLevel(max(logging.INFO, quiet.getEffectiveLevel()))
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="aws-kms")
         self._client: Any = None
 

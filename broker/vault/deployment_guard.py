@@ -68,7 +68,7 @@ class DeploymentGuard:
         if row.instance is None:
             await _give_id(self._database, _made(self._file), row.now)
             row = await _deployment(self._database)
-        self._original = row.instance == _read(self._file) and row.place == row.now
+        self._original = _is_original(row, self._file)
         return self._original
 
     async def watch(self) -> None:
@@ -84,6 +84,16 @@ class DeploymentGuard:
                 await self.look()
             except (Unavailable, Invalid) as error:
                 log.debug("the deployment's id could not be read", extra={"cause": type(error).__name__})
+
+
+async def standing_of(database: Database, file: Path) -> bool | None:
+    """Whether this is the original; None if it was never started. Nothing is changed.
+
+    Raises:
+        core.errors.Invalid: the file can be read by others, or is damaged.
+    """
+    row = await _deployment(database)
+    return None if row.instance is None else _is_original(row, file)
 
 
 async def adopt(database: Database, file: Path, actor: Actor) -> None:
@@ -109,6 +119,10 @@ class _Deployment:
 
     def __init__(self, instance: UUID | None, place: str, now: str) -> None:
         self.instance, self.place, self.now = instance, place, now
+
+
+def _is_original(row: _Deployment, file: Path) -> bool:
+    return row.instance == _read(file) and row.place == row.now
 
 
 async def _deployment(database: Database) -> _Deployment:

@@ -7,6 +7,7 @@ Credentials are found by google-auth: workload identity, the machine's service a
 import asyncio
 import base64
 import importlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -110,6 +111,8 @@ class _DefaultCredentials:
 
     def __init__(self) -> None:
         self._auth = _library("google.auth")
+        quiet = logging.getLogger("google")  # at DEBUG it may log tokens
+        quiet.setLevel(max(logging.INFO, quiet.getEffectiveLevel()))
         self._transport = _library("google.auth.transport.requests")
         self._found: Any = None
         self._turn = asyncio.Lock()

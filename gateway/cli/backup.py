@@ -25,6 +25,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("backup", epilog="Example: mcpist backup mcpist-monday.dump")(backup)
     app.command("restore", epilog="Example: MCPIST_HOME=/srv/new mcpist restore mcpist-monday.dump")(restore)
+    app.command("adopt", epilog="Example: mcpist adopt")(adopt)
 
 
 def backup(
@@ -62,12 +63,16 @@ def backup(
 
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `mcpist backup` wrote.")],
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="The original runs no more: this is the one that may ask services now.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Restore a backup into an empty database.
 
-    All of it or nothing. The keys of the old data folder are kept apart: copy them separately. Restore only files that
-    you trust: a stranger's file runs the stranger's code.
+    All of it or nothing. What was restored is a copy: it asks no service and hands out no token until `mcpist adopt`.
+    The keys of the old data folder are kept apart: copy them separately. Restore only files that you trust: a
+    stranger's file runs the stranger's code.
     """
 
     async def work(settings: "Settings", report: "Report") -> Path:
@@ -81,6 +86,7 @@ def restore(
             await create_roles(deployment.admin, deployment.passwords)
             await restore(_url(deployment.admin), file.absolute())
             await migrate(deployment.admin, deployment.passwords)
+            await _settled(deployment, adopted=adopt)
             await _recorded(deployment, Kind.OPERATOR_RESTORE)
         return settings.home / "keys"
 
@@ -89,10 +95,34 @@ def restore(
     def human() -> None:
         say(f"Restored {file}.")
         note(_COPY_KEYS.format(keys=keys))
+        if not adopt:
+            note(_COPY)
 
-    emit(as_json, {"file": file.absolute().as_posix(), "keys": str(keys)}, human)
+    emit(as_json, {"file": file.absolute().as_posix(), "keys": str(keys), "adopted": adopt}, human)
 
 
+def adopt(as_json: JsonOption = False) -> None:
+    """Let this MCPist ask services, although it runs on a copy of another's database.
+
+    Do it only when the original runs no more: where both ask a service, each spends the other's tokens, and people
+    have to connect their accounts anew. MCPist may run meanwhile; it needs no restart.
+    """
+
+    async def work(settings: "Settings", report: "Report") -> Path:
+        from core.migrations import migrate
+        from gateway.single.home import joined
+
+        async with joined(settings, report) as deployment:
+            await migrate(deployment.admin, deployment.passwords)
+            await _settled(deployment, adopted=True)
+        return settings.home
+
+    home = locally(work)
+    emit(as_json, {"adopted": True}, lambda: say(f"The MCPist of {home} asks services from now on."))
+    note("Accounts that the original has refreshed since the backup have to be connected anew: see mcpist doctor.")
+
+
+_COPY = "This is a copy: it asks no service and hands out no token. When the original runs no more: mcpist adopt"
 _KEPT_APART = (
     "The keys in {keys} are not in it: copy that folder too, and keep it apart from the backup.\n"
     "Without them no token and no connected account of the backup works."
@@ -110,6 +140,19 @@ def _url(admin: "DatabaseAddress") -> str:
     if admin.password is not None:
         login["password"] = admin.password.reveal()
     return url + ("&" if "?" in url else "?") + urlencode(login) if login else url
+
+
+async def _settled(deployment: "Deployment", *, adopted: bool) -> None:
+    from broker.vault import deployment_guard
+    from gateway.single.bootstrap import OPERATOR
+    from gateway.single.operator import BROKER, connected
+    from gateway.single.vault_access import id_file
+
+    async with connected(deployment, BROKER, most=1) as broker:
+        if adopted:
+            await deployment_guard.adopt(broker, id_file(deployment), OPERATOR)
+        else:
+            await deployment_guard.disown(broker)
 
 
 async def _recorded(deployment: "Deployment", kind: "Kind") -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli import key_changes
 from gateway.cli.failures import Stop
 from gateway.cli.options import JsonOption, group
 from gateway.cli.output import emit, note, say, table
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
 app = group("Keys that stored credentials are sealed with, and keys that sign access tokens.")
 signing = group("Keys that sign access tokens.")
 app.add_typer(signing, name="signing")
+key_changes.register(app)
 
 
 @app.command("status", epilog="Example: mcpist keys status --json")
 def status(as_json: JsonOption = False) -> None:
-    """Show which keys are there, which is active, and how many tenants need each; exit code 1 if one is missing."""
+    """Show which keys are there, which is active, and what needs each.
+
+    Exit code 1 if one is missing, or its keeper cannot be asked.
+    """
 
     async def work(operating: "Operator") -> "VaultKeys":
         from gateway.single.vault_keys import vault_keys
@@ -31,8 +36,7 @@ def status(as_json: JsonOption = False) -> None:
         return await vault_keys(operating.deployment, operating.console)
 
     found = administer(work)
-    document = {"healthy": found.healthy, "file": str(found.file), "keys": [asdict(key) for key in found.keys]}
-    emit(as_json, document, lambda: _print(found))
+    emit(as_json, {"healthy": found.healthy, **asdict(found), "file": str(found.file)}, lambda: _print(found))
     if not found.healthy:
         raise Stop(1)
 
@@ -84,12 +88,18 @@ def _print_signing(found: "list[StoredKey]") -> None:
 
 
 def _print(found: "VaultKeys") -> None:
-    columns = ("Key", "Active", "Needed", "Usable", "Tenants", "Data keys", "Found")
+    columns = ("Key", "Active", "Needed", "Usable", "Tenants", "Data keys", "Signing keys", "Found")
     rows = [
-        (key.kek_id, key.active, key.needed, key.usable, key.tenants, key.data_keys, key.told) for key in found.keys
+        (key.kek_id, key.active, key.needed, key.usable, key.tenants, key.data_keys, key.signing_keys, key.told)
+        for key in found.keys
     ]
     table(columns, rows, empty="No key yet: the first start makes one.")
-    say(
-        f"\nThe keys are in {found.file}. Copy that file, and keep the copy apart from the backups of the database: "
-        "together they open every stored credential, and without the keys nobody opens any."
-    )
+    if found.trouble:
+        say(f"\n{found.trouble}")
+    if "file" in found.keepers:
+        say(
+            f"\nThe keys are in {found.file}. Copy that file, and keep the copy apart from the backups of the "
+            "database: together they open every stored credential, and without the keys nobody opens any."
+        )
+    else:
+        say(f"\nThe keys are kept by {', '.join(found.keepers)}.")

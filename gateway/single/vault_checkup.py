@@ -4,6 +4,7 @@ import shlex
 
 from broker.leases import UNREADABLE
 from broker.vault.credentials import StoredCredential
+from broker.vault.deployment_guard import FILE, standing_of
 from core.db import Database
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
@@ -11,7 +12,8 @@ from core.errors import Invalid
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.finding import Finding
-from gateway.single.vault_access import closed_credentials
+from gateway.single.operator import BROKER, connected
+from gateway.single.vault_access import closed_credentials, id_file
 from gateway.single.vault_keys import VaultKeys, vault_keys
 
 MOST_SHOWN = 50
@@ -22,11 +24,32 @@ CAUSES = {
 
 
 async def vault_findings(deployment: Deployment, console: Database) -> list[Finding]:
-    """Whether every key that stored credentials need is at hand."""
+    """Whether every key that stored credentials need is at hand, and whether this is the original."""
+    return [await _original(deployment), *await _key_findings(deployment, console)]
+
+
+async def _original(deployment: Deployment) -> Finding:
+    """Whether services may be asked. Nothing is given an id here."""
+    async with connected(deployment, BROKER, most=1) as broker:
+        standing = await standing_of(broker, id_file(deployment))
+    if standing is None:
+        return Finding("deployment", "note", "never started; the first start gives it its id")
+    if standing:
+        return Finding("deployment", "ok", "the original: services are asked")
+    told = (
+        "a copy of another's database: no service is asked, no token handed out. When the original runs no more: "
+        f"mcpist adopt; on a second machine of the same deployment, copy {FILE} from the first one's data folder"
+    )
+    return Finding("deployment", "bad", told)
+
+
+async def _key_findings(deployment: Deployment, console: Database) -> list[Finding]:
     try:
         found = await vault_keys(deployment, console)
     except Invalid as error:
         return [Finding("vault keys", "bad", str(error))]
+    if found.trouble:
+        return [Finding("vault keys", "bad", f"{', '.join(found.keepers)}: {found.trouble}")]
     wrong = [key for key in found.keys if not key.healthy]
     if wrong:
         return [Finding("vault keys", "bad", f"{key.kek_id}, which {_need(key.tenants)}: {key.told}") for key in wrong]
@@ -38,7 +61,8 @@ def _keys(found: VaultKeys) -> Finding:
     if active is None:
         return Finding("vault keys", "note", "none yet; the first start makes one")
     needed = sum(key.needed for key in found.keys)
-    told = f"{len(found.keys)} in {found.file}, {active.kek_id} active, {needed} needed and at hand; backups hold none"
+    where = str(found.file) if found.keepers == ("file",) else ", ".join(found.keepers)
+    told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and at hand; backups hold none"
     return Finding("vault keys", "ok", told)
 
 

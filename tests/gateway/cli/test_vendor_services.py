@@ -150,7 +150,9 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
     assert fresh.run("keys", "status", "--json").json() == {
         "healthy": True,
         "file": str(fresh.path / "keys" / "vault-kek.json"),
+        "keepers": ["file"],
         "keys": [],
+        "trouble": "",
     }
     file, kept = fresh.path / "keys" / "vault-kek.json", fresh.path / "keys" / "kept"
     assert not file.exists()
