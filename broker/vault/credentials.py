@@ -2,7 +2,7 @@
 type B (OAuth) there is nothing here but the way to the account. No secret is ever shown."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -122,18 +122,20 @@ class Credentials:
             raise _changed_meanwhile() from None
 
     async def list(
-        self,
-        tenant_id: UUID,
-        module: str | None = None,
-        owner: Owner | None = None,
-        *,
-        after: tuple[str, str, str] | None = None,
-        limit: int = MOST_LISTED,
+        self, tenant_id: UUID, module: str | None = None, owner: Owner | None = None
     ) -> list[StoredCredential]:
-        """The tenant's credentials by module, kind and owner, or those for one module, or of one owner: at most
-        `limit`, from the one with the key `after` on."""
+        """The tenant's credentials by module and owner, or those for one module, or of one owner; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST, module, owner.id if owner else None, *(after or (None, None, None)), limit)
+            rows = await work.fetch(_LIST, module, owner and owner.id, *(None,) * 4, MOST_LISTED)
+            return [StoredCredential(*row.values()) for row in rows]
+
+    async def page(
+        self, tenant_id: UUID, user_id: UUID | None, *, after: tuple[str, str, str] | None = None, limit: int
+    ) -> "Sequence[StoredCredential]":
+        """Those that a user has or that their roles share, or of everybody: at most `limit`, in the order of module,
+        kind and owner, beginning behind `after`."""
+        async with self._database.tenant(tenant_id) as work:
+            rows = await work.fetch(_LIST, None, None, user_id, *(after or (None, None, None)), limit)
             return [StoredCredential(*row.values()) for row in rows]
 
     async def find(self, tenant_id: UUID, credential_id: UUID) -> tuple[StoredCredential, Owner]:
@@ -147,7 +149,7 @@ class Credentials:
             if row is None:
                 raise NotFound("there is no such credential")
             owner = Owner("personal", row["user_id"]) if row["user_id"] else Owner("shared", row["role_id"])
-            listed = await work.fetch(_LIST, row["module"], owner.id, None, None, None, 1)
+            listed = await work.fetch(_LIST, row["module"], owner.id, *(None,) * 4, 1)
             return StoredCredential(*listed[0].values()), owner
 
     async def secret(self, tenant_id: UUID, module: str, owner: Owner) -> Secret:
@@ -164,8 +166,8 @@ class Credentials:
             return await opened(self._vault, work, row)
 
     async def remove(self, actor: Actor, tenant_id: UUID, module: str, owner: Owner) -> None:
-        """Delete a credential; and, of type B, the account behind it where nothing else leads to it, which the vendor is
-        not told of (:class:`broker.connect.disconnecting.Disconnecting` does).
+        """Delete a credential; and, of type B, the account behind it where nothing else leads to it. The vendor is not
+        told (:class:`broker.connect.disconnecting.Disconnecting` does that).
 
         Raises:
             NotFound: the owner has none for the module.
@@ -289,5 +291,7 @@ _LIST = """SELECT c.id, c.module, c.type, coalesce(a.provider, '') AS provider, 
         coalesce(u.email, r.name) AS owner) k
     WHERE c.tenant_id = $1 AND ($2::text IS NULL OR c.module = $2)
     AND ($3::uuid IS NULL OR c.user_id = $3 OR c.role_id = $3)
-    AND ($4::text IS NULL OR (c.module, k.kind, k.owner) > ($4, $5::text, $6::text))
-    ORDER BY c.module, k.kind, k.owner LIMIT $7"""
+    AND ($4::uuid IS NULL OR c.user_id = $4 OR c.role_id IN (
+        SELECT role_id FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $4))
+    AND ($5::text IS NULL OR (c.module, k.kind, k.owner) > ($5, $6::text, $7::text))
+    ORDER BY c.module, k.kind, k.owner LIMIT $8"""

@@ -9,19 +9,19 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from broker.connect.connecting import Connecting, Declined, Start
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.finishing import Connected, Finishing, Question
+from broker.connect.connecting import Declined, Start
+from broker.connect.finishing import Connected, Question
 from broker.connect.flows import Flow
-from broker.connect.pasted_keys import OtherAccount, PastedKeys
+from broker.connect.parts import ConnectParts
+from broker.connect.pasted_keys import OtherAccount
 from broker.connect.refusals import ConnectRefused
-from broker.connect.services import Services
 from broker.identity.front_door import FrontDoor
 from broker.identity.sessions import Session
-from broker.web.connect_paths import CONNECT, Queue, address, module_of, queue_of, role_of
+from broker.web.connect_paths import CONNECT, MOST_QUEUED, Queue, address, module_of, queue_of, role_of
 from broker.web.connect_shown import shown_service, shown_services
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
+from broker.web.requests import fields as fields_of
 from broker.web.requests import form, query
 from broker.web.sign_in import session_of
 from core.errors import NotFound
@@ -29,26 +29,6 @@ from core.secret import Secret
 
 DONE = frozenset({"connected", "connected_less", "kept", "declined", "disconnected", "removed"})
 STATUS = {"connect_away": 503, "key_away": 503, "key_busy": 429}
-
-
-class ConnectParts:
-    """What the pages work with."""
-
-    __slots__ = ("connecting", "disconnecting", "finishing", "keys", "services")
-
-    def __init__(
-        self,
-        services: Services,
-        connecting: Connecting,
-        finishing: Finishing,
-        disconnecting: Disconnecting,
-        keys: PastedKeys,
-    ) -> None:
-        self.services = services
-        self.connecting = connecting
-        self.finishing = finishing
-        self.disconnecting = disconnecting
-        self.keys = keys
 
 
 def routes(parts: WebParts, door: FrontDoor, connect: ConnectParts) -> list[Route]:
@@ -87,9 +67,7 @@ class ConnectPages:
             email=session.email,
             tenant=session.tenant_name,
             done=asked.get("done", "") if asked.get("done") in DONE else "",
-            done_title=next(
-                (one.needs.module.title for one in services if one.needs.module.name == asked.get("module")), ""
-            ),
+            done_title=await self._title(session, asked.get("module", "")),
             **shown_services(services),
         )
 
@@ -100,7 +78,8 @@ class ConnectPages:
             return _sign_in_first(CONNECT)
         services = await self._connect.services.all(session)
         names = [one.needs.module.name for one in services if one.counts is None or one.counts.state == "broken"]
-        queue = Queue(tuple(names), len(names) + 1)
+        names = names[:MOST_QUEUED]
+        queue = Queue(tuple(names), len(names))
         return RedirectResponse(_first(queue), 303)
 
     async def show(self, request: Request) -> Response:
@@ -228,9 +207,15 @@ class ConnectPages:
             skip=queue.after() if queue.of else "",
             other=more.get("other"),
             refused="" if refused is None else refused.key,
+            after=await self._title(session, asked.get("after", "")),
             administers=session.system_role == "admin",
             **shown_service(service, self._parts.settings.public_url),
         )
+
+    async def _title(self, session: Session, module: str) -> str:
+        """The title of a service of theirs, "" for any other word."""
+        services = await self._connect.services.all(session) if module else []
+        return next((one.needs.module.title for one in services if one.needs.module.name == module), "")
 
 
 def _flow_id(request: Request) -> UUID:
@@ -267,9 +252,7 @@ def _on(module: str, role_id: UUID | None, queue: Queue, done: str) -> str:
 
 
 def _fields(text: str) -> Mapping[str, str]:
-    from broker.web.requests import fields
-
-    return fields(text.removeprefix("?").encode())
+    return fields_of(text.removeprefix("?").encode())
 
 
 def _problem(refused: ConnectRefused) -> Problem:

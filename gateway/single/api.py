@@ -6,6 +6,7 @@ from starlette.types import ASGIApp
 
 from admin_ui.api.app import api as control_plane_api
 from admin_ui.api.parts import AdminParts
+from broker.connect.parts import ConnectParts
 from broker.oauth.grants import Grants
 from broker.oauth.own_clients import OWN_CLIENTS
 from broker.oauth.registered_clients import RegisteredClients
@@ -13,6 +14,7 @@ from broker.web import requests
 from broker.web.api.app import api as identity_api
 from broker.web.api.app import section
 from broker.web.api.authentication import Authenticator
+from broker.web.api.connections import section as connections
 from broker.web.api.parts import IdentityParts
 from broker.web.parts import WebParts
 from core.api.door import Door
@@ -25,7 +27,13 @@ from gateway.single.trust_zone import TrustZone
 
 
 def admin_api(
-    zone: TrustZone, parts: WebParts, grants: Grants, refusals: Refusals, console: Database | None, catalogue: Catalogue
+    zone: TrustZone,
+    parts: WebParts,
+    grants: Grants,
+    refusals: Refusals,
+    console: Database | None,
+    catalogue: Catalogue,
+    connect: ConnectParts,
 ) -> ASGIApp:
     """What answers under /api/v1; without the control plane's database, identity's part alone."""
     release = version("mcpist")
@@ -33,8 +41,9 @@ def admin_api(
     identity = IdentityParts(zone.tokens, zone.door.sessions, grants, clients, zone.door.links, zone.door.identities)
     door = _door(zone, parts, refusals)
     if console is None:
-        return identity_api(door, identity, version=release)
-    return control_plane_api(door, AdminParts(console, modules_of(catalogue)), section(identity), version=release)
+        return identity_api(door, identity, connections(connect), version=release)
+    sections = section(identity), connections(connect)
+    return control_plane_api(door, AdminParts(console, modules_of(catalogue)), *sections, version=release)
 
 
 def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:

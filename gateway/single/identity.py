@@ -8,8 +8,10 @@ from collections.abc import AsyncGenerator, Callable
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from broker.connect.parts import ConnectParts
 from broker.oauth.single_use import SingleUse
 from broker.web import account, oauth, sign_in
+from broker.web import connect as connect_pages
 from broker.web.app import identity_app
 from broker.web.parts import web_parts
 from core.db import Database
@@ -17,6 +19,7 @@ from core.settings import Settings
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.single.authorization_server import authorization_server, grants_of, registration_of
+from gateway.single.connecting import connect_parts
 from gateway.single.trust_zone import TrustZone
 
 API = "/api/"
@@ -35,20 +38,26 @@ async def identity(
     """
     sweeping = asyncio.create_task(_sweep(zone), name="identity sweeper")
     try:
-        yield _application(zone, settings, refusals, console, catalogue)
+        async with connect_parts(zone, settings, catalogue) as connect:
+            yield _application(zone, settings, refusals, console, catalogue, connect)
     finally:
         sweeping.cancel()
         await asyncio.wait([sweeping])
 
 
 def _application(
-    zone: TrustZone, settings: Settings, refusals: Refusals, console: Database | None, catalogue: Catalogue
+    zone: TrustZone,
+    settings: Settings,
+    refusals: Refusals,
+    console: Database | None,
+    catalogue: Catalogue,
+    connect: ConnectParts,
 ) -> ASGIApp:
 
     def api() -> ASGIApp:
         from gateway.single.api import admin_api  # the framework's import takes half a second
 
-        return admin_api(zone, parts, grants, refusals, console, catalogue)
+        return admin_api(zone, parts, grants, refusals, console, catalogue, connect)
 
     parts = web_parts(settings, zone.identity, zone.clock)
     grants = grants_of(zone)
@@ -56,6 +65,7 @@ def _application(
     routes = [
         *sign_in.routes(parts, zone.door),
         *account.routes(parts, zone.door, grants if server else None),
+        *connect_pages.routes(parts, zone.door, connect),
         *(oauth.routes(parts, server) if server else ()),
         _Below(API, _Later(api)),
     ]

@@ -19,7 +19,7 @@ from broker.oauth.external_issuer import ExternalIssuer
 from broker.oauth.signing_keys import SigningKeys, open_signing_keys
 from broker.vault.keys import KeyProvider
 from broker.vault.upkeep import kept_up
-from broker.vault.vault import open_vault
+from broker.vault.vault import Vault, open_vault
 from core.db import Database
 from core.outbound.addresses import AllowedAddresses
 from core.outbound.documents import Documents
@@ -50,6 +50,7 @@ class TrustZone:
 
     broker: DirectBroker
     database: Database
+    vault: Vault
     peppers: Peppers
     identity: IdentitySettings
     tokens: ApiTokens
@@ -86,7 +87,7 @@ async def trust_zone(
         door = front_door(database, identity.providers, settings.public_url, clock=clock)
         broker = DirectBroker(verifier, leases)
         async with kept_up(vault, database, guard):
-            yield TrustZone(broker, database, peppers, identity, tokens, verifier, door, documents, own, clock)
+            yield TrustZone(broker, database, vault, peppers, identity, tokens, verifier, door, documents, own, clock)
 
 
 @contextlib.asynccontextmanager

@@ -12,6 +12,8 @@ import httpx2
 from admin_ui.api.app import api
 from admin_ui.api.app import section as admin_section
 from admin_ui.api.parts import AdminParts
+from broker.connect.oauth_clients import Registration
+from broker.connect.parts import ConnectParts
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
@@ -22,8 +24,13 @@ from broker.interface import RefusalReason, Refused
 from broker.oauth.codes import Approval, Proof, challenge_of
 from broker.oauth.grants import Grants
 from broker.oauth.registered_clients import NewClient, RegisteredClients
+from broker.vault.credentials import Owner
+from broker.vault.keys import LocalKeys
+from broker.vault.vault import open_vault
+from broker.vendor_oauth.wire import VendorHttp
 from broker.web.api.app import section as identity_section
 from broker.web.api.authentication import Authenticator
+from broker.web.api.connections import section as connections_section
 from broker.web.api.parts import IdentityParts
 from broker.web.cookies import Cookies
 from core.api.app import Section, framework
@@ -36,8 +43,10 @@ from core.directory.actor import Actor
 from core.directory.roles_by_id import find_role
 from core.directory.tenants import create_tenant
 from core.limits import AttemptLimits, CallerLimits
+from core.outbound.addresses import AllowedAddresses
 from core.scopes import ALL, MCP
 from core.secret import Secret
+from gateway.single.connecting import assembled
 from tests.support.postgres import ScratchDatabase
 
 URL = "https://mcp.test"
@@ -116,6 +125,9 @@ class Tenant:
     role_id: UUID
     client_id: str
     entry: str
+    credential_id: UUID
+    """The administrator's own."""
+    oauth_client_id: UUID
 
 
 @dataclass(slots=True)
@@ -130,16 +142,18 @@ class Rig:
     verifier: Verifier
     refusals: Refusals
     door: Door
+    connect: ConnectParts
     served: Any = None
 
-    def sections(self) -> tuple[Section, Section]:
-        return admin_section(AdminParts(self.console, ("kg",))), identity_section(self.parts)
+    def sections(self) -> tuple[Section, Section, Section]:
+        admin = admin_section(AdminParts(self.console, ("kg",)))
+        return admin, identity_section(self.parts), connections_section(self.connect)
 
     def app(self, **door: Any) -> Any:
         """The application; `door` are fields of its door that a test wants otherwise."""
-        admin, identity = self.sections()
+        admin, *others = self.sections()
         parts: AdminParts = admin.state["admin"]  # type: ignore[assignment]
-        return api(replace(self.door, **door), parts, identity, version="test")
+        return api(replace(self.door, **door), parts, *others, version="test")
 
     def openapi(self) -> dict[str, Any]:
         return framework(self.door, self.sections(), "test").state.openapi
@@ -180,7 +194,12 @@ class Rig:
         asked = NewClient(name=f"Client of {slug}", redirect_uris=("https://client.example/back",))
         client, _ = await self.parts.clients.create(ACTOR, tenant.id, asked)
         role = await find_role(self.console, tenant.id, f"{slug}-readers")
-        return Tenant(tenant.id, slug, admin, user, role.id, client.id, f"@{slug}.example")
+        credential = await self.connect.credentials.put(
+            ACTOR, tenant.id, "kg", Owner("personal", admin.id), Secret(f"key of {slug}"), f"Account of {slug}"
+        )
+        registration = Registration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
+        vendor_client = await self.connect.clients.register(ACTOR, tenant.id, registration)
+        return Tenant(tenant.id, slug, admin, user, role.id, client.id, f"@{slug}.example", credential, vendor_client)
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
         """Make a user who is signed in, has a token and has let a client in."""
@@ -249,4 +268,11 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
             callers=CallerLimits(1e6, 1_000_000, 1000, clock=lambda: 0.0),
             anonymous=AttemptLimits(1e6, 1_000_000, clock=lambda: 0.0),
         )
-        yield Rig(database, console, broker, clock, parts, verifier, refusals, door)
+        vault = await open_vault(broker, LocalKeys("k", {"k": b"k" * 32}), clock=clock)
+        http = VendorHttp(AllowedAddresses())
+        connect = assembled(broker, vault, URL, (), http, _no_vendor, clock=clock)
+        yield Rig(database, console, broker, clock, parts, verifier, refusals, door, connect)
+
+
+async def _no_vendor(module: str, settings: Mapping[str, Any], secret: Secret) -> str:
+    raise AssertionError("no vendor is asked here")

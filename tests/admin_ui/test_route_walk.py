@@ -32,6 +32,12 @@ BODIES: Mapping[str, Any] = {
     "PATCH /oauth/clients/{client_id}": {"enabled": False},
     "POST /tokens": {"name": "mine", "scopes": ["mcp:read"]},
     "POST /leaked": ["mcpist_made_up"],
+    "PUT /oauth-clients": {
+        "provider": "github",
+        "role_id": "$role_id",
+        "client_id": "made-up",
+        "client_secret": "made-up",
+    },
 }
 ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -78,6 +84,8 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "identity_id": str(person.identity_id),
         "client_id": tenant.client_id,
         "token_id": person.token_id,
+        "credential_id": str(tenant.credential_id),
+        "oauth_client_id": str(tenant.oauth_client_id),
         "entry": tenant.entry,
         "email": person.email,
         "role": f"{tenant.slug}-readers",
@@ -87,7 +95,16 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
 
 def made_up() -> dict[str, str]:
     """The same forms, and nobody's."""
-    names = ("tenant_id", "user_id", "role_id", "session_id", "grant_id", "identity_id")
+    names = (
+        "tenant_id",
+        "user_id",
+        "role_id",
+        "session_id",
+        "grant_id",
+        "identity_id",
+        "credential_id",
+        "oauth_client_id",
+    )
     random = {"client_id": f"client_{uuid4().hex[:22]}", "token_id": uuid4().hex[:12], "entry": "@made-up.example"}
     return {name: str(uuid4()) for name in names} | random
 
@@ -237,6 +254,8 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "DELETE /oauth/grants/{grant_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /tokens": ("user", ["mcp:read", "admin:read"]),
         "POST /tokens": ("user", ["mcp:write", "admin:write"]),
+        "GET /credentials": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /credentials/{credential_id}": ("user", ["mcp:write", "admin:write"]),
         "DELETE /tokens/{token_id}": ("user", ["mcp:write", "admin:write"]),
         "POST /leaked": ("anyone", []),
         "GET /tenants": ("operator", ["admin:read"]),

@@ -1,0 +1,12 @@
+"""The routes of connecting accounts, as a section of the admin API."""
+
+from broker.connect.parts import ConnectParts
+from broker.web.api import credentials, oauth_clients
+from core.api.app import Section
+
+ROUTERS = (oauth_clients.routes, credentials.routes)
+
+
+def section(parts: ConnectParts) -> Section:
+    """Providers, OAuth clients at vendors, credentials."""
+    return Section(ROUTERS, {"connect": parts})

@@ -1,0 +1,100 @@
+"""``/credentials``: whose accounts at vendors tools work with, one's own and shared ones. No answer has a secret."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Path, Query
+
+from broker.connect.held import held_of
+from broker.vault.credentials import StoredCredential
+from broker.web.api.connect_parts import Connect
+from core.api.app import router
+from core.api.callers import ChangingPerson, Person, whose
+from core.api.paging import Cursor, Most, TextKey, key_of, paged
+from core.api.shapes import PageOf, Told
+from core.errors import Forbidden, NotFound
+from core.scopes import ADMIN_READ, ADMIN_WRITE
+
+routes = router("credentials")
+
+Everyone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
+CredentialId = Annotated[UUID, Path()]
+
+
+class CredentialView(Told):
+    """A credential. Of type A it is a pasted key, of type B an account that was connected at `provider`; `owner` is an
+    e-mail address, or the name of the role that shares it."""
+
+    id: UUID
+    module: str
+    type: Literal["A", "B"]
+    provider: str
+    kind: Literal["personal", "shared"]
+    owner: str
+    account: str
+    state: Literal["connected", "broken"]
+    cause: str
+    created_at: datetime
+    updated_at: datetime
+    last_used_at: datetime | None
+
+
+class DisconnectedView(Told):
+    """What was ended. `revoked` says whether the vendor was told; else `manage_url` is where to end it, if known."""
+
+    modules: list[str]
+    revoked: bool
+    manage_url: str
+
+
+@routes.get("/credentials")
+async def list_credentials(
+    caller: Person,
+    connect: Connect,
+    user: UUID | None = None,
+    everyone: Everyone = False,
+    limit: Most = 50,
+    cursor: Cursor = None,
+) -> PageOf[CredentialView]:
+    """One's own and those that one's roles share; or for administrators those of a `user`, or of `everyone`."""
+    owner = whose(caller, user, ADMIN_READ)
+    if everyone and not caller.administers(ADMIN_READ):
+        raise Forbidden("only an administrator sees everybody's")
+    after = None if cursor is None else key_of(cursor, tuple[TextKey, TextKey, TextKey])
+    user_id = None if everyone else owner
+    found = await connect.credentials.page(caller.tenant_id, user_id, after=after, limit=limit + 1)
+    shown, following = paged(found, limit, lambda one: (one.module, one.kind, one.owner))
+    return PageOf(items=[_view(one) for one in shown], next_cursor=following)
+
+
+@routes.delete("/credentials/{credential_id}")
+async def disconnect(credential_id: CredentialId, caller: ChangingPerson, connect: Connect) -> DisconnectedView:
+    """End a credential of one's own, or as an administrator anybody's: an account is ended with every module that uses
+    it, and its vendor is told."""
+    found, owner = await connect.credentials.find(caller.tenant_id, credential_id)
+    if owner.user_id != caller.user_id and not caller.administers(ADMIN_WRITE):
+        raise NotFound("there is no such credential")
+    async with connect.database.tenant(caller.tenant_id) as work:
+        held = await held_of(work, [found.module], owner)
+    if not held:
+        raise NotFound("there is no such credential")
+    ended = await connect.disconnecting.disconnect(caller.actor, caller.tenant_id, held[0], owner)
+    return DisconnectedView(modules=list(ended.modules), revoked=ended.revoked, manage_url=ended.manage_url)
+
+
+def _view(one: StoredCredential) -> CredentialView:
+    return CredentialView(
+        id=one.id,
+        module=one.module,
+        type=one.type,
+        provider=one.provider,
+        kind=one.kind,
+        owner=one.owner,
+        account=one.account,
+        state="connected" if one.state == "ok" else "broken",
+        cause=one.cause,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+        last_used_at=one.last_used_at,
+    )

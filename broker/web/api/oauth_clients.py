@@ -1,0 +1,162 @@
+"""``/providers`` and ``/oauth-clients``: the vendors' OAuth servers, and the tenant's own clients at them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Path
+from pydantic import Field, SecretStr, StringConstraints
+
+from broker.connect.addresses import redirect_uri
+from broker.connect.oauth_clients import MOST_CLIENT_ID, MOST_SECRET, OAuthClient, Registration
+from broker.providers.model import Provider
+from broker.web.api.connect_parts import Connect
+from core.api.app import router
+from core.api.callers import ChangingAdmin, ReadingAdmin
+from core.api.paging import Cursor, Most, TextKey, key_of, paged
+from core.api.shapes import PLAIN, Asked, PageOf, Told
+from core.secret import Secret
+
+routes = router("providers")
+
+ClientRow = Annotated[UUID, Path()]
+ProviderId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+Word = Annotated[str, StringConstraints(max_length=500, pattern=PLAIN)]
+
+
+class SettingView(Told):
+    """Something that an OAuth client of this provider needs besides its id and secret; required without a default."""
+
+    name: str
+    title: str
+    default: str | None
+
+
+class ProviderView(Told):
+    """A vendor. `redirect_uri` is what is registered there, where it has OAuth."""
+
+    id: str
+    title: str
+    oauth: bool
+    key: bool
+    modules: list[str]
+    redirect_uri: str | None
+    console_url: str | None
+    settings: list[SettingView]
+
+
+class OAuthClientView(Told):
+    """A client, never its secret. `role_id` is whose members it is for, null for all; `accounts` were connected by
+    it."""
+
+    id: UUID
+    provider: str
+    role_id: UUID | None
+    role: str
+    client_id: str
+    has_secret: bool
+    auth_method: str
+    settings: Mapping[str, str]
+    redirect_uri: str
+    state: Literal["ok", "misconfigured"]
+    cause: str
+    accounts: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class OAuthClientAsked(Asked):
+    """The one client of the tenant, or of a role, at a provider. Without `client_secret` the stored one stays, as long
+    as `client_id` does; without `settings` those stay."""
+
+    provider: ProviderId
+    role_id: UUID | None = None
+    client_id: Annotated[str, StringConstraints(min_length=1, max_length=MOST_CLIENT_ID, pattern=PLAIN)]
+    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MOST_SECRET)] | None = None
+    auth_method: Literal["", "basic", "basic_raw", "post", "none"] = ""
+    settings: Annotated[dict[Word, Word], Field(max_length=10)] | None = None
+
+
+class OAuthClientMade(Told):
+    """Its id here; `redirect_uri` has to be registered at the provider."""
+
+    id: UUID
+    redirect_uri: str
+
+
+@routes.get("/providers")
+async def list_providers(
+    caller: ReadingAdmin, connect: Connect, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[ProviderView]:
+    """Every provider that the tenant can use, by id."""
+    after: str = "" if cursor is None else key_of(cursor, TextKey)
+    async with connect.database.tenant(caller.tenant_id) as work:
+        known = (await connect.book.all(work)).known
+    found = [known[one] for one in sorted(known) if one > after]
+    shown, following = paged(found[: limit + 1], limit, lambda one: one.id)
+    return PageOf(items=[_provider(one, connect.public_url) for one in shown], next_cursor=following)
+
+
+@routes.get("/oauth-clients")
+async def list_oauth_clients(
+    caller: ReadingAdmin, connect: Connect, limit: Most = 50, cursor: Cursor = None
+) -> PageOf[OAuthClientView]:
+    """The tenant's clients at vendors, by provider; its own before those of roles."""
+    found = await connect.clients.list(caller.tenant_id)
+    if cursor is not None:
+        after = key_of(cursor, tuple[TextKey, bool, TextKey])
+        found = [one for one in found if _key(one) > after]
+    shown, following = paged(found[: limit + 1], limit, _key)
+    return PageOf(items=[_client(one, connect.public_url) for one in shown], next_cursor=following)
+
+
+@routes.put("/oauth-clients")
+async def set_oauth_client(asked: OAuthClientAsked, caller: ChangingAdmin, connect: Connect) -> OAuthClientMade:
+    """Register a client, in the place of the one that the tenant or role has at the provider."""
+    secret = asked.client_secret
+    registration = Registration(
+        provider=asked.provider,
+        client_id=asked.client_id,
+        secret=None if secret is None else Secret(secret.get_secret_value()),
+        role_id=asked.role_id,
+        auth_method=asked.auth_method,
+        settings=asked.settings,
+    )
+    made = await connect.clients.register(caller.actor, caller.tenant_id, registration)
+    return OAuthClientMade(id=made, redirect_uri=redirect_uri(connect.public_url, asked.provider))
+
+
+@routes.delete("/oauth-clients/{oauth_client_id}", status_code=204)
+async def remove_oauth_client(oauth_client_id: ClientRow, caller: ChangingAdmin, connect: Connect) -> None:
+    """Forget a client, and every account that was connected by it: those have to be connected again by another."""
+    await connect.clients.remove(caller.actor, caller.tenant_id, oauth_client_id)
+
+
+def _key(one: OAuthClient) -> tuple[str, bool, str]:
+    return one.provider, one.role_id is not None, one.role
+
+
+def _provider(one: Provider, public_url: str) -> ProviderView:
+    return ProviderView(
+        id=one.id,
+        title=one.title,
+        oauth=one.oauth is not None,
+        key=one.key is not None,
+        modules=sorted(one.modules),
+        redirect_uri=redirect_uri(public_url, one.id) if one.oauth else None,
+        console_url=one.console_url,
+        settings=[
+            SettingView(name=name, title=setting.title, default=setting.default)
+            for name, setting in one.settings.items()
+        ],
+    )
+
+
+def _client(one: OAuthClient, public_url: str) -> OAuthClientView:
+    return OAuthClientView.model_validate(
+        {
+            **{name: getattr(one, name) for name in OAuthClientView.model_fields if name != "redirect_uri"},
+            "redirect_uri": redirect_uri(public_url, one.provider),
+        }
+    )

@@ -1,0 +1,139 @@
+"""What connects vendor accounts, put together: the only place that knows both the vault and the modules' vendors."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from broker.connect.accounts import AccountRows
+from broker.connect.connecting import Connecting
+from broker.connect.disconnecting import Disconnecting
+from broker.connect.finishing import Finishing
+from broker.connect.flows import Flows
+from broker.connect.oauth_clients import OAuthClients
+from broker.connect.offers import Offered
+from broker.connect.parts import ConnectParts
+from broker.connect.pasted_keys import KeyCheck, KeyRefused, KeyTrouble, PastedKeys
+from broker.connect.provider_book import ProviderBook
+from broker.connect.services import Services
+from broker.providers.catalogue import own_providers
+from broker.vault.credentials import Credentials
+from broker.vault.vault import Vault
+from broker.vendor_oauth.account import VendorAccounts
+from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
+from broker.vendor_oauth.wire import VendorHttp
+from core.db import Database
+from core.errors import Invalid
+from core.outbound.addresses import AllowedAddresses
+from core.secret import Secret
+from core.settings import Settings
+from gateway.catalogue import Catalogue
+from gateway.service_settings import parsed
+from gateway.single.gateway import vendor_sessions
+from gateway.single.trust_zone import TrustZone
+from gateway.single.vendor_account import account_of
+from gateway.vendor_session.headers import authorization
+from gateway.vendor_session.session import VendorSessions
+from modules.kit import ToolError, VendorProblem
+
+TROUBLES: Mapping[str, KeyTrouble] = {
+    "unauthorized": "not_accepted",
+    "forbidden": "forbidden",
+    "rate_limited": "busy",
+    "unavailable": "away",
+    "too_large": "away",
+}
+
+
+@contextlib.asynccontextmanager
+async def connect_parts(zone: TrustZone, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[ConnectParts]:
+    """Everything that the connect pages and their API work with, and the ways to the vendors for as long."""
+    async with vendor_http(settings) as http, vendor_sessions(settings) as sessions:
+        check = _KeyCheck(catalogue, sessions)
+        yield assembled(
+            zone.database, zone.vault, settings.public_url, offered(catalogue), http, check, clock=zone.clock
+        )
+
+
+@contextlib.asynccontextmanager
+async def vendor_http(settings: Settings) -> AsyncGenerator[VendorHttp]:
+    """The way to vendors' OAuth servers."""
+    http = VendorHttp(AllowedAddresses.of(settings.allowed_private_hosts))
+    await http.open()
+    try:
+        yield http
+    finally:
+        await http.close()
+
+
+def offered(catalogue: Catalogue) -> tuple[Offered, ...]:
+    """The modules that have a vendor: all that the connect flow knows of modules."""
+    return tuple(
+        Offered(
+            module.name,
+            module.title,
+            {entry.tool.name: entry.tool.hints.read_only for entry in catalogue.tools[module.name]},
+        )
+        for module in catalogue.modules
+        if module.vendor is not None
+    )
+
+
+def assembled(
+    database: Database,
+    vault: Vault,
+    public_url: str,
+    modules: Sequence[Offered],
+    http: VendorHttp,
+    check: KeyCheck,
+    *,
+    clock: Callable[[], datetime],
+) -> ConnectParts:
+    """The parts; `database` is in the broker's role."""
+    book, endpoint = ProviderBook(own_providers()), VendorTokenEndpoint(http)
+    clients, rows = OAuthClients(database, vault, book), AccountRows(vault)
+    flows = Flows(database, vault, clock=clock)
+    credentials = Credentials(database, vault, clock=clock)
+    services = Services(database, clients, book, modules)
+    disconnecting = Disconnecting(database, rows, clients, book, endpoint, credentials)
+    finishing = Finishing(database, rows, flows, book, disconnecting)
+    connecting = Connecting(
+        database,
+        public_url,
+        services=services,
+        flows=flows,
+        clients=clients,
+        book=book,
+        rows=rows,
+        endpoint=endpoint,
+        vendor=VendorAccounts(http),
+        finishing=finishing,
+    )
+    keys = PastedKeys(database, services, credentials, disconnecting, check)
+    return ConnectParts(
+        database, public_url, services, connecting, finishing, disconnecting, keys, clients, book, credentials
+    )
+
+
+class _KeyCheck:
+    """Implements :class:`broker.connect.pasted_keys.KeyCheck` by the request that the module names."""
+
+    def __init__(self, catalogue: Catalogue, sessions: VendorSessions) -> None:
+        self._modules = {module.name: module for module in catalogue.modules}
+        self._sessions = sessions
+
+    async def __call__(self, module: str, settings: Mapping[str, Any], secret: Secret) -> str:
+        api = self._modules[module].vendor
+        assert api is not None, "only modules with a vendor are offered"
+        try:
+            authorization(api.scheme, secret)
+        except VendorProblem:
+            raise KeyRefused("form") from None
+        try:
+            return await account_of(self._sessions, api, parsed(api.settings, settings), secret, str(uuid4()))
+        except Invalid:
+            raise KeyRefused("setup") from None
+        except ToolError as problem:
+            kind = problem.kind if isinstance(problem, VendorProblem) else "unavailable"
+            raise KeyRefused(TROUBLES.get(kind, "setup")) from None
