@@ -190,6 +190,32 @@ async def test_refresh_across_kills(split: Split, ada: ClientOf) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_never_two_tokens_of_one_code(split: Split, ada: ClientOf) -> None:
+    """Several redemptions at once, and the broker dies anywhere in between: one has its tokens, or nobody."""
+    for number in range(8):
+        code, grants = await ada.code(), len(await ada.grants())
+        asking = [asyncio.create_task(ada.redeemed(code)) for _ in range(4)]
+        await asyncio.sleep(number * 0.006)  # where it dies is what varies
+        await split.broker.kill()
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        await split.broker.start()
+        answers.append(await ada.redeemed(code))
+        got = [one.json() for one in answers if isinstance(one, httpx2.Response) and one.status_code == 200]
+        causes = (await ada.grants())[grants:]
+        assert len(got) <= 1
+        assert len(causes) <= 1
+        assert {refused(one) for one in answers if isinstance(one, httpx2.Response) and one.status_code == 400} <= {
+            "invalid_grant"
+        }
+        if got and causes == [None]:
+            await ada.works(got[0]["access_token"])
+        elif got:
+            assert causes == ["code_replay"]
+            await ada.ends(got[0]["access_token"])
+
+
+@pytest.mark.long
 async def test_signing_keys_rotated_elsewhere(split: Split, ada: ClientOf, tmp_path: Path) -> None:
     """A second broker signs with the new key at once. The first one, which gateways ask, was told nothing."""
     before = await ada.tokens()
