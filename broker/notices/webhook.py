@@ -7,9 +7,10 @@ from datetime import datetime
 
 import orjson
 
+from broker.accounts.standing import meaning
 from broker.notices.outbox import Notice
 from broker.notices.settings import WebhookSettings, webhook_key
-from broker.notices.wording import Wording, meaning
+from broker.notices.wording import Wording
 from broker.vendor_oauth.wire import Reply, Request, VendorHttp
 
 TYPES = {

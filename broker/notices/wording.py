@@ -2,14 +2,8 @@
 
 from dataclasses import dataclass
 
+from broker.accounts.standing import meaning
 from broker.notices.outbox import Notice
-from broker.vendor_oauth.reasons import MEANINGS
-
-_OWN_MEANINGS = {
-    "lost_rotation": "the vendor's answer was lost while access was being renewed, and it is not given twice",
-    "rejected": "the vendor does not accept the stored key any more",
-    "unreadable": "the stored secret was changed in the database and cannot be opened",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +13,6 @@ class Wording:
     subject: str
     body: str
     link: str
-
-
-def meaning(cause: str) -> str:
-    """A cause in a sentence for people."""
-    return _OWN_MEANINGS.get(cause) or MEANINGS.get(cause) or "the vendor refuses, and gives no reason that we know"
 
 
 def worded(notice: Notice, title: str, public_url: str) -> Wording:

@@ -84,7 +84,7 @@ async def test_the_owner_gets_one_mail_and_nobody_else_any(post: Post) -> None:
     body = message.get_content()
     assert f"{PUBLIC}/connect/github" in body
     assert "接続し直してください" in body
-    assert "does not accept the stored key" in body
+    assert "does not accept it any more" in body
     assert message["Auto-Submitted"] == "auto-generated"
     await post.ahead(600)
     assert await post.teller().tell_due() == 0

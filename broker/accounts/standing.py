@@ -1,0 +1,157 @@
+"""The connection doctor: how each credential stands, why, who can do something about it, and what happened to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from broker.vendor_oauth.reasons import MEANINGS
+from core.connection import CredentialKind
+from core.db import Row, UnitOfWork
+
+LOST_ROTATION = "lost_rotation"
+MOST_SHOWN = 1_000
+
+_OWN_MEANINGS = {
+    LOST_ROTATION: "the vendor's answer was lost while access was being renewed, and it is not given twice",
+    "rejected": "the vendor does not accept it any more: it has expired or was revoked there",
+    "unreadable": "it was changed in the database and cannot be read",
+    "disabled": "an administrator has switched it off",
+    "not_sent": "the vendor cannot be reached",
+    "throttled": "the vendor asks to wait",
+    "uncertain": "the vendor's last answer was lost",
+    "permanent": "the vendor refuses, and many other accounts with it: nobody is blamed yet",
+}
+
+
+class State(StrEnum):
+    """How a credential stands."""
+
+    CONNECTED = "connected"
+    REFRESHING = "refreshing"
+    NEEDS_RECONNECT = "needs_reconnect"
+    """Its owner has to connect it again, or give a new key."""
+    SERVICE_MISCONFIGURED = "service_misconfigured"
+    """The vendor refuses our OAuth client. No account is lost."""
+    VENDOR_DOWN = "vendor_down"
+    DISABLED = "disabled"
+
+
+class Who(StrEnum):
+    """Who can do something about it."""
+
+    NOBODY = ""
+    """Nothing is wrong, or it passes by itself."""
+    OWNER = "owner"
+    ADMINISTRATOR = "administrator"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One credential. `cause` is a fixed word and `meaning` its sentence, both empty where nothing is wrong;
+    `again_at` is when we ask the vendor next. `link` is a path of this product where it is mended."""
+
+    id: UUID
+    module: str
+    provider: str
+    kind: CredentialKind
+    owner: str
+    account: str
+    state: State
+    cause: str
+    meaning: str
+    who: Who
+    link: str
+    again_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One event of an account's history; `exchange` is what was said at the token endpoint, without any secret."""
+
+    at: datetime
+    kind: str
+    cls: str
+    exchange: Mapping[str, Any]
+
+
+def meaning(cause: str) -> str:
+    """A cause in a sentence for people."""
+    return _OWN_MEANINGS.get(cause) or MEANINGS.get(cause) or "the vendor refuses, and gives no reason that we know"
+
+
+async def standings(
+    work: UnitOfWork, *, user_id: UUID | None = None, credential_id: UUID | None = None
+) -> list[Standing]:
+    """The tenant's credentials, those that need somebody first; only one user's own, or only one; at most 1,000."""
+    rows = await work.fetch(_STANDINGS, user_id, credential_id, MOST_SHOWN)
+    found = [_standing(row) for row in rows]
+    return sorted(found, key=lambda one: (one.state is State.CONNECTED, one.module, one.kind, one.owner))
+
+
+async def history(work: UnitOfWork, credential_id: UUID) -> list[Happened]:
+    """The last events of the account behind a credential, the newest first; of a pasted key there are none."""
+    rows = await work.fetch(_HISTORY, credential_id)
+    return [Happened(row["at"], row["kind"], row["class"], orjson.loads(row["detail"])) for row in rows]
+
+
+def _standing(row: Row) -> Standing:
+    state, cause = _diagnosis(row)
+    return Standing(
+        id=row["id"],
+        module=row["module"],
+        provider=row["provider"] or "",
+        kind=row["kind"],
+        owner=row["owner"],
+        account=row["account"],
+        state=state,
+        cause=cause,
+        meaning=meaning(cause) if cause else "",
+        who=_who(state, row["kind"]),
+        link="/console" if state is State.SERVICE_MISCONFIGURED else f"/connect/{row['module']}",
+        again_at=row["again_at"] if state in (State.VENDOR_DOWN, State.SERVICE_MISCONFIGURED) else None,
+    )
+
+
+def _diagnosis(row: Row) -> tuple[State, str]:
+    if row["type"] == "A":
+        return (State.CONNECTED, "") if row["state"] == "ok" else (State.NEEDS_RECONNECT, row["cause"])
+    if row["status"] == "needs_reauth":
+        return State.NEEDS_RECONNECT, row["reason"]
+    if row["status"] == "disabled":
+        return State.DISABLED, "disabled"
+    if row["misconfigured"]:
+        return State.SERVICE_MISCONFIGURED, row["client_cause"]
+    if row["refreshing"]:
+        return State.REFRESHING, ""
+    if row["waits"]:
+        return State.VENDOR_DOWN, row["last_error_class"]
+    return State.CONNECTED, "uncertain" if row["cut_off"] else ""
+
+
+def _who(state: State, kind: CredentialKind) -> Who:
+    if state is State.NEEDS_RECONNECT:
+        return Who.OWNER if kind == "personal" else Who.ADMINISTRATOR
+    return Who.ADMINISTRATOR if state in (State.SERVICE_MISCONFIGURED, State.DISABLED) else Who.NOBODY
+
+
+_STANDINGS = """SELECT c.id, c.module, c.type, c.state, c.cause, a.provider, a.status, a.reason, a.last_error_class,
+    CASE WHEN c.user_id IS NULL THEN 'shared' ELSE 'personal' END AS kind,
+    coalesce(u.email, r.name) AS owner, coalesce(a.account, c.account) AS account,
+    o.state = 'misconfigured' AS misconfigured, o.cause AS client_cause, a.lease_until > k.now AS refreshing,
+    a.next_try_at > k.now AS waits, coalesce(a.uncertain OR a.lease_until <= k.now, false) AS cut_off,
+    CASE WHEN o.state = 'misconfigured' THEN o.breaker_until ELSE a.next_try_at END AS again_at
+    FROM (SELECT vault.clock() AS now) k, vault.credentials c
+    LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
+    LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
+    LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
+    WHERE c.tenant_id = $1 AND ($2::uuid IS NULL OR c.user_id = $2) AND ($3::uuid IS NULL OR c.id = $3)
+    ORDER BY c.module, c.id LIMIT $4"""
+_HISTORY = """SELECT e.at, e.kind, e.class, e.detail::text AS detail FROM vault.account_events e
+    JOIN vault.credentials c ON c.tenant_id = e.tenant_id AND c.account_id = e.account_id
+    WHERE e.tenant_id = $1 AND c.id = $2 ORDER BY e.id DESC LIMIT 50"""

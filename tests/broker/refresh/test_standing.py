@@ -1,0 +1,109 @@
+"""The connection doctor over real refreshes: each failure gets its state, its cause, who can mend it, and a history."""
+
+from uuid import UUID
+
+from broker.accounts.standing import Standing, State, Who, history, standings
+from tests.broker.refresh.rig import Rig
+from tests.broker.refresh.vendor import HOUR, Vendor
+from tests.support.postgres import add_tenant
+
+
+async def credential(rig: Rig, account: UUID) -> UUID:
+    """A module's way to the account, as a connect flow makes it."""
+    user = (await rig.row(account))["user_id"]
+    await rig.execute(
+        "INSERT INTO vault.credentials (tenant_id, id, module, user_id, type, account_id, version, created_at, "
+        "updated_at) VALUES ($1, gen_random_uuid(), 'github', $2, 'B', $3, 1, now(), now())",
+        rig.tenant.id, user, account,
+    )  # fmt: skip
+    async with rig.scratch.admin_connection() as admin:
+        return await admin.fetchval("SELECT id FROM vault.credentials WHERE account_id = $1", account)
+
+
+async def standing(rig: Rig) -> Standing:
+    async with rig.database.tenant(rig.tenant.id) as work:
+        (one,) = await standings(work)
+    return one
+
+
+async def test_a_good_account_is_connected_and_its_history_tells_of_refreshes(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    found = await credential(rig, account)
+    await rig.ahead(HOUR + 10)
+    await rig.token(account)
+    one = await standing(rig)
+    assert (one.state, one.cause, one.who, one.provider) == (State.CONNECTED, "", Who.NOBODY, strict.id)
+    async with rig.database.tenant(rig.tenant.id) as work:
+        happened = await history(work, found)
+    assert [one.kind for one in happened] == ["refreshed", "connected"]
+
+
+async def test_a_revoked_account_is_its_owner_s_to_connect_again(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    found = await credential(rig, account)
+    await strict.server.control({"revoke_account": "ada"})
+    await rig.ahead(HOUR + 10)
+    await rig.fresh(account)
+    one = await standing(rig)
+    assert (one.state, one.cause, one.who) == (State.NEEDS_RECONNECT, "revoked", Who.OWNER)
+    assert one.link == "/connect/github"
+    async with rig.database.tenant(rig.tenant.id) as work:
+        (marked, failed, _) = await history(work, found)
+    assert (marked.kind, failed.kind, failed.cls) == ("needs_reauth", "failed", "permanent")
+    assert failed.exchange["status"] == 400
+    assert "refresh_token" not in str({**failed.exchange, "grant": ""}).replace("'refresh_token'", "")
+
+
+async def test_an_answer_that_we_lost_is_called_so(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await credential(rig, account)
+    await rig.ahead(HOUR - 30)
+    await strict.fault("hang_up_after")
+    await rig.token(account)
+    one = await standing(rig)
+    assert one.state is State.VENDOR_DOWN, "we wait before we look again"
+    await rig.ahead(HOUR + 400)
+    await rig.fresh(account)
+    one = await standing(rig)
+    assert (one.state, one.cause) == (State.NEEDS_RECONNECT, "lost_rotation")
+    assert "answer was lost" in one.meaning
+
+
+async def test_a_vendor_that_is_down_passes_by_itself(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await credential(rig, account)
+    await strict.fault("status", status=503, headers={"Retry-After": "120"}, body="")
+    await rig.ahead(HOUR + 10)
+    await rig.fresh(account)
+    one = await standing(rig)
+    assert (one.state, one.cause, one.who) == (State.VENDOR_DOWN, "throttled", Who.NOBODY)
+    assert one.again_at is not None
+
+
+async def test_a_refused_client_is_the_administrator_s_and_no_account_s(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await credential(rig, account)
+    await strict.fault("status", status=401, headers={}, body='{"error": "invalid_client"}')
+    await rig.ahead(HOUR + 10)
+    await rig.fresh(account)
+    one = await standing(rig)
+    assert (one.state, one.cause, one.who) == (State.SERVICE_MISCONFIGURED, "client_refused", Who.ADMINISTRATOR)
+    assert (await rig.row(account))["status"] == "active"
+
+
+async def test_while_another_process_refreshes_it_says_so(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await credential(rig, account)
+    await rig.execute(
+        "UPDATE vault.accounts SET lease_owner = gen_random_uuid(), lease_until = now() + interval '30 seconds'"
+    )
+    assert (await standing(rig)).state is State.REFRESHING
+
+
+async def test_another_tenant_s_credentials_are_not_seen(rig: Rig, strict: Vendor) -> None:
+    found = await credential(rig, await rig.connect(strict))
+    other = await add_tenant(rig.scratch, users=1)
+    async with rig.database.tenant(other.id) as work:
+        assert await standings(work) == []
+        assert await standings(work, credential_id=found) == []
+        assert await history(work, found) == []
