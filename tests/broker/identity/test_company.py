@@ -1,5 +1,6 @@
 """Sign-in at a real OpenID provider, and every answer that must not sign anybody in."""
 
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -357,9 +358,11 @@ async def test_forms_of_other_sites(house: House, browser: Browser, path: str) -
 
 
 async def test_too_many_starts_from_one_address(house: House, browser: Browser) -> None:
-    statuses = [(await browser.send("/sign-in/start", provider="company")).status_code for _ in range(102)]
-    assert statuses[:100] == [200] * 100
-    assert statuses[-1] == 429
+    began, sent = time.monotonic(), 0
+    while (await browser.send("/sign-in/start", provider="company")).status_code == 200:
+        sent += 1
+        assert sent <= 101 + time.monotonic() - began, "a hundred at once, and one a second after that"
+    assert sent >= 100
     async with house.browser("192.0.2.8") as elsewhere:
         await elsewhere.start()
 
