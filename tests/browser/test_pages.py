@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Page
 
 from tests.browser.gallery import CONSENT, PAGES, PROBLEMS, VIEWS, gallery
 from tests.support.chromium import chromium, watch
+from tests.support.eventually import within
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -90,6 +91,44 @@ def _hostile(context: Any, key: str = "") -> Any:
         return [_hostile(item, key) for item in context]
     kept = key in ("notice", "done", "scopes") or not isinstance(context, str) or not context
     return context if kept else PAYLOAD
+
+
+# What an injection would try, should escaping ever fail somewhere.
+INJECTION = """(elsewhere) => {
+  window.ran = [];
+  const script = document.createElement('script'); script.textContent = "window.ran.push('inline')";
+  const remote = document.createElement('script'); remote.src = elsewhere + '/x.js';
+  const image = document.createElement('img'); image.src = elsewhere + '/x.png';
+  const frame = document.createElement('iframe'); frame.src = elsewhere + '/x.html';
+  document.body.append(script, remote, image, frame);
+  document.body.insertAdjacentHTML('beforeend', `<a id=h onclick="window.ran.push('handler')">x</a>`);
+  document.getElementById('h').click();
+  document.head.insertAdjacentHTML('beforeend', `<base href="${elsewhere}/">`);
+  const form = document.createElement('form'); form.method = 'post'; form.action = elsewhere + '/x';
+  document.body.append(form); form.submit();
+  return fetch(elsewhere + '/x').catch(() => [...window.ran, new URL('y', document.baseURI).origin]);
+}"""
+
+
+@pytest.mark.parametrize("name", ["sign-in", "consent", "account", "problem"])
+async def test_what_is_injected_does_not_run(browser: Browser, name: str) -> None:
+    """The second line behind escaping: no script, no other origin, no other place for a form (CSP)."""
+    async with gallery() as url, gallery() as elsewhere:
+        watched = watch(await browser.new_context())
+        page = await watched.page()
+        await page.goto(f"{url}/gallery/{name}")
+        answered: list[str] = []
+        page.on("response", lambda response: answered.append(response.url))
+        assert await page.evaluate(INJECTION, elsewhere) == [url]
+        assert page.url == f"{url}/gallery/{name}"
+        assert answered == [], "the browser has asked nobody for anything"
+
+        async def all_told() -> bool:
+            found = " ".join(watched.complaints)
+            return all(one in found for one in ("default-src 'none'", "img-src", "base-uri", "form-action"))
+
+        await within(5, all_told)
+        assert page.url == f"{url}/gallery/{name}"
 
 
 @pytest.mark.parametrize("name", ["sign-in", "consent", "account", "problem"])
