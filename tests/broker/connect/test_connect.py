@@ -3,20 +3,9 @@
 import html
 import json
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 from urllib.parse import quote
 
-import pytest
-
-from tests.broker.connect.rig import Scene, parameters, provider_document, shown, vendors_on
-from tests.support.postgres import ScratchDatabase
-
-
-@pytest.fixture
-async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scene]:
-    async with vendors_on(database, tmp_path) as made:
-        yield made
+from tests.broker.connect.rig import Scene, parameters, provider_document, shown
 
 
 async def test_reading_first_then_more(scene: Scene) -> None:
