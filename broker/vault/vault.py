@@ -102,6 +102,11 @@ class Vault:
         dek_id, _ = await self._renewed(work, uses=0)
         return dek_id
 
+    @property
+    def may_ask_vendors(self) -> bool:
+        """Whether this is the original of the deployment, whose tokens may be used."""
+        return self._guard is None or self._guard.may_ask_vendors()
+
     def forget(self, tenant_id: UUID) -> None:
         """Drop every unwrapped key of a tenant at once, because the tenant is gone."""
         self._cached.forget(tenant_id)
