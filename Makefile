@@ -10,7 +10,7 @@ ifneq ($(shell cat .venv/.clone 2>/dev/null),$(CURDIR))
 SETUP_INPUTS += FORCE
 endif
 
-.PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules \
+.PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-model \
         bench bench-peers format lock migrate clean setup node wrk FORCE
 .DEFAULT_GOAL := help
 
@@ -26,7 +26,7 @@ test: setup node ## Set up and run the tests: make test T=tests/core ARGS="-k na
 test-long: setup node ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)
 
-check: check-format check-lint check-types check-imports check-dependencies check-rules ## Run every static check (make -k check: all, even after a failure)
+check: check-format check-lint check-types check-imports check-dependencies check-rules check-model ## Run every static check (make -k check: all, even after a failure)
 
 check-format: setup
 	.venv/bin/ruff format --check .
@@ -46,6 +46,10 @@ check-dependencies: setup
 
 check-rules: setup
 	.venv/bin/pytest -q tests/lint
+
+# Every interleaving of a refresh, by Spin (Debian: spin, gcc); without it, this says so and goes on.
+check-model: setup
+	.venv/bin/python tools/check_model.py
 
 bench: setup wrk ## Measure speed: make bench ARGS="..."
 	@.venv/bin/python -m tests.bench $(ARGS)

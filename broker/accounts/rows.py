@@ -20,9 +20,9 @@ class Seen:
     """One look at an account and its OAuth client.
 
     Seconds: `expires_in` until the access token's end (None: it has none), `lease_left` of another's claim (None:
-    nobody holds one, or it has run out), `wait` until the next attempt, `breaker` until the OAuth client may be used
-    again; `presented_ago`, `refreshed_ago` and `refused_ago` None where it never was. `cut_off` says that the vendor
-    may have processed a call whose answer nobody has.
+    nobody holds one), `wait` until the next attempt, `breaker` until the OAuth client may be used again;
+    `presented_ago` and `refreshed_ago` None where it never was. `lapsed`: a lease has run out that its holder has not
+    let go. `cut_off`: the vendor may have processed a call whose answer nobody has.
     """
 
     id: UUID
@@ -34,6 +34,7 @@ class Seen:
     refresh: bytes | None
     expires_in: float | None
     lease_left: float | None
+    lapsed: bool
     cut_off: bool
     presented_ago: float | None
     refreshed_ago: float | None
@@ -83,6 +84,7 @@ def client_place(client_row: UUID, version: int) -> Place:
 _LOOK = """SELECT a.id, a.provider, a.version, a.status, a.reason, a.access, a.refresh,
     extract(epoch FROM a.expires_at - c.now)::float8,
     CASE WHEN a.lease_until > c.now THEN extract(epoch FROM a.lease_until - c.now)::float8 END,
+    coalesce(a.lease_until <= c.now, false),
     a.uncertain OR coalesce(a.lease_until <= c.now, false),
     extract(epoch FROM c.now - a.presented_at)::float8,
     extract(epoch FROM c.now - a.refreshed_at)::float8,

@@ -85,12 +85,16 @@ def meaning(cause: str) -> str:
 
 
 async def standings(
-    work: UnitOfWork, *, user_id: UUID | None = None, credential_id: UUID | None = None
+    work: UnitOfWork,
+    *,
+    user_id: UUID | None = None,
+    credential_id: UUID | None = None,
+    after: tuple[str, UUID] | None = None,
+    limit: int = MOST_SHOWN,
 ) -> list[Standing]:
-    """The tenant's credentials, those that need somebody first; only one user's own, or only one; at most 1,000."""
-    rows = await work.fetch(_STANDINGS, user_id, credential_id, MOST_SHOWN)
-    found = [_standing(row) for row in rows]
-    return sorted(found, key=lambda one: (one.state is State.CONNECTED, one.module, one.kind, one.owner))
+    """The tenant's credentials by module and id; only one user's own, only one, or those `after` a module and id."""
+    module, last = after or (None, None)
+    return [_standing(row) for row in await work.fetch(_STANDINGS, user_id, credential_id, module, last, limit)]
 
 
 async def history(work: UnitOfWork, credential_id: UUID) -> list[Happened]:
@@ -151,7 +155,8 @@ _STANDINGS = """SELECT c.id, c.module, c.type, c.state, c.cause, a.provider, a.s
     LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
     WHERE c.tenant_id = $1 AND ($2::uuid IS NULL OR c.user_id = $2) AND ($3::uuid IS NULL OR c.id = $3)
-    ORDER BY c.module, c.id LIMIT $4"""
+    AND ($4::text IS NULL OR (c.module, c.id) > ($4, $5::uuid))
+    ORDER BY c.module, c.id LIMIT $6"""
 _HISTORY = """SELECT e.at, e.kind, e.class, e.detail::text AS detail FROM vault.account_events e
     JOIN vault.credentials c ON c.tenant_id = e.tenant_id AND c.account_id = e.account_id
     WHERE e.tenant_id = $1 AND c.id = $2 ORDER BY e.id DESC LIMIT 50"""

@@ -19,7 +19,7 @@ KEEP_ALIVE_SHARE = 1 / 3
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Outcome:
-    """New tokens of an account in the place of `version`, which `owner` presented.
+    """New tokens of an account in the place of `version`, which `owner` presented as attempt `number`.
 
     The same tokens are sealed twice: for the account's row at the next version, and for a candidate's. There is no
     candidate without a new refresh token. `scopes` None: unchanged.
@@ -28,6 +28,7 @@ class Outcome:
     ref: Ref
     version: int
     owner: UUID
+    number: int
     access: bytes
     refresh: bytes
     expires_at: datetime | None
@@ -55,6 +56,7 @@ def outcome_of(attempt: Attempt, tokens: Tokens, now: datetime, chance: Callable
         attempt.ref,
         version,
         attempt.owner,
+        attempt.number,
         seal(account_place(account_id, ACCESS, version + 1), access),
         seal(account_place(account_id, REFRESH, version + 1), refresh),
         None if tokens.expires_in is None else now + timedelta(seconds=tokens.expires_in),

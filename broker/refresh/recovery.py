@@ -44,6 +44,8 @@ class Do(Enum):
     PROBE = auto()
     """Claim, if it is us who try whether the OAuth client works again."""
     CLAIM = auto()
+    LAPSE = auto()
+    """Take the lease from a holder that is late, and give it a moment to come after all."""
     PATIENCE = auto()
     """Hand out the old access token, and do not present the refresh token before that has ended."""
 
@@ -96,9 +98,9 @@ def recover(seen: Seen, wish: Wish, rules: RefreshRules, timing: Timing) -> Step
         return present
     if seen.alive(wish.rejected):
         return Do.PATIENCE
-    if rules.reuse_kills_siblings:
-        return Mark(LOST_ROTATION)
-    return present
+    if seen.lapsed:
+        return Do.LAPSE
+    return Mark(LOST_ROTATION) if rules.reuse_kills_siblings else present
 
 
 def _in_grace(seen: Seen, rules: RefreshRules, timing: Timing) -> bool:

@@ -120,9 +120,11 @@ class Refresher:
                 return None
             if step is Do.PATIENCE:
                 await work.execute(_PATIENCE, seen.id, seen.version)
+            if step is Do.LAPSE:
+                await work.execute(_LAPSE, seen.id, seen.version, self._tools.timing.late)
             if step in (Do.HAND_OUT, Do.PATIENCE):
                 return await self._handed_out(work, seen, wish)
-            return None if step is Do.WAIT else await prepare(work, self._tools.vault, provider, ref, seen)
+            return None if step in (Do.WAIT, Do.LAPSE) else await prepare(work, self._tools.vault, provider, ref, seen)
         except Unreadable:
             await marks.mark(work, seen.id, seen.version, UNREADABLE)
             return None
@@ -152,6 +154,10 @@ def _turns() -> asyncio.Semaphore:
     return asyncio.Semaphore(MOST_CALLS_AT_ONCE)
 
 
+# Who comes late finds the row without an owner, and nobody's attempt after its own.
+_LAPSE = """UPDATE vault.accounts a SET lease_owner = NULL, lease_until = NULL, uncertain = true,
+    next_try_at = c.now + make_interval(secs => $4) FROM (SELECT vault.clock() AS now) c
+    WHERE a.tenant_id = $1 AND a.id = $2 AND a.version = $3 AND a.lease_until <= c.now"""
 _USED = "UPDATE vault.accounts SET last_used_at = vault.clock() WHERE tenant_id = $1 AND id = $2"
 # Until the old access token has ended there is nothing to do for the sweeper.
 _PATIENCE = """UPDATE vault.accounts SET refresh_at = expires_at

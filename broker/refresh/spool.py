@@ -92,6 +92,7 @@ def _dumped(outcome: Outcome) -> bytes:
         "account": str(outcome.ref.id),
         "version": outcome.version,
         "owner": str(outcome.owner),
+        "number": outcome.number,
         "candidate": str(outcome.candidate_id),
         "scopes": outcome.scopes,
     }
@@ -106,6 +107,7 @@ def _loaded(text: bytes) -> Outcome:
         ref=Ref(UUID(told["tenant"]), UUID(told["account"])),
         version=int(told["version"]),
         owner=UUID(told["owner"]),
+        number=int(told["number"]),
         candidate_id=UUID(told["candidate"]),
         scopes=None if told["scopes"] is None else tuple(map(str, told["scopes"])),
         **blobs,  # type: ignore[arg-type]

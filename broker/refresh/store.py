@@ -22,7 +22,8 @@ class Stored(Enum):
     ALREADY = auto()
     """By ourselves: the acknowledgement was lost, or the spool was faster."""
     TAKEN_LATE = auto()
-    """Nobody else has anything newer: it is the account's token now, and the refresh stays uncertain."""
+    """Nobody else has anything newer: it is the account's token now. If somebody has presented the old one meanwhile,
+    it may have been ended by that, so the refresh stays uncertain."""
     CANDIDATE = auto()
     GONE = auto()
     """The account is no more, or has another grant: what belonged to the old one does not come back."""
@@ -65,9 +66,8 @@ async def _written(work: UnitOfWork, outcome: Outcome, *, late: bool) -> bool:
     scopes = None if outcome.scopes is None else list(outcome.scopes)
     times = outcome.expires_at, outcome.refresh_at, outcome.idle_at
     blobs = outcome.access, outcome.refresh
-    return bool(
-        await work.execute(_STORE, outcome.ref.id, outcome.version, outcome.owner, late, *blobs, *times, scopes)
-    )
+    row = outcome.ref.id, outcome.version, outcome.owner
+    return bool(await work.execute(_STORE, *row, late, *blobs, *times, scopes, outcome.number))
 
 
 # A late one is stored under the lock of the row that was just looked at. The vendor has granted it after all, so nobody
@@ -76,8 +76,9 @@ _STORE = """UPDATE vault.accounts SET version = version + 1, access = $6, refres
     refresh_at = $9, idle_at = $10, scopes = coalesce($11::text[], scopes),
     status = CASE status WHEN 'needs_reauth' THEN 'active' ELSE status END,
     reason = CASE status WHEN 'needs_reauth' THEN '' ELSE reason END, reauth_at = NULL,
-    lease_owner = NULL, lease_until = NULL, attempt_no = 0, uncertain = $5, next_try_at = NULL, last_error_class = '',
-    presented_at = NULL, refused_at = NULL, refreshed_at = vault.clock(), updated_at = vault.clock()
+    lease_owner = NULL, lease_until = NULL, attempt_no = 0, next_try_at = NULL, last_error_class = '',
+    uncertain = $5 AND attempt_no <> $12, presented_at = NULL, refused_at = NULL,
+    refreshed_at = vault.clock(), updated_at = vault.clock()
     WHERE tenant_id = $1 AND id = $2 AND version = $3 AND (lease_owner = $4 OR $5)"""
 _LOCKED = """SELECT version, access, lease_owner IS NOT NULL AND lease_until > vault.clock() AS claimed
     FROM vault.accounts WHERE tenant_id = $1 AND id = $2 FOR UPDATE"""

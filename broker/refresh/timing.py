@@ -18,6 +18,10 @@ class Timing:
     poll: float = 0.1
     """Between two looks at what another process is refreshing, and two attempts to store an answer."""
 
+    late: float = 2.0
+    """After a lease has run out, a holder that lives (its database was away, say) may still store its answer for so
+    long before the refresh token is shown again, where that could cost the grant."""
+
     longest_wait: float = 60.0
     """For a lease of another process, before a refresh gives up."""
 

@@ -28,6 +28,7 @@ from tests.support.postgres import DatabaseServer, own_server
 POINTS = ("before_claim", "claimed", "before_send", "in_flight", "answered", "spooled", "storing", "stored")
 FAULTS = ("kill", "stop", "end", "leave", "crash")
 LEASE = 35
+MOMENT = 3
 PAST_EVERYTHING = 400
 
 UNSENT = {"before_claim", "claimed", "before_send"}
@@ -111,6 +112,8 @@ async def _stopped(rig: Rig, broker: BrokerProcess, account: UUID, point: str) -
     broker.signal(signal.SIGSTOP)
     broker.sleeps(LEASE)
     await rig.ahead(HOUR + 10 + LEASE)
+    await rig.fresh(account, within=15)
+    await rig.ahead(HOUR + 10 + LEASE + MOMENT)
     await rig.fresh(account, within=15)
     broker.release(point)
     broker.signal(signal.SIGCONT)

@@ -26,6 +26,8 @@ from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 
 LEASE = 35
 """Past a lease, in seconds."""
+MOMENT = 3
+"""Past what a late holder is given after that."""
 
 
 class Late:
@@ -67,11 +69,31 @@ async def test_a_late_answer_heals_what_was_given_up(rig: Rig, strict: Vendor) -
     await late.endpoint.answered.wait()
     await rig.ahead(HOUR + 10 + LEASE)
     refuses = rig.with_endpoint(Scripted(failed(ErrorClass.PERMANENT)))
+    await refuses.fresh(rig.tenant.id, account)
+    await rig.ahead(HOUR + 10 + LEASE + MOMENT)
     assert await refuses.fresh(rig.tenant.id, account) == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
     assert isinstance(await late.arrives(), Fresh)
     row = await rig.row(account)
     assert (row["status"], row["reason"], row["uncertain"]) == ("active", "", True)
     assert await strict.takes((await rig.token(account)).access)
+
+
+async def test_a_holder_that_comes_a_moment_late_is_in_time(rig: Rig, strict: Vendor) -> None:
+    """Its database was away for longer than the lease: whoever comes first then does not show the token at once."""
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    late = Late(rig, account)
+    await late.endpoint.answered.wait()
+    await rig.ahead(HOUR + 10 + LEASE)
+    answer = await rig.fresh(account)
+    assert isinstance(answer, Stuck)
+    assert answer.state is StuckState.VENDOR
+    assert answer.retry_after == pytest.approx(2, abs=0.5)
+    assert isinstance(await late.arrives(), Fresh)
+    assert not (await rig.row(account))["uncertain"], "nobody else has shown the token"
+    await rig.ahead(2 * HOUR + 60)
+    assert await strict.takes((await rig.token(account)).access)
+    assert (await strict.calls(), await strict.reuses()) == (2, 0)
 
 
 async def test_an_unused_candidate_is_tried_before_anybody_is_asked_to_come_back(

@@ -1,0 +1,29 @@
+"""The model in docs/refresh.pml and the code name the same steps; `make check` explores the model itself."""
+
+import re
+from pathlib import Path
+
+from broker.refresh.store import Stored
+
+ROOT = Path(__file__).resolve().parents[3]
+MODEL = (ROOT / "docs" / "refresh.pml").read_text()
+
+
+def test_every_file_that_the_model_names_is_there() -> None:
+    named = set(re.findall(r"broker/refresh/[a-z_]+\.py", MODEL))
+    assert named == {f"broker/refresh/{name}.py" for name in ("claim", "present", "store", "marks", "recovery")}
+    assert all((ROOT / name).exists() for name in named)
+
+
+def test_the_outcomes_of_a_store_are_those_of_the_model() -> None:
+    named = set(re.findall(r"/\* ([A-Z_]+) +\*/", MODEL))
+    assert named <= {one.name for one in Stored}
+    assert {one.name for one in Stored} - named == {"GONE"}, "the model has no disconnecting"
+
+
+def test_the_steps_have_their_functions() -> None:
+    for step in ("claim", "present", "recover", "store", "refused"):
+        assert any(
+            re.search(rf"^(async )?def {step}\(", path.read_text(), re.MULTILINE)
+            for path in (ROOT / "broker" / "refresh").glob("*.py")
+        ), step
