@@ -83,7 +83,7 @@ def sorted_failure(
     """The meaning of an answer whose fields are `answer`, None where it has none."""
     code = _error_code(oauth, answer)
     later = _retry_after(reply.headers, now)
-    verdict = _verdict(oauth, code, answer) if reply.status < 500 else None
+    verdict = _verdict(oauth, code, answer)
     known = code if code in ERRORS or (verdict is not None and verdict.error == code) else ""
     if verdict is not None and verdict.code is not None:
         known = f"{known}:{verdict.code}".lstrip(":")

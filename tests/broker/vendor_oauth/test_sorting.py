@@ -101,6 +101,11 @@ def test_when_to_come_again(headers: dict[str, str], seconds: float) -> None:
         assert (found.cls, found.retry_after) == (THROTTLED, seconds)
 
 
+def test_only_what_was_not_processed_is_to_come_again_then() -> None:
+    for status, body in ((400, {"error": "invalid_grant"}), (401, {"error": "invalid_client"}), (500, None)):
+        assert told(status, body, PLAIN, "refresh_token", retry_after="30").retry_after is None
+
+
 @pytest.mark.parametrize("text", ["soon", "-5", "1e9", "", "٣", "Sun, 99 Nov 2026 12:00:45 GMT"])
 def test_nonsense_about_when_to_come_again_is_none(text: str) -> None:
     assert told(503, retry_after=text).cls is UNCERTAIN

@@ -386,6 +386,15 @@ async def test_revoking_ends_the_grant_where_the_vendor_can(
     assert not vendor.state.alive(first.tokens.access.reveal())
 
 
+@of("github_oauth_app", "notion")
+async def test_a_grant_without_refresh_token_is_revoked_by_its_access_token(
+    vendor: VendorTokens, endpoint: VendorTokenEndpoint
+) -> None:
+    first = await connected(vendor, endpoint, "one")
+    assert (await endpoint.revoke(vendor.provider, vendor.client, access=first.tokens.access, refresh=None)).done
+    assert vendor.state.grants[0].dead
+
+
 @of("google", "github")
 async def test_a_grant_that_is_gone_already_counts_as_revoked(
     vendor: VendorTokens, endpoint: VendorTokenEndpoint

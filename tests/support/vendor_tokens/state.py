@@ -106,7 +106,8 @@ class State:
     def revoke(self, token: str) -> bool:
         """End the grant that a token belongs to."""
         for grant in self.grants:
-            if token in (grant.refresh, *grant.access) and not grant.dead:
+            kinds = {"access": grant.access, "refresh": {grant.refresh}, "either": {grant.refresh, *grant.access}}
+            if token in kinds[self.style.revokes_by] and not grant.dead:
                 grant.dead = True
                 grant.access.clear()
                 return True

@@ -46,6 +46,8 @@ class Style:
     revoke: tuple[str, str, str, str, int] | None = None
     """Method, path, form, field, and the status that says yes."""
     revoke_client_auth: str | None = None
+    revokes_by: str = "either"
+    """Which token ends a grant: ``access``, ``refresh`` or either."""
     resources: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Paths that answer a good token or key."""
     settings: tuple[str, ...] = ()
@@ -160,6 +162,7 @@ STYLES: Mapping[str, Style] = {
                 "request": _notion("validation_error", 400),
             },
             revoke=("POST", "/v1/oauth/revoke", "json", "token", 200),
+            revokes_by="access",
             resources={
                 "/v1/users/me": {
                     "object": "user",
@@ -205,6 +208,7 @@ STYLES: Mapping[str, Style] = {
             scope_separator="",
             refusals=_GITHUB,
             revoke=("DELETE", "/applications/{client_id}/grant", "json", "access_token", 204),
+            revokes_by="access",
             revoke_client_auth="basic",
             resources={"/user": {"id": 583231, "login": "octocat"}},
             settings=("base_url", "api_url"),
@@ -220,6 +224,7 @@ STYLES: Mapping[str, Style] = {
             scope_separator=",",
             refusals=_GITHUB,
             revoke=("DELETE", "/applications/{client_id}/grant", "json", "access_token", 204),
+            revokes_by="access",
             revoke_client_auth="basic",
             resources={"/user": {"id": 583231, "login": "octocat"}},
             settings=("base_url", "api_url"),
@@ -236,6 +241,7 @@ STYLES: Mapping[str, Style] = {
                 "request": lambda: (400, {"message": "grant_type must be one of the allowed ones"}),
             },
             revoke=("POST", "/v1/oauth/revoke", "json", "refresh_token", 204),
+            revokes_by="refresh",
             resources={"/v1/organizations": [{"id": "acme-org", "name": "Acme"}]},
         ),
         Style(
