@@ -19,6 +19,8 @@ from gateway.cli import (
     issuer,
     keys,
     login,
+    oauth_client,
+    provider,
     role,
     serve,
     service,
@@ -82,6 +84,8 @@ app.add_typer(role.app, name="role")
 app.add_typer(service.app, name="service")
 app.add_typer(credential.app, name="credential")
 app.add_typer(client.app, name="client")
+app.add_typer(provider.app, name="provider")
+app.add_typer(oauth_client.app, name="oauth-client")
 app.add_typer(issuer.app, name="issuer")
 app.add_typer(keys.app, name="keys")
 app.add_typer(token.app, name="token")

@@ -1,0 +1,162 @@
+"""`mcpist oauth-client`: our own clients at vendors. Secrets go in, and never come out."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gateway.cli.options import JsonOption, TenantOption, group
+from gateway.cli.output import emit, say, table
+from gateway.cli.secret_input import read_secret, refuse_on_command_line
+from gateway.cli.session import administer, load_settings
+
+if TYPE_CHECKING:
+    from broker.connect.oauth_clients import OAuthClient
+    from core.secret import Secret
+    from gateway.single.operator import Operator
+
+app = group("The OAuth apps that are registered at vendors; secrets go in and never come out.")
+
+ProviderName = Annotated[str, typer.Argument(metavar="PROVIDER", help="As `mcpist provider list` shows it.")]
+RoleOption = Annotated[
+    str | None, typer.Option("--role", metavar="NAME", help="For this role's members alone, for whom it wins.")
+]
+
+
+@app.command(
+    "set",
+    context_settings={"allow_extra_args": True},
+    epilog="Example: mcpist oauth-client set github --client-id Iv23liXyz --stdin < secret.txt",
+)
+def set_(
+    context: typer.Context,
+    provider: ProviderName,
+    client_id: Annotated[str, typer.Option("--client-id", metavar="ID", help="The client id that the vendor gave.")],
+    role: RoleOption = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--setting", metavar="NAME=VALUE", help="A setting of the provider, such as tenant."),
+    ] = None,
+    auth_method: Annotated[
+        str,
+        typer.Option("--auth-method", metavar="METHOD", help="basic, basic_raw, post or none; else the vendor's own."),
+    ] = "",
+    public: Annotated[bool, typer.Option("--no-secret", help="It has no secret, or the stored one stays.")] = False,
+    from_file: Annotated[
+        Path | None, typer.Option("--from-file", metavar="FILE", help="Read the secret from a file.")
+    ] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read the secret from standard input.")] = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register an OAuth app that you have made at a vendor, for the whole tenant or for one role.
+
+    The secret is read at a prompt, from --stdin or from a file, never from the command line. What it prints is the
+    redirect URI that the app has to have at the vendor.
+    """
+    from broker.connect.addresses import redirect_uri
+
+    refuse_on_command_line(context.args)
+    settings = _settings(setting)
+    secret = None if public else read_secret(f"Client secret for {provider}", from_file, stdin)
+    public_url = load_settings().public_url
+
+    async def work(operating: "Operator") -> None:
+        await _register(operating, tenant, provider, role, client_id, secret, auth_method, settings)
+
+    administer(work)
+    uri = redirect_uri(public_url, provider)
+    document = {"provider": provider, "role": role, "client_id": client_id, "redirect_uri": uri}
+    emit(as_json, document, lambda: say(f"Stored. Redirect URI to register at the vendor: {uri}"))
+
+
+@app.command("list", epilog="Example: mcpist oauth-client list --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show the registered OAuth apps and how many accounts were connected by each; never their secrets."""
+
+    async def work(operating: "Operator") -> "list[OAuthClient]":
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.vendor_clients import closed_oauth_clients
+
+        found = await the_tenant(operating, tenant)
+        async with closed_oauth_clients(operating.deployment) as clients:
+            return await clients.list(found.id)
+
+    found = administer(work)
+    columns = ("Provider", "For", "Client id", "Secret", "Settings", "State", "Cause", "Accounts", "Since")
+    rows = [
+        (
+            one.provider,
+            f"role {one.role}" if one.role else "everybody",
+            one.client_id,
+            "stored" if one.has_secret else "none",
+            [f"{name}={value}" for name, value in one.settings.items()],
+            one.state,
+            one.cause,
+            one.accounts,
+            one.updated_at,
+        )
+        for one in found
+    ]
+    empty = "No OAuth app yet: `mcpist oauth-client set` registers one, `mcpist provider list` shows for which vendors."
+    emit(as_json, [asdict(one) for one in found], lambda: table(columns, rows, empty=empty))
+
+
+@app.command("remove", epilog="Example: mcpist oauth-client remove github")
+def remove(
+    provider: ProviderName, role: RoleOption = None, tenant: TenantOption = None, as_json: JsonOption = False
+) -> None:
+    """Forget an OAuth app. Accounts that were connected by it go with it, and have to be connected by another."""
+
+    async def work(operating: "Operator") -> None:
+        from core.errors import NotFound
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.vendor_clients import closed_oauth_clients, role_id_of
+
+        found = await the_tenant(operating, tenant)
+        role_id = await role_id_of(operating.deployment, found.id, role)
+        async with closed_oauth_clients(operating.deployment) as clients:
+            listed = await clients.list(found.id)
+            one = next((one for one in listed if (one.provider, one.role_id) == (provider, role_id)), None)
+            if one is None:
+                raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")
+            await clients.remove(OPERATOR, found.id, one.id)
+
+    administer(work)
+    document = {"provider": provider, "role": role, "removed": True}
+    emit(as_json, document, lambda: say(f"The OAuth app for {provider} is removed."))
+
+
+async def _register(
+    operating: "Operator",
+    tenant: str | None,
+    provider: str,
+    role: str | None,
+    client_id: str,
+    secret: "Secret | None",
+    auth_method: str,
+    settings: dict[str, str] | None,
+) -> None:
+    from broker.connect.oauth_clients import Registration
+    from gateway.cli.tenancy import the_tenant
+    from gateway.single.bootstrap import OPERATOR
+    from gateway.single.vendor_clients import opened_oauth_clients, role_id_of
+
+    found = await the_tenant(operating, tenant)
+    role_id = await role_id_of(operating.deployment, found.id, role)
+    async with opened_oauth_clients(operating.deployment) as clients:
+        asked = Registration(provider, client_id, secret, role_id, auth_method, settings)
+        await clients.register(OPERATOR, found.id, asked)
+
+
+def _settings(given: list[str] | None) -> dict[str, str] | None:
+    from core.errors import Invalid
+
+    if given is None:
+        return None
+    pairs = [text.partition("=") for text in given]
+    if not all(name and sign for name, sign, _ in pairs):
+        raise Invalid("write a setting as NAME=VALUE")
+    return {name: value for name, _, value in pairs}
