@@ -84,7 +84,8 @@ class Rig:
 
     async def linked(self, person: Person, subject: str) -> None:
         await self.world.execute(
-            "INSERT INTO auth.identities VALUES ($1, $2, $3, $4, '', now(), now())",
+            "INSERT INTO auth.identities (tenant_id, issuer, subject, user_id, email, created_at, last_sign_in_at) "
+            "VALUES ($1, $2, $3, $4, '', now(), now())",
             person.tenant_id, ISSUER, subject, person.id,
         )  # fmt: skip
 
