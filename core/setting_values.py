@@ -18,7 +18,7 @@ _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _KEEPER = re.compile(
     r"file|aws-kms:arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:(?:key|alias)/[A-Za-z0-9/_-]{1,250}"
     r"|gcp-kms:projects/[a-z0-9.:-]+/locations/[a-z0-9-]+/keyRings/[A-Za-z0-9_-]{1,63}/cryptoKeys/[A-Za-z0-9_-]{1,63}"
-    r"|vault-transit:https?://[^/\s@?#,]+(?:/[A-Za-z0-9._-]+){2,6}"
+    r"|vault-transit:https?://[^/\s@?#,]+(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*){2,6}"
 )
 _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 

@@ -82,7 +82,7 @@ class DeploymentGuard:
             await asyncio.sleep(LOOKING)
             try:
                 await self.look()
-            except (Unavailable, Invalid) as error:
+            except (Unavailable, Invalid, OSError) as error:
                 log.debug("the deployment's id could not be read", extra={"cause": type(error).__name__})
 
 
