@@ -20,6 +20,7 @@ from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.single.authorization_server import authorization_server, grants_of, registration_of
 from gateway.single.connecting import connect_parts
+from gateway.single.notices import notices
 from gateway.single.trust_zone import TrustZone
 
 API = "/api/"
@@ -38,7 +39,7 @@ async def identity(
     """
     sweeping = asyncio.create_task(_sweep(zone), name="identity sweeper")
     try:
-        async with connect_parts(zone, settings, catalogue) as connect:
+        async with connect_parts(zone, settings, catalogue) as connect, notices(zone, settings, catalogue):
             yield _application(zone, settings, refusals, console, catalogue, connect)
     finally:
         sweeping.cancel()

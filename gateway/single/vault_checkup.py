@@ -2,8 +2,7 @@
 
 import shlex
 
-from broker.leases import UNREADABLE
-from broker.vault.credentials import StoredCredential
+from broker.accounts.standing import Standing, State, standings
 from broker.vault.deployment_guard import FILE, standing_of
 from core.db import Database
 from core.directory.services import list_services
@@ -13,14 +12,10 @@ from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.finding import Finding
 from gateway.single.operator import BROKER, connected
-from gateway.single.vault_access import closed_credentials, id_file
+from gateway.single.vault_access import id_file
 from gateway.single.vault_keys import VaultKeys, vault_keys
 
 MOST_SHOWN = 50
-CAUSES = {
-    "rejected": "the vendor refuses it: revoked or expired there",
-    UNREADABLE: "it was changed in the database and cannot be read",
-}
 
 
 async def vault_findings(deployment: Deployment, console: Database) -> list[Finding]:
@@ -71,11 +66,12 @@ def _need(tenants: int) -> str:
 
 
 async def credential_findings(deployment: Deployment, console: Database, catalogue: Catalogue) -> list[Finding]:
-    """How each credential stands, the broken ones first; those beyond the first fifty are counted."""
+    """How each credential stands, what needs somebody first; those beyond the first fifty are counted."""
     found: list[Finding] = []
-    async with closed_credentials(deployment) as credentials:
+    async with connected(deployment, BROKER, most=1) as broker:
         for tenant in await list_tenants(console):
-            listed = await credentials.list(tenant.id)
+            async with broker.tenant(tenant.id) as work:
+                listed = await standings(work)
             if listed:
                 enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled}
                 found += [_credential(tenant, one, enabled, catalogue) for one in listed]
@@ -87,16 +83,38 @@ async def credential_findings(deployment: Deployment, console: Database, catalog
     return found
 
 
-def _credential(tenant: Tenant, one: StoredCredential, enabled: set[str], catalogue: Catalogue) -> Finding:
+def _credential(tenant: Tenant, one: Standing, enabled: set[str], catalogue: Catalogue) -> Finding:
     who = f"{tenant.slug}: {one.module} of {'role ' if one.kind == 'shared' else ''}{one.owner}"
-    if one.state == "broken":
-        option = "--role" if one.kind == "shared" else "--user"
-        mend = f"mcpist credential set {one.module} {option} {shlex.quote(one.owner)} --tenant {tenant.slug}"
-        cause = CAUSES.get(one.cause, one.cause)
-        return Finding("credential", "note", f"{who} is broken, {cause}; make a new one there, then: {mend}")
+    if one.state is not State.CONNECTED:
+        return Finding("credential", "note", f"{who} {_TOLD[one.state]}{_why(one)}{_remedy(tenant, one)}")
     if one.module not in catalogue.tools:
         return Finding("credential", "note", f"{who} is not used: the module is not installed")
     if one.module not in enabled:
         told = f"{who} is not used: mcpist service enable {one.module} --tenant {tenant.slug}"
         return Finding("credential", "note", told)
     return Finding("credential", "ok", f"{who} is connected{f' as {one.account}' if one.account else ''}")
+
+
+def _why(one: Standing) -> str:
+    return f", {one.meaning}" if one.meaning else ""
+
+
+def _remedy(tenant: Tenant, one: Standing) -> str:
+    if one.state is State.NEEDS_RECONNECT and not one.provider:
+        option = "--role" if one.kind == "shared" else "--user"
+        mend = f"mcpist credential set {one.module} {option} {shlex.quote(one.owner)} --tenant {tenant.slug}"
+        return f"; make a new one there, then: {mend}"
+    if one.state is State.NEEDS_RECONNECT:
+        return f"; its {one.who} connects it again at {one.link}"
+    if one.state is State.SERVICE_MISCONFIGURED:
+        return f"; look at it: mcpist oauth-client list --tenant {tenant.slug}"
+    return f"; asked again at {one.again_at:%Y-%m-%d %H:%M %Z}" if one.again_at else ""
+
+
+_TOLD = {
+    State.REFRESHING: "is being renewed just now",
+    State.NEEDS_RECONNECT: "is broken",
+    State.SERVICE_MISCONFIGURED: "waits: the vendor refuses the OAuth client",
+    State.VENDOR_DOWN: "waits",
+    State.DISABLED: "is switched off",
+}

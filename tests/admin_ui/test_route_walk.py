@@ -254,6 +254,8 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "DELETE /oauth/grants/{grant_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /tokens": ("user", ["mcp:read", "admin:read"]),
         "POST /tokens": ("user", ["mcp:write", "admin:write"]),
+        "GET /connections": ("user", ["mcp:read", "admin:read"]),
+        "GET /connections/{credential_id}": ("user", ["mcp:read", "admin:read"]),
         "GET /credentials": ("user", ["mcp:read", "admin:read"]),
         "DELETE /credentials/{credential_id}": ("user", ["mcp:write", "admin:write"]),
         "DELETE /tokens/{token_id}": ("user", ["mcp:write", "admin:write"]),

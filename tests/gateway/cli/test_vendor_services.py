@@ -174,7 +174,7 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
         "check": "vault keys",
         "state": "bad",
         "told": f"{key['kek_id']}, which one tenant needs: missing: "
-        f"bring it back into {file} from your copy of the keys",
+        f"bring it back into {file} from your copy of the keys, or name its keeper in MCPIST_KEYS",
     }
     assert not file.exists()
     assert len(fresh.run("credential", "list", "--json").json()) == 1

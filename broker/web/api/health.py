@@ -1,0 +1,107 @@
+"""``/connections``: the connection doctor. How one's services stand, why, who can mend it, and what happened."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from fastapi import Path, Query
+
+from broker.accounts.standing import Happened, Standing, State, Who, history, standings
+from broker.web.api.connect_parts import Connect
+from core.api.app import router
+from core.api.callers import Person, whose
+from core.api.paging import Cursor, Most, TextKey, key_of, paged
+from core.api.shapes import PageOf, Told
+from core.errors import Forbidden, NotFound
+from core.scopes import ADMIN_READ
+
+routes = router("connections")
+
+Everyone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
+
+
+class ConnectionView(Told):
+    """How a credential stands. `cause` is a fixed word and `meaning` its sentence; `who` can do something about it, at
+    `link`; `again_at` is when MCPist asks the vendor next by itself."""
+
+    credential_id: UUID
+    module: str
+    provider: str
+    kind: Literal["personal", "shared"]
+    owner: str
+    account: str
+    state: State
+    cause: str
+    meaning: str
+    who: Who
+    link: str
+    again_at: datetime | None
+
+
+class EventView(Told):
+    """One event of the account's history; `exchange` is what was said at the token endpoint, without secrets."""
+
+    at: datetime
+    kind: str
+    error_class: str
+    exchange: dict[str, Any]
+
+
+class ConnectionDetail(ConnectionView):
+    """With the last events of the account behind it, the newest first."""
+
+    events: list[EventView]
+
+
+@routes.get("/connections")
+async def list_connections(
+    caller: Person,
+    connect: Connect,
+    user: UUID | None = None,
+    everyone: Everyone = False,
+    limit: Most = 50,
+    cursor: Cursor = None,
+) -> PageOf[ConnectionView]:
+    """One's own, or for administrators those of a `user`, or of `everyone`."""
+    owner = whose(caller, user, ADMIN_READ)
+    if everyone and not caller.administers(ADMIN_READ):
+        raise Forbidden("only an administrator sees everybody's")
+    after = None if cursor is None else key_of(cursor, tuple[TextKey, UUID])
+    async with connect.database.tenant(caller.tenant_id) as work:
+        found = await standings(work, user_id=None if everyone else owner, after=after, limit=limit + 1)
+    shown, following = paged(found, limit, lambda one: (one.module, one.id))
+    return PageOf(items=[_view(one, connect.public_url) for one in shown], next_cursor=following)
+
+
+@routes.get("/connections/{credential_id}")
+async def read_connection(credential_id: Annotated[UUID, Path()], caller: Person, connect: Connect) -> ConnectionDetail:
+    """One of one's own, or for an administrator anybody's, with its history."""
+    user_id = None if caller.administers(ADMIN_READ) else caller.user_id
+    async with connect.database.tenant(caller.tenant_id) as work:
+        found = await standings(work, user_id=user_id, credential_id=credential_id)
+        if not found:
+            raise NotFound("there is no such connection")
+        happened = await history(work, credential_id)
+    shown = _view(found[0], connect.public_url)
+    return ConnectionDetail(**shown.model_dump(), events=[_event(one) for one in happened])
+
+
+def _view(one: Standing, public_url: str) -> ConnectionView:
+    return ConnectionView(
+        credential_id=one.id,
+        module=one.module,
+        provider=one.provider,
+        kind=one.kind,
+        owner=one.owner,
+        account=one.account,
+        state=one.state,
+        cause=one.cause,
+        meaning=one.meaning,
+        who=one.who,
+        link=public_url + one.link,
+        again_at=one.again_at,
+    )
+
+
+def _event(one: Happened) -> EventView:
+    return EventView(at=one.at, kind=one.kind, error_class=one.cls, exchange=dict(one.exchange))
