@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
 from broker.web.app import identity_app
+from broker.web.connect_paths import Queue
 from broker.web.names import contact
 from broker.web.parts import WebParts, web_parts
 from broker.web.problems import Problem
@@ -58,6 +59,98 @@ ACCOUNT: Mapping[str, Any] = {
          "created_at": AT, "last_seen_at": AT},
     ],
 }  # fmt: skip
+OWN: Mapping[str, Any] = {
+    "type": "B", "name": "ada@vendor.test", "state": "connected", "cause": "other", "role": "", "site": "Acme",
+    "scopes": ("read",), "provider": "atlassian",
+}  # fmt: skip
+SHARED: Mapping[str, Any] = {**OWN, "name": "team@vendor.test", "role": "Support", "site": ""}
+BROKEN: Mapping[str, Any] = {**OWN, "state": "broken", "cause": "lost_rotation", "site": ""}
+SERVICES: Mapping[str, Any] = {
+    "email": "ada@acme.test",
+    "tenant": "Acme",
+    "done": "connected",
+    "done_title": "Jira",
+    "open": 2,
+    "services": [
+        {"name": "jira", "title": "Jira", "own": OWN, "shared": None, "state": "connected"},
+        {"name": "github", "title": "GitHub", "own": None, "shared": SHARED, "state": "connected"},
+        {"name": "notion", "title": "Notion", "own": BROKEN, "shared": None, "state": "broken"},
+        {"name": "google_calendar", "title": "Google Calendar", "own": None, "shared": None, "state": "none"},
+    ],
+}
+OAUTH_WAY: Mapping[str, Any] = {
+    "kind": "oauth", "provider": "atlassian", "title": "Atlassian", "help_url": "", "manage_url": "", "again": False,
+    "scopes": ("read:jira-work", "read:jira-user", "https://www.googleapis.com/auth/calendar.events.readonly"),
+    "more_scopes": ("write:jira-work",), "offers_writing": True, "writing": False,
+    "also": [{"name": "confluence", "title": "Confluence"}],
+}  # fmt: skip
+KEY_WAY: Mapping[str, Any] = {"kind": "key", "provider": "toggl", "title": "Toggl", "help_url": "https://toggl.test/me"}
+SERVICE: Mapping[str, Any] = {
+    "email": "ada@acme.test",
+    "tenant": "Acme",
+    "name": "jira",
+    "title": "Jira",
+    "done": "",
+    "after": "",
+    "refused": "",
+    "other": None,
+    "own": None,
+    "shared": [],
+    "lacking": (),
+    "roles": [],
+    "role_id": "",
+    "role": "",
+    "queue": Queue(("notion", "github"), 4),
+    "queue_fields": {"then": "notion,github", "of": "4"},
+    "skip": "/connect/notion?then=github&of=4",
+    "reading": ("search_issues", "get_issue"),
+    "writing": ("create_issue",),
+    "ways": [OAUTH_WAY],
+    "unregistered": [],
+    "administers": False,
+}
+CONNECTED_SERVICE: Mapping[str, Any] = {
+    **SERVICE,
+    "done": "connected",
+    "own": OWN,
+    "shared": [SHARED],
+    "lacking": ("read:jira-user",),
+    "roles": [("1", "Support"), ("2", "Sales")],
+    "ways": [{**OAUTH_WAY, "again": True}],
+    "queue": Queue(),
+    "queue_fields": {},
+    "skip": "",
+}
+KEY_SERVICE: Mapping[str, Any] = {
+    **CONNECTED_SERVICE,
+    "title": "Toggl",
+    "done": "",
+    "own": {**OWN, "type": "A"},
+    "lacking": (),
+    "ways": [KEY_WAY],
+    "refused": "key_not_accepted",
+    "other": {"before": "ada@vendor.test", "now": "eve@vendor.test"},
+    "role_id": "1",
+    "role": "Support",
+}
+UNREGISTERED_SERVICE: Mapping[str, Any] = {
+    **SERVICE,
+    "ways": [],
+    "unregistered": [
+        {"title": "Atlassian", "id": "atlassian", "redirect_uri": "https://mcpist.acme.test/connect/callback/atlassian"}
+    ],
+    "administers": True,
+    "own": BROKEN,
+}
+QUESTION: Mapping[str, Any] = {
+    "flow": "1",
+    "account": "eve@vendor.test",
+    "before": ("ada@vendor.test",),
+    "sites": [
+        {"id": "1", "name": "Acme", "url": "https://acme.atlassian.test"},
+        {"id": "2", "name": "Umbrella", "url": ""},
+    ],
+}
 PROVIDERS = [("google", "Google"), ("github", "GitHub"), ("microsoft", "Microsoft"), ("sso", "Acme single sign-on")]
 PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "sign-in": ("sign_in.html", {"providers": PROVIDERS, "next": "/account", "notice": "session_ended"}),
@@ -89,6 +182,12 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "signed-out": ("signed_out.html", {}),
     "account": ("account.html", ACCOUNT),
+    "connect-list": ("connect_list.html", SERVICES),
+    "connect": ("connect.html", SERVICE),
+    "connect-connected": ("connect.html", CONNECTED_SERVICE),
+    "connect-key": ("connect.html", KEY_SERVICE),
+    "connect-unregistered": ("connect.html", UNREGISTERED_SERVICE),
+    "connect-question": ("connect_question.html", QUESTION),
 }
 PROBLEMS: Mapping[str, Exception] = {
     "problem": Problem("other_browser"),
@@ -96,6 +195,7 @@ PROBLEMS: Mapping[str, Exception] = {
     "problem-invalid": Invalid("the parameter 'state' came twice; send it once"),
     "problem-many": LimitReached("x", 30.0),
     "problem-away": Unavailable(),
+    "problem-connect": Problem("connect_setup", 403, title="Atlassian", module="jira"),
     "problem-internal": RuntimeError("never shown"),
 }
 

@@ -31,6 +31,21 @@ CONTRAST = """() => {
     return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), n.textContent.trim().slice(0, 40)]; });
 }"""
 
+# Texts that are keys of ours, and addresses that nobody but us makes.
+KEPT = (
+    "notice",
+    "done",
+    "scopes",
+    "state",
+    "cause",
+    "type",
+    "kind",
+    "refused",
+    "skip",
+    "name",
+    "help_url",
+    "redirect_uri",
+)
 PAYLOAD = "</p><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\"' onclick=alert(3) \u202egnp.exe"
 
 
@@ -89,7 +104,7 @@ def _hostile(context: Any, key: str = "") -> Any:
         return {name: _hostile(value, name) for name, value in context.items()}
     if isinstance(context, list | tuple):
         return [_hostile(item, key) for item in context]
-    kept = key in ("notice", "done", "scopes") or not isinstance(context, str) or not context
+    kept = key in KEPT or not isinstance(context, str) or not context
     return context if kept else PAYLOAD
 
 

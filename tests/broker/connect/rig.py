@@ -77,11 +77,17 @@ class Scene:
             )
 
     async def register(
-        self, tenant: Tenant, provider: str, client_id: str, secret: str, role_id: UUID | None = None
+        self,
+        tenant: Tenant,
+        provider: str,
+        client_id: str,
+        secret: str,
+        role_id: UUID | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> UUID:
         """Register an OAuth client at a provider."""
         clients = OAuthClients(self.identity.zone.database, self.identity.zone.vault, ProviderBook(own_providers()))
-        registration = Registration(provider, client_id, Secret(secret), role_id)
+        registration = Registration(provider, client_id, Secret(secret), role_id, settings=settings)
         return await clients.register(ACTOR, tenant.id, registration)
 
     async def person(self, email: str, slug: str = "acme", *, admin: bool = False, **role: Any) -> Person:
@@ -244,7 +250,8 @@ def catalogue_with(shop_url: str) -> Catalogue:
 
 
 @contextlib.asynccontextmanager
-async def vendors_on(database: ScratchDatabase, folder: Path, **settings: Any) -> AsyncIterator[Scene]:
+async def vendors_on(database: ScratchDatabase, folder: Path, *more_hosts: str) -> AsyncIterator[Scene]:
+    """The scene; `more_hosts` may be asked too."""
     async with contextlib.AsyncExitStack() as stack:
         market, list_of_sites = await stack.enter_async_context(shop()), await stack.enter_async_context(sites())
         product = await stack.enter_async_context(
@@ -258,9 +265,13 @@ async def vendors_on(database: ScratchDatabase, folder: Path, **settings: Any) -
             other = await stack.enter_async_context(
                 oauth_provider(folder, redirect_uris=[f"{url}/connect/callback/other"], client_id="stall-client")
             )
-            hosts = [market.host, *(urlsplit(one).netloc for one in (vendor.issuer, other.issuer, list_of_sites.url))]
+            hosts = [
+                *more_hosts,
+                market.host,
+                *(urlsplit(one).netloc for one in (vendor.issuer, other.issuer, list_of_sites.url)),
+            ]
             identity = await stack.enter_async_context(
-                identity_on(product, providers=False, port=port, allowed_private_hosts=hosts, **settings)
+                identity_on(product, providers=False, port=port, allowed_private_hosts=hosts)
             )
         yield Scene(identity, market, vendor, other, list_of_sites)
 

@@ -1,0 +1,116 @@
+"""The connect flow with the product's own provider documents, against counterparts that have each vendor's habits."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from broker.vendor_oauth.authorize_url import expected_issuer
+from tests.broker.connect.rig import Browser, Scene, parameters, shown, vendors_on
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import Person
+from tests.support.vendor_tokens import STYLES, VendorTokens, vendor_tokens
+
+PROVIDER = "counterpart"
+WHOSE = {
+    "google": "1077",
+    "microsoft": "00000000-aaaa",
+    "atlassian": "5b10a",
+    "github": "583231",
+}
+FIXED = frozenset({"github", "notion", "supabase"})
+"""Their scopes are set at the app."""
+
+
+@dataclass
+class Market:
+    """A scene in which the tenant's shop and till are at one vendor."""
+
+    scene: Scene
+    vendor: VendorTokens
+    ada: Person
+
+    async def answer(self, browser: Browser, *unticked: str, **fields: str) -> tuple[dict[str, str], str]:
+        """Begin, and agree at the vendor but for what is unticked: what was asked, and the answer's address."""
+        asked = parameters(await browser.start("shop", PROVIDER, **fields))
+        code = self.vendor.state.consent(asked.get("scope", "").split(), asked["redirect_uri"], "", unticked)
+        if self.vendor.style.pkce:
+            self.vendor.state._codes[code].challenge = asked["code_challenge"]
+        answer = {"code": code, "state": asked["state"]}
+        if issuer := expected_issuer(self.vendor.provider, self.vendor.client):
+            answer["iss"] = issuer
+        return asked, f"/connect/callback/{PROVIDER}?{urlencode(answer)}"
+
+
+@asynccontextmanager
+async def market_of(name: str, database: ScratchDatabase, folder: Path) -> AsyncIterator[Market]:
+    async with (
+        vendor_tokens(STYLES[name]) as vendor,
+        vendors_on(database, folder, urlsplit(vendor.url).netloc) as scene,
+    ):
+        document: dict[str, Any] = vendor.provider.model_dump(mode="json", by_alias=True, exclude_none=True)
+        families = {"reading": ["one"], "writing": ["two"]}
+        document |= {"modules": {"shop": families, "till": families}}
+        del document["id"]
+        document.pop("key", None)
+        tenant = await scene.tenant()
+        await scene.provider(tenant, PROVIDER, document)
+        await scene.execute("DELETE FROM vault.providers WHERE id = 'vendor'")
+        client = vendor.client
+        assert client.secret is not None
+        await scene.register(tenant, PROVIDER, client.client_id, client.secret.reveal(), settings=dict(client.settings))
+        yield Market(scene, vendor, await scene.person("ada@acme.test", allow=["shop.*", "till.*"]))
+
+
+@pytest.mark.parametrize("name", ["google", "microsoft", "notion", "atlassian", "github", "supabase"])
+async def test_connect_and_disconnect(name: str, database: ScratchDatabase, tmp_path: Path) -> None:
+    async with market_of(name, database, tmp_path) as market, market.scene.browser(market.ada) as browser:
+        asked, back = await market.answer(browser, **{"also.till": "on"})
+        assert ("scope" in asked) == (name not in FIXED)
+        assert ("code_challenge" in asked) == market.vendor.style.pkce
+        page = await browser.get(back)
+        if name == "atlassian":
+            assert "Which site" in shown(page)
+            page = await browser.follow(str(page.url), decision="connect", site="c2")
+            assert "at beta" in shown(page)
+        assert "Shop is connected" in shown(page), shown(page)
+        assert "did not grant" not in shown(page)
+        (account,) = await market.scene.accounts()
+        assert account["status"] == "active"
+        assert account["refresh"] is not None
+        assert account["vendor_account_id"] == WHOSE.get(name, account["vendor_account_id"])
+        assert account["vendor_account_id"]
+        modules = await market.scene.rows("SELECT module FROM vault.credentials ORDER BY module")
+        assert [row["module"] for row in modules] == ["shop", "till"]
+        page = await browser.follow("/connect/shop/disconnect")
+        can_revoke = market.vendor.style.revoke is not None
+        assert ("vendor was told" if can_revoke else "could not be told") in shown(page)
+        assert market.vendor.state.grants[0].dead is can_revoke
+        await market.scene.nothing_stored()
+        assert market.vendor.wrong == []
+
+
+async def test_what_a_person_unticks_is_told_and_more_is_kept(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with market_of("google", database, tmp_path) as market, market.scene.browser(market.ada) as browser:
+        _, back = await market.answer(browser, "one")
+        page = await browser.get(back)
+        assert "did not grant all that was asked for" in shown(page)
+        (account,) = await market.scene.accounts()
+        assert "one" not in account["scopes"]
+        _, back = await market.answer(browser)
+        assert "did not grant" not in shown(await browser.get(back))
+        # Asked for more, the person takes away what there was: the grant before is worth more and stays.
+        (before,) = await market.scene.accounts()
+        _, back = await market.answer(browser, "one", writing="on")
+        assert "Nothing was changed" in shown(await browser.get(back))
+        assert await market.scene.accounts() == [before]
+        assert not market.vendor.state.grants[1].dead
+        # Another name for the same scope is no scope less.
+        _, back = await market.answer(browser, writing="on")
+        assert "Shop is connected" in shown(await browser.get(back))
+        (after,) = await market.scene.accounts()
+        assert (after["id"], set(after["scopes"]) >= {"one", "two"}) == (before["id"], True)

@@ -1,0 +1,83 @@
+"""An account is connected in a real browser, at a real OAuth server."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Page
+
+from tests.broker.connect.rig import Scene, vendors_on
+from tests.support.chromium import Watched, chromium, watch
+from tests.support.postgres import ScratchDatabase
+
+pytestmark = pytest.mark.browser
+
+
+@dataclass(slots=True)
+class Seen:
+    """One browser and what it looks at."""
+
+    scene: Scene
+    watched: Watched
+    page: Page
+
+    def check(self) -> None:
+        self.watched.check(self.scene.url, self.scene.vendor.issuer, self.scene.other.issuer)
+
+
+@contextlib.asynccontextmanager
+async def seen(database: ScratchDatabase, folder: Path, **view: Any) -> AsyncIterator[Seen]:
+    """Ada, signed in, whose roles give her all of the shop and the till, and the stall."""
+    async with chromium() as browser, vendors_on(database, folder) as scene:
+        watched = watch(await browser.new_context(**view))
+        page = await watched.page()
+        page.set_default_timeout(20_000)
+        ada = await scene.person("ada@acme.test", allow=["shop.*", "till.*", "stall:read"])
+        await page.goto(await scene.identity.link(ada))
+        await page.locator("main button").click()
+        await page.wait_for_url("**/account")
+        yield Seen(scene, watched, page)
+
+
+async def test_connect_more_disconnect(database: ScratchDatabase, tmp_path: Path) -> None:
+    async with seen(database, tmp_path) as now:
+        await now.scene.vendor.sign_in_as("ada-there", email="ada@vendor.test")
+        await now.page.goto(f"{now.scene.url}/connect")
+        await now.page.get_by_role("link", name="Connect: Shop").click()
+        assert "Tools that only read (1)" in await now.page.inner_text("main")
+        await now.page.get_by_role("button", name="Continue to Vendor").click()
+        await now.page.wait_for_url("**/connect/shop?done=connected")
+        text = await now.page.inner_text("main")
+        assert "Shop is connected" in text
+        assert "Connected as ada@vendor.test" in text
+        await now.page.get_by_role("button", name="Allow changes too").click()
+        await now.page.wait_for_url("**/connect/shop?done=connected")
+        assert await now.page.get_by_role("button", name="Allow changes too").count() == 0
+        await now.page.get_by_role("button", name="Disconnect").click()
+        await now.page.wait_for_url("**/connect/shop?done=disconnected")
+        await now.scene.nothing_stored()
+        now.check()
+
+
+async def test_all_of_them_in_japanese_on_a_narrow_screen_without_a_script(
+    database: ScratchDatabase, tmp_path: Path
+) -> None:
+    view = {"viewport": {"width": 320, "height": 640}, "locale": "ja-JP", "java_script_enabled": False}
+    async with seen(database, tmp_path, **view) as now:
+        await now.page.goto(f"{now.scene.url}/connect")
+        await now.page.get_by_role("button", name="3 件を順番に接続する").click()
+        assert "3 件中 1 件目" in await now.page.inner_text("main")
+        await now.page.get_by_role("checkbox", name="Till").uncheck()
+        await now.page.get_by_role("button", name="Vendor に進む").click()
+        await now.page.wait_for_url("**/connect/stall?*after=shop*")
+        assert "Shop を接続しました" in await now.page.inner_text("main")
+        await now.page.get_by_role("link", name="このサービスを飛ばす").click()
+        assert "3 件中 3 件目" in await now.page.inner_text("main")
+        await now.page.get_by_role("button", name="Vendor に進む").click()
+        await now.page.wait_for_url("**/connect?done=connected*")
+        rows = await now.scene.rows("SELECT module FROM vault.credentials ORDER BY module")
+        assert [row["module"] for row in rows] == ["shop", "till"]
+        now.check()
