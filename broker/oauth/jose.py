@@ -141,13 +141,13 @@ def moment(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def text(claims: Mapping[str, Any], name: str, *, most: int = 2_000) -> str:
-    """A claim that has to be there, as a text that is neither empty nor longer than `most`.
+    """A claim that has to be there, as a printable text (so one that a database takes) of 1 to `most` characters.
 
     Raises:
         NotGenuine: it is not.
     """
     value = claims.get(name)
-    if not isinstance(value, str) or not 1 <= len(value) <= most:
+    if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
         raise NotGenuine(name)
     return value
 

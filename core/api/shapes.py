@@ -20,7 +20,7 @@ Time = Annotated[AwareDatetime, AfterValidator(_utc)]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
 NotEmptyName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PLAIN)]
 ShortName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=PLAIN)]
-Email = Annotated[str, StringConstraints(min_length=3, max_length=320, pattern=PLAIN, to_lower=True)]
+Email = Annotated[str, StringConstraints(min_length=3, max_length=320, pattern=PLAIN)]
 Word = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
 
 

@@ -205,6 +205,13 @@ async def test_services_are_listed(rig: Rig, acme: Tenant) -> None:
     assert [one["module"] for one in every] == ["module_of_acme", "n0", "n1", "n2", "n3"]
 
 
+async def test_an_address_is_lowered_only_where_that_keeps_it_the_same(rig: Rig, acme: Tenant) -> None:
+    async with rig.browser(acme.admin) as admin:
+        assert (await admin.post("/users", json={"email": "Kate@Acme.Example"})).json()["email"] == "kate@acme.example"
+        kelvin = await admin.post("/users", json={"email": "\u212aim@acme.example"})
+        assert kelvin.status_code == 400
+
+
 async def test_every_list_has_pages(rig: Rig) -> None:
     """Whatever answers `items` takes a limit and a cursor."""
     paths: dict[str, Any] = rig.openapi()["paths"]

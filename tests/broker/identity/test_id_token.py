@@ -105,6 +105,8 @@ FORGED: dict[str, object] = {
     "old": signed({**CLAIMS, "iat": FRESH - 700}),
     "empty subject": signed({**CLAIMS, "sub": ""}),
     "subject as a number": signed({**CLAIMS, "sub": 1}),
+    "subject that no database takes": signed({**CLAIMS, "sub": "1\x002"}),
+    "half a character as subject": signed({**CLAIMS, "sub": "\ud800"}),
     "long subject": signed({**CLAIMS, "sub": "x" * 256}),
     "too large": signed({**CLAIMS, "x": "x" * 20_000}),
     "JSON that is no object": raw({"alg": "RS256"}, [], "AAAA"),  # type: ignore[arg-type]
