@@ -100,6 +100,13 @@ async def test_toggls_key_is_the_user_of_basic(vendor: VendorTokens, way: Ways) 
     assert (scheme, base64.b64decode(told).decode()) == ("Basic", f"{KEYS['toggl']}:api_token")
 
 
+@of("toggl")
+async def test_a_colon_would_make_two_of_a_key(vendor: VendorTokens, way: Ways) -> None:
+    with pytest.raises(Invalid, match="no colon"):
+        await VendorAccounts(await way(vendor.url)).check_key(vendor.provider, {}, Secret("user:password"))
+    assert not vendor.asked
+
+
 @of("supabase")
 async def test_an_answer_of_another_form_is_no_account(
     vendor: VendorTokens, endpoint: VendorTokenEndpoint, way: Ways

@@ -243,6 +243,8 @@ async def test_nothing_of_a_request_or_an_answer_is_printed() -> None:
         (Fault("garbage", body=""), ErrorClass.UNCERTAIN, True),
         (Fault("garbage", body="{}"), ErrorClass.UNCERTAIN, True),
         (Fault("garbage", body="[1]"), ErrorClass.UNCERTAIN, True),
+        (Fault("garbage", body='{"access_token":"at_x","error":"invalid_grant"}'), ErrorClass.UNCERTAIN, True),
+        (Fault("garbage", body='{"access_token":"at_x","token_type":"DPoP"}'), ErrorClass.SERVICE, True),
         (Fault("status", 500, body="x"), ErrorClass.UNCERTAIN, False),
         (Fault("status", 502, body={"error": "invalid_grant"}), ErrorClass.UNCERTAIN, False),
         (Fault("status", 503, {"Retry-After": "9"}, "busy"), ErrorClass.THROTTLED, False),
