@@ -281,7 +281,7 @@ _LIST = """SELECT c.id, c.module, c.type, coalesce(a.provider, '') AS provider, 
     CASE WHEN a.id IS NULL THEN c.state WHEN a.status = 'active' THEN 'ok' ELSE 'broken' END AS state,
     CASE WHEN a.id IS NULL THEN c.cause WHEN a.status = 'active' THEN '' ELSE coalesce(nullif(a.reason, ''), a.status)
         END AS cause,
-    coalesce(a.version, c.version) AS version, c.created_at, greatest(c.updated_at, a.updated_at) AS updated_at,
+    c.version, c.created_at, greatest(c.updated_at, a.updated_at) AS updated_at,
     greatest(c.last_used_at, a.last_used_at) AS last_used_at
     FROM vault.credentials c
     LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id

@@ -94,9 +94,19 @@ def list_(
         return listed
 
     found = administer(work)
-    columns = ("Module", "Owner", "Kind", "Account", "State", "Cause", "Since", "Last used")
+    columns = ("Module", "Owner", "Kind", "By", "Account", "State", "Cause", "Since", "Last used")
     rows = [
-        (one.module, one.owner, one.kind, one.account, STATES[one.state], one.cause, one.updated_at, one.last_used_at)
+        (
+            one.module,
+            one.owner,
+            one.kind,
+            one.provider or "key",
+            one.account,
+            STATES[one.state],
+            one.cause,
+            one.updated_at,
+            one.last_used_at,
+        )
         for one in found
     ]
     empty = "No credential yet: `mcpist credential set` stores one."
@@ -234,6 +244,8 @@ def _document(one: "StoredCredential") -> dict[str, Any]:
         "module": one.module,
         "owner": one.owner,
         "kind": one.kind,
+        "type": one.type,
+        "provider": one.provider,
         "account": one.account,
         "state": STATES[one.state],
         "cause": one.cause,

@@ -87,8 +87,11 @@ class Accounts:
 
         One that the vendor refuses (401) becomes broken, as it would at the next call; one that was broken, or never
         asked for its account, and is accepted is stored anew, so that it is used again. Whatever else fails changes
-        nothing.
+        nothing. An account that was connected by OAuth is looked after by itself, and is only told about.
         """
+        if stored.type == "B":
+            told = "connected by OAuth" if stored.state == "ok" else f"to be connected again: {stored.cause}"
+            return self._tested(stored, stored.state, stored.state == "ok", told)
         try:
             secret = await self.credentials.secret(self.tenant_id, self.module.name, await self._owner(stored))
         except Unreadable:
