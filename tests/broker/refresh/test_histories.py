@@ -1,0 +1,186 @@
+"""Histories of many steps, found by hypothesis: whatever happens in whatever order, the promises hold.
+
+Rules: use, expire, a 401, every fault, an answer that comes late, a process that is killed, a spool that is replayed,
+a user who removes us, a new grant. The model is what the vendor knows.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from broker.accounts.accounts import Accounts
+from broker.accounts.values import Fresh, Stuck
+from broker.providers.model import Provider
+from broker.vendor_oauth.exchange import VendorClient
+from core.secret import Secret
+from tests.broker.refresh.rig import Rig, rig_on
+from tests.broker.refresh.simulated import Fault, SimulatedVendor
+from tests.support.postgres import DatabaseServer
+
+LIFE = 1000.0
+LEASE = 40.0
+CLIENT = VendorClient("client", Secret("the secret of the client"))
+
+T = TypeVar("T")
+
+
+class History(RuleBasedStateMachine):
+    """One account, three broker processes, one vendor."""
+
+    server: ClassVar[DatabaseServer]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.stack = AsyncExitStack()
+        self.clock = 0.0
+        self.late: asyncio.Task[Any] | None = None
+        self.was_late = False
+        self.versions = [0]
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.runner.run(work)
+
+    @initialize(profile=st.sampled_from(["strict", "grace", "non_rotating"]))
+    def connect(self, profile: str) -> None:
+        self.vendor = SimulatedVendor(profile, LIFE)
+        self.rig, self.account = self.do(self._connected())
+        self.brokers = [self._broker() for _ in range(3)]
+
+    async def _connected(self) -> tuple[Rig, UUID]:
+        folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
+        scratch = await self.stack.enter_async_context(self.server.database())
+        provider = Provider.model_validate(self.vendor.document)
+        rig = await self.stack.enter_async_context(rig_on(scratch, folder, [provider]))
+        return rig, await rig.link(provider, CLIENT, self.vendor.tokens())
+
+    def _broker(self) -> Accounts:
+        return self.rig.with_endpoint(self.vendor)  # type: ignore[arg-type]
+
+    @rule(broker=st.integers(0, 2), reject=st.booleans())
+    def use(self, broker: int, reject: bool) -> None:
+        rejected = self.versions[-1] if reject else None
+        answer = self.do(self._fresh(self.brokers[broker], rejected_version=rejected))
+        if isinstance(answer, Fresh):
+            assert answer.version != rejected
+            assert answer.expires_in is not None
+            assert answer.expires_in > 0
+
+    @rule(seconds=st.sampled_from([3.0, LEASE, 320.0, LIFE, 2 * LIFE]))
+    def wait(self, seconds: float) -> None:
+        self.clock += seconds
+        self.do(self.rig.ahead(self.clock))
+
+    @rule(fault=st.sampled_from(["lost_before", "lost_after", "throttled", "not_sent", "service"]))
+    def break_the_next_call(self, fault: Fault) -> None:
+        self.vendor.fault = fault
+
+    @rule()
+    def many_at_once(self) -> None:
+        self.do(self._many())
+
+    async def _many(self) -> None:
+        await asyncio.gather(*(self._fresh(broker) for broker in self.brokers for _ in range(5)))
+
+    @rule()
+    def begin_what_will_be_late(self) -> None:
+        """A process refreshes, and its answer is on its way when its lease runs out."""
+        if self.late is None and self.vendor.calling == 0:
+            self.do(self._begun())
+
+    async def _begun(self) -> None:
+        self.vendor.held, self.vendor.go = True, asyncio.Event()
+        self.late = asyncio.create_task(self.brokers[2].refresh(self.rig.tenant.id, self.account))
+        async with asyncio.timeout(10):
+            while self.vendor.held and not self.late.done():
+                await asyncio.sleep(0.005)
+        self.vendor.held = False
+        if self.late.done():
+            self.late = None
+        else:
+            self.was_late = True
+            self.clock += LEASE
+            await self.rig.ahead(self.clock)
+            self.brokers[2] = self._broker()  # what is asked of that process from now on is asked of another
+
+    @rule(killed=st.booleans())
+    def end_what_is_late(self, killed: bool) -> None:
+        if self.late is not None:
+            self.do(self._arrived(killed))
+
+    async def _arrived(self, killed: bool) -> None:
+        late, self.late = self.late, None
+        assert late is not None
+        if killed:
+            self.vendor.answers_lost += 1
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                if "SingleFlight" in repr(task.get_coro()):
+                    task.cancel()
+        self.vendor.go.set()
+        await asyncio.gather(late, return_exceptions=True)
+        await self.brokers[0].open()
+
+    @rule()
+    def the_user_removes_us(self) -> None:
+        if self.vendor.reuses == 0 and self.vendor.number > 2:
+            self.vendor.revoked = True
+
+    @invariant()
+    def promises(self) -> None:
+        if hasattr(self, "rig"):
+            self.do(self._hold())
+
+    async def _hold(self) -> None:
+        row = await self.rig.row(self.account)
+        assert self.vendor.most_calling <= 1, "never two calls at once"
+        assert row["version"] >= self.versions[-1], "versions only grow"
+        self.versions.append(row["version"])
+        excused = self.was_late or self.vendor.answers_lost > 0
+        assert self.vendor.reuses == 0 or excused, "shown again though every answer arrived"
+        if row["status"] == "needs_reauth":
+            self._explained(row["reason"])
+
+    def _explained(self, reason: str) -> None:
+        assert self.vendor.revoked or self.vendor.dead, "nobody has to come back to a vendor that knows the grant"
+        if reason != "lost_rotation":
+            assert self.vendor.revoked, "the user is not blamed for our loss"
+
+    async def _fresh(self, broker: Accounts, **options: Any) -> Fresh | Stuck:
+        return await broker.fresh(self.rig.tenant.id, self.account, within=3, **options)
+
+    def teardown(self) -> None:
+        if self.late is not None:
+            self.vendor.go.set()
+        if hasattr(self, "rig"):
+            self.do(self.stack.aclose())
+        self.runner.close()
+
+
+def history(server: DatabaseServer, examples: int, steps: int) -> None:
+    History.server = server
+    health = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    wanted = settings(
+        max_examples=examples, stateful_step_count=steps, deadline=None, derandomize=True, suppress_health_check=health
+    )
+    run_state_machine_as_test(History, settings=wanted)
+
+
+def test_every_history_keeps_the_promises(database_server: DatabaseServer) -> None:
+    asyncio.run(database_server.template())
+    history(database_server, 12, 20)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_many_histories_keep_the_promises(database_server: DatabaseServer) -> None:
+    asyncio.run(database_server.template())
+    history(database_server, 250, 40)
