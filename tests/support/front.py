@@ -18,6 +18,7 @@ BROKER_PATHS = (
     "/signed-out",
     "/login",
     "/account",
+    "/connect",
     "/api/",
     "/.well-known/oauth-authorization-server",
     "/.well-known/openid-configuration",

@@ -5,6 +5,8 @@ import json
 import re
 from urllib.parse import quote
 
+from broker.interface import Lease, LeaseRequest, NoCredential
+from core.secret import Secret
 from tests.broker.connect.rig import Scene, parameters, provider_document, shown
 
 
@@ -262,3 +264,18 @@ async def test_nobody_is_told_of_services_before_signing_in(scene: Scene) -> Non
             answer = await browser.http.get(scene.url + path)
             assert answer.status_code == 303
             assert answer.headers["location"] == "/sign-in?next=" + quote(path, safe="")
+
+
+async def test_what_was_connected_is_leased_to_calls_and_to_nobody_before(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test")
+    broker, request = scene.identity.zone.broker, LeaseRequest(Secret(ada.token), "shop", "look")
+    assert isinstance(await broker.lease(request), NoCredential)
+    async with scene.browser(ada) as browser:
+        await browser.connect()
+        lease = await broker.lease(request)
+        assert isinstance(lease, Lease)
+        headers = {"Authorization": f"Bearer {lease.access_token.reveal()}"}
+        assert (await browser.http.get(f"{scene.vendor.issuer}/me", headers=headers)).status_code == 200
+        await browser.follow("/connect/shop/disconnect")
+        assert isinstance(await broker.lease(request), NoCredential)
+        assert (await browser.http.get(f"{scene.vendor.issuer}/me", headers=headers)).status_code == 401
