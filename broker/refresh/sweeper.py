@@ -61,24 +61,26 @@ class Sweeper:
                 log.warning("accounts were not swept", extra={"error": type(error).__name__})
 
     async def sweep(self) -> int:
-        """Refresh what is due now; how many accounts that were, at most :data:`MOST_AT_ONCE`.
+        """Refresh what is due now, at most :data:`MOST_AT_ONCE`; how many of those are not due any more.
 
         Raises:
             core.errors.Unavailable: the database is away.
         """
         used_within = timedelta(seconds=self._timing.used_within)
         due = await self._database.fetch(_DUE, used_within, MOST_AT_ONCE)
-        await asyncio.gather(*(self._refreshed(row["tenant_id"], row["account_id"]) for row in due))
-        return len(due)
+        return sum(await asyncio.gather(*(self._refreshed(row["tenant_id"], row["account_id"]) for row in due)))
 
-    async def _refreshed(self, tenant_id: UUID, account_id: UUID) -> None:
+    async def _refreshed(self, tenant_id: UUID, account_id: UUID) -> bool:
+        """Whether it got an outcome, good or bad; without one it is due still, and waits for the next look."""
         async with self._parallel:
             try:
                 await self._accounts.refresh(tenant_id, account_id)
+                return True
             except (MCPistError, asyncpg.PostgresError) as error:
                 log.warning(
                     "an account was not refreshed", extra={"error": type(error).__name__, "account": str(account_id)}
                 )
+                return False
 
 
 _DUE = "SELECT tenant_id, account_id FROM vault.due_accounts($1, $2)"

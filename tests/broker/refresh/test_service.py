@@ -1,0 +1,56 @@
+"""Accounts as the product runs them: from the start of a process to its end."""
+
+import asyncio
+
+from broker.accounts.values import Fresh
+from broker.refresh.attempt import boottime
+from broker.refresh.service import kept_fresh
+from broker.refresh.settle import Settler
+from broker.refresh.spool import Spool
+from tests.broker.refresh.rig import Rig
+from tests.broker.refresh.vendor import HOUR, Vendor
+from tests.support.eventually import within
+
+
+async def test_it_refreshes_ahead_of_time_and_ends_what_is_under_way(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    before = await rig.token(account)
+    await rig.ahead(HOUR - 300)
+    await strict.fault("delay_after", ms=400)
+    tools = rig.tools
+    async with kept_fresh(
+        rig.database, rig.vault, tools.providers, tools.endpoint, rig.spool, timing=tools.timing, every=0.02
+    ):
+
+        async def asked() -> bool:
+            return await strict.calls() == 1
+
+        await within(10, asked)
+    row = await rig.row(account)
+    assert (row["version"], row["lease_owner"]) == (before.version + 1, None)
+    assert await strict.calls() == 1
+
+
+async def test_what_was_in_the_spool_is_stored_before_anybody_asks(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    spool = Spool(rig.spool)
+    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    spooled = asyncio.Event()
+    real_keep = spool.keep
+
+    def keep(outcome: object) -> object:
+        real_keep(outcome)  # type: ignore[arg-type]
+        spooled.set()
+        raise asyncio.CancelledError  # killed between the spool and the database
+
+    spool.keep = keep  # type: ignore[method-assign,assignment]
+    dying = asyncio.create_task(rig.another(settler=settler).fresh(rig.tenant.id, account))
+    await asyncio.gather(dying, return_exceptions=True)
+    assert spooled.is_set()
+    tools = rig.tools
+    async with kept_fresh(rig.database, rig.vault, tools.providers, tools.endpoint, rig.spool) as accounts:
+        answer = await accounts.fresh(rig.tenant.id, account)
+        assert isinstance(answer, Fresh)
+        assert await strict.takes(answer.access)
+    assert await strict.calls() == 1
