@@ -262,7 +262,8 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT; swept := swept + n;
     DELETE FROM vault.candidates WHERE created_at < week_ago; GET DIAGNOSTICS n = ROW_COUNT; swept := swept + n;
     UPDATE vault.accounts SET access = NULL, refresh = NULL
-        WHERE status = 'needs_reauth' AND reauth_at < week_ago AND (access IS NOT NULL OR refresh IS NOT NULL);
+        WHERE (access IS NOT NULL OR refresh IS NOT NULL) AND (status = 'needs_reauth' AND reauth_at < week_ago
+            OR status = 'disabled' AND reason = 'unconfirmed' AND created_at < vault.clock() - interval '1 day');
     GET DIAGNOSTICS n = ROW_COUNT; swept := swept + n;
     RETURN swept;
 END $$;

@@ -279,3 +279,17 @@ async def test_what_was_connected_is_leased_to_calls_and_to_nobody_before(scene:
         await browser.follow("/connect/shop/disconnect")
         assert isinstance(await broker.lease(request), NoCredential)
         assert (await browser.http.get(f"{scene.vendor.issuer}/me", headers=headers)).status_code == 401
+
+
+async def test_a_question_that_nobody_answers_does_not_keep_its_tokens(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test")
+    async with scene.browser(ada) as browser:
+        await scene.vendor.sign_in_as("first", email="first@vendor.test")
+        await browser.connect()
+        browser.leave_vendors()
+        await scene.vendor.sign_in_as("second", email="second@vendor.test")
+        assert "Another account" in shown(await browser.connect())
+    await scene.execute("UPDATE vault.accounts SET created_at = created_at - interval '25 hours'")
+    await scene.identity.zone.database.call("SELECT vault.sweep()")
+    kept = {one["reason"]: one["access"] is not None for one in await scene.accounts()}
+    assert kept == {"": True, "unconfirmed": False}
