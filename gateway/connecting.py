@@ -4,8 +4,22 @@ The link carries no authority and names nobody: whoever opens it has to sign in,
 (broker-security.md §2 row 5).
 """
 
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from core.connection import CredentialKind
 from modules.kit import Module, ToolError
+
+PASSING: Mapping[str, str] = MappingProxyType(
+    {
+        "vendor": "{title} cannot be reached to renew the access to {whose} account, or asks to wait",
+        "refreshing": "the access to {whose} account at {title} is being renewed just now",
+        "refused": "{title} refuses an access that it has just renewed for {whose} account",
+        "misconfigured": "{title} refuses the OAuth client of your company; an administrator has to look at it",
+    }
+)
+"""What stands in the way of an account that is fine, by cause: connecting it again would not help."""
 
 
 class NotConnected(ToolError):
@@ -47,6 +61,13 @@ class ConnectLinks:
             f"{module.title} refuses your account: it has expired or was revoked there. Connect it again at {url}; "
             "then call again."
         )
+
+    def passing(self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None) -> ToolError:
+        """The error of a call whose account is fine, but cannot be used now."""
+        whose = "the shared" if kind == "shared" else "your"
+        text = PASSING[cause].format(title=module.title, whose=whose)
+        again = f"; try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "; try again later"
+        return ToolError(f"{text[0].upper()}{text[1:]}{again}.")
 
     def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None) -> NotConnected:
         """The error that a call without a usable credential ends in."""

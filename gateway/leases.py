@@ -14,7 +14,7 @@ from core.errors import Unavailable
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.connecting import ConnectLinks
+from gateway.connecting import PASSING, ConnectLinks
 from gateway.mcp.context import RequestContext
 from modules.kit import ToolError, VendorSettings
 
@@ -90,6 +90,8 @@ class Leases:
         if isinstance(answer, Refused):
             raise ToolError("what you may use has just changed; ask get_module_schema again")
         if isinstance(answer, NoCredential):
+            if answer.cause in PASSING:
+                raise self._links.passing(tool.owner, answer.cause, answer.kind, answer.retry_after)
             raise self._links.missing(tool.owner, broken=answer.reason == "broken", kind=answer.kind)
         return answer
 

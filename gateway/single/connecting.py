@@ -25,7 +25,6 @@ from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
 from broker.vendor_oauth.wire import VendorHttp
 from core.db import Database
 from core.errors import Invalid
-from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
 from core.settings import Settings
 from gateway.catalogue import Catalogue
@@ -48,23 +47,12 @@ TROUBLES: Mapping[str, KeyTrouble] = {
 
 @contextlib.asynccontextmanager
 async def connect_parts(zone: TrustZone, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[ConnectParts]:
-    """Everything that the connect pages and their API work with, and the ways to the vendors for as long."""
-    async with vendor_http(settings) as http, vendor_sessions(settings) as sessions:
+    """Everything that the connect pages and their API work with, and the way to the vendors for as long."""
+    async with vendor_sessions(settings) as sessions:
         check = _KeyCheck(catalogue, sessions)
         yield assembled(
-            zone.database, zone.vault, settings.public_url, offered(catalogue), http, check, clock=zone.clock
+            zone.database, zone.vault, settings.public_url, offered(catalogue), zone.http, check, clock=zone.clock
         )
-
-
-@contextlib.asynccontextmanager
-async def vendor_http(settings: Settings) -> AsyncGenerator[VendorHttp]:
-    """The way to vendors' OAuth servers."""
-    http = VendorHttp(AllowedAddresses.of(settings.allowed_private_hosts))
-    await http.open()
-    try:
-        yield http
-    finally:
-        await http.close()
 
 
 def offered(catalogue: Catalogue) -> tuple[Offered, ...]:

@@ -20,6 +20,7 @@ from broker.oauth.signing_keys import SigningKeys, open_signing_keys
 from broker.vault.keys import KeyProvider
 from broker.vault.upkeep import kept_up
 from broker.vault.vault import Vault, open_vault
+from broker.vendor_oauth.wire import VendorHttp
 from core.db import Database
 from core.outbound.addresses import AllowedAddresses
 from core.outbound.documents import Documents
@@ -29,6 +30,7 @@ from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.home import keepers
 from gateway.single.operator import BROKER, connected, now
+from gateway.single.refreshing import refreshed_accounts, vendor_http
 from gateway.single.vault_access import guard_of, opened_keys
 
 CONNECTIONS = 8
@@ -44,13 +46,13 @@ class OwnTokens:
 
 @dataclass(frozen=True, slots=True)
 class TrustZone:
-    """The opened trust zone. `own_tokens` is None where another authorization server makes the tokens; `clock` is that
-    of everything in it.
-    """
+    """The opened trust zone. `http` leads to vendors' OAuth servers; `own_tokens` is None where another authorization
+    server makes the tokens; `clock` is that of everything in it."""
 
     broker: DirectBroker
     database: Database
     vault: Vault
+    http: VendorHttp
     peppers: Peppers
     identity: IdentitySettings
     tokens: ApiTokens
@@ -83,11 +85,17 @@ async def trust_zone(
         tokens = ApiTokens(database, peppers, clock=clock)
         own = await _own_tokens(database, keys, settings, identity, clock)
         verifier = Verifiers(tokens, _jwts(own, database, settings, identity, documents, clock))
-        leases = Leases(verifier, database, vault, vendor_tools(catalogue), clock=clock)
         door = front_door(database, identity.providers, settings.public_url, clock=clock)
-        broker = DirectBroker(verifier, leases)
-        async with kept_up(vault, database, guard):
-            yield TrustZone(broker, database, vault, peppers, identity, tokens, verifier, door, documents, own, clock)
+        async with (
+            kept_up(vault, database, guard),
+            vendor_http(settings) as http,
+            refreshed_accounts(deployment, database, vault, http) as accounts,
+        ):
+            leases = Leases(verifier, database, vault, vendor_tools(catalogue), clock=clock, accounts=accounts)
+            broker = DirectBroker(verifier, leases)
+            yield TrustZone(
+                broker, database, vault, http, peppers, identity, tokens, verifier, door, documents, own, clock
+            )
 
 
 @contextlib.asynccontextmanager
