@@ -30,8 +30,8 @@ from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.home import keepers
 from gateway.single.operator import BROKER, connected, now
-from gateway.single.refreshing import refreshed_accounts, vendor_http
 from gateway.single.vault_access import guard_of, opened_keys
+from gateway.single.vendor_oauth import vendor_accounts, vendor_http
 
 CONNECTIONS = 8
 
@@ -89,7 +89,7 @@ async def trust_zone(
         async with (
             kept_up(vault, database, guard),
             vendor_http(settings) as http,
-            refreshed_accounts(deployment, database, vault, http) as accounts,
+            vendor_accounts(deployment, database, vault, http) as accounts,
         ):
             leases = Leases(verifier, database, vault, vendor_tools(catalogue), clock=clock, accounts=accounts)
             broker = DirectBroker(verifier, leases)
