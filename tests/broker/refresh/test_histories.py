@@ -159,7 +159,7 @@ class History(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.late is not None:
-            self.vendor.go.set()
+            self.do(self._arrived(killed=False))
         if hasattr(self, "rig"):
             self.do(self.stack.aclose())
         self.runner.close()

@@ -1,0 +1,34 @@
+"""The storm's smallest cells: it runs, it counts, and what is dead of ours is labelled."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.bench.refresh_storm import table
+from tests.bench.storm.cell import Cell, measured
+from tests.broker.refresh.vendor import vendor_of
+from tests.support.postgres import own_server
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("way", "fault"), [("mcpist", "none"), ("mcpist", "kill_9"), ("none", "none")])
+async def test_a_small_storm(tmp_path: Path, way: str, fault: str) -> None:
+    with own_server() as server:
+        async with vendor_of(tmp_path, "strict") as vendor:
+            cell = await measured(server, vendor, tmp_path, way=way, fault=fault, connections=6, seconds=5)
+    assert cell.vendor_calls > 6
+    if way == "none":
+        assert cell.dead > 0
+    else:
+        assert cell.dead == cell.labelled_lost_rotation
+        assert fault != "none" or cell.dead == 0
+
+
+def test_the_table_has_a_line_a_way() -> None:
+    cells = [Cell("mcpist", "strict", "kill_9", 40, 6, 6, 198), Cell("none", "strict", "kill_9", 40, 40, 0, 1111)]
+    assert table(cells).splitlines() == [
+        "| serialisation | strict, kill_9 |",
+        "| --- | --- |",
+        "| mcpist | 6 (6 labelled) |",
+        "| none | 40 |",
+    ]
