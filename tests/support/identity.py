@@ -88,13 +88,12 @@ class Identity:
 
 @contextlib.asynccontextmanager
 async def identity_on(
-    product: Product, *, providers: bool = True, server: Mapping[str, Any] | None = None, port: int = 0, **settings: Any
+    product: Product, *, providers: bool = True, server: Mapping[str, Any] | None = None, **settings: Any
 ) -> AsyncIterator[Identity]:
-    """Serve until the block is left; `server` is the authorization server's settings, `settings` the product's, `port`
-    one that was chosen before."""
+    """Serve until the block is left; `server` is the authorization server's settings, `settings` the product's."""
     deployment, catalogue = product.deployment, product.catalogue
     async with contextlib.AsyncExitStack() as stack:
-        listener = stack.enter_context(socket.create_server(("127.0.0.1", port)))
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         company = None
         if providers:

@@ -4,12 +4,20 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
-from tests.broker.connect.rig import Scene, vendors_on
+from tests.broker.connect.rig import Scene, TwoVendors, two_vendors, vendors_on
 from tests.support.postgres import ScratchDatabase
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def vendors(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[TwoVendors]:
+    async with two_vendors(tmp_path_factory.mktemp("vendors")) as running:
+        yield running
+
+
 @pytest.fixture
-async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scene]:
-    async with vendors_on(database, tmp_path) as made:
+async def scene(database: ScratchDatabase, tmp_path: Path, vendors: TwoVendors) -> AsyncIterator[Scene]:
+    await vendors.reset()
+    async with vendors_on(database, tmp_path, running=vendors) as made:
         yield made

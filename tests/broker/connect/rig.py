@@ -33,7 +33,7 @@ from tests.support.product import ACTOR, Person, Product, product_on
 from tests.support.toy_vendor import Shop, shop, shop_module
 
 GOES_ON = re.compile(r'http-equiv="refresh" content="0; url=([^"]+)"')
-PORT = "${port}"
+CALLBACK = "http://127.0.0.1/connect/callback"
 
 
 @dataclass(slots=True)
@@ -249,38 +249,45 @@ def catalogue_with(shop_url: str) -> Catalogue:
     return build(replace(made, name=name, title=title) for name, title in names.items())
 
 
+@dataclass(slots=True)
+class TwoVendors:
+    """The OAuth servers of two vendors, which know our address on any port (RFC 8252 §7.3)."""
+
+    vendor: OauthProvider
+    other: OauthProvider
+    settings: dict[str, Any]
+
+    async def reset(self) -> None:
+        """As they were at the start, but for what they have granted."""
+        for one in (self.vendor, self.other):
+            await one.control({"set": self.settings, "faults": [], "reset_counters": True})
+
+
 @contextlib.asynccontextmanager
-async def vendors_on(database: ScratchDatabase, folder: Path, *more_hosts: str) -> AsyncIterator[Scene]:
-    """The scene; `more_hosts` may be asked too."""
+async def two_vendors(folder: Path) -> AsyncIterator[TwoVendors]:
+    """Both, until the block is left."""
+    async with (
+        oauth_provider(folder, redirect_uris=[f"{CALLBACK}/vendor"], client_id="shop-client") as vendor,
+        oauth_provider(folder, redirect_uris=[f"{CALLBACK}/other"], client_id="stall-client") as other,
+    ):
+        yield TwoVendors(vendor, other, (await vendor.told())["settings"])
+
+
+@contextlib.asynccontextmanager
+async def vendors_on(
+    database: ScratchDatabase, folder: Path, *more_hosts: str, running: TwoVendors | None = None
+) -> AsyncIterator[Scene]:
+    """The scene; `more_hosts` may be asked too. Without vendors that are `running`, it has its own."""
     async with contextlib.AsyncExitStack() as stack:
+        vendors = running or await stack.enter_async_context(two_vendors(folder))
         market, list_of_sites = await stack.enter_async_context(shop()), await stack.enter_async_context(sites())
         product = await stack.enter_async_context(
             product_on(database, folder / "home", catalogue=catalogue_with(market.url))
         )
-        with _port() as port:
-            url = f"http://127.0.0.1:{port}"
-            vendor = await stack.enter_async_context(
-                oauth_provider(folder, redirect_uris=[f"{url}/connect/callback/vendor"], client_id="shop-client")
-            )
-            other = await stack.enter_async_context(
-                oauth_provider(folder, redirect_uris=[f"{url}/connect/callback/other"], client_id="stall-client")
-            )
-            hosts = [
-                *more_hosts,
-                market.host,
-                *(urlsplit(one).netloc for one in (vendor.issuer, other.issuer, list_of_sites.url)),
-            ]
-            identity = await stack.enter_async_context(
-                identity_on(product, providers=False, port=port, allowed_private_hosts=hosts)
-            )
-        yield Scene(identity, market, vendor, other, list_of_sites)
-
-
-@contextlib.contextmanager
-def _port() -> Any:
-    """A port that is free now; the vendors have to know our address before we are there."""
-    import socket
-
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        number = probe.getsockname()[1]
-    yield number
+        hosts = [
+            *more_hosts,
+            market.host,
+            *(urlsplit(one).netloc for one in (vendors.vendor.issuer, vendors.other.issuer, list_of_sites.url)),
+        ]
+        identity = await stack.enter_async_context(identity_on(product, providers=False, allowed_private_hosts=hosts))
+        yield Scene(identity, market, vendors.vendor, vendors.other, list_of_sites)
