@@ -40,7 +40,7 @@ async def told(world: World) -> list[Any]:
     await world.put(tenant, ada.own, "own-2", account="ada")
     await world.put(tenant, team, "shared-1", account="team")
     await world.put(tenant, team, "shared-2", module="notion")
-    world.vault._cached.clear()
+    world.vault.forget(tenant)
     said += [await seen(world, ada), await seen(world, bob)]
     said.append((await world.credentials.secret(tenant, "github", ada.own)).reveal())
     owners = (
