@@ -146,11 +146,11 @@ class Credentials:
         """
         async with self._database.tenant(tenant_id) as work:
             row = await work.fetchrow(_WHOSE, credential_id)
-            if row is None:
-                raise NotFound("there is no such credential")
-            owner = Owner("personal", row["user_id"]) if row["user_id"] else Owner("shared", row["role_id"])
-            listed = await work.fetch(_LIST, row["module"], owner.id, *(None,) * 4, 1)
-            return StoredCredential(*listed[0].values()), owner
+            if row is not None:
+                owner = Owner("personal", row["user_id"]) if row["user_id"] else Owner("shared", row["role_id"])
+                for one in await work.fetch(_LIST, row["module"], owner.id, *(None,) * 4, 1):
+                    return StoredCredential(*one.values()), owner
+        raise NotFound("there is no such credential")
 
     async def secret(self, tenant_id: UUID, module: str, owner: Owner) -> Secret:
         """The secret itself, for a test against the vendor; no part of the Broker interface.
