@@ -226,6 +226,7 @@ async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
 BY_AN_ID_OF_ITS_OWN = (
     "FROM core.role_assignments a",
     "SELECT id, kek_id, wrapped FROM vault.deks WHERE tenant_id = $1 AND id = $2",
+    "SELECT module, user_id, role_id FROM vault.credentials",  # the tenant's own list has none of what it finds
     "user_id = $3 OR role_id = ",
     "c.user_id = $3 OR c.role_id = ANY ($4",
     "UPDATE vault.credentials SET",

@@ -56,8 +56,8 @@ class Scripted(_Refreshing):
             first, *self.answers = self.answers
             return first
         number = len(self.shown)
-        new = Secret(f"refresh token {number} of {self.name}")
-        return Granted(Tokens(Secret(f"access token {number} of {self.name}"), new, self.life, None), exchange())
+        new = Secret(f"rt-{number:08}-of-{self.name}")
+        return Granted(Tokens(Secret(f"at-{number:08}-of-{self.name}"), new, self.life, None), exchange())
 
 
 class Held(_Refreshing):

@@ -50,7 +50,7 @@ class SimulatedVendor(_Refreshing):
 
     def tokens(self) -> Tokens:
         """What is granted now."""
-        access = Secret(f"access token number {self.number} of a simulated vendor")
+        access = Secret(f"at-{self.number:08}-of-a-simulated-vendor")
         return Tokens(access, Secret(self._refresh(self.number)), self.life, None)
 
     def accepts(self, access: Secret) -> bool:
@@ -98,4 +98,4 @@ class SimulatedVendor(_Refreshing):
         return failed(ErrorClass.PERMANENT)
 
     def _refresh(self, number: int) -> str:
-        return f"refresh token number {number} of a simulated vendor"
+        return f"rt-{number:08}-of-a-simulated-vendor"

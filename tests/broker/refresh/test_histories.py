@@ -28,7 +28,7 @@ from tests.support.postgres import DatabaseServer
 
 LIFE = 1000.0
 LEASE = 40.0
-CLIENT = VendorClient("client", Secret("the secret of the client"))
+CLIENT = VendorClient("client", Secret("cs-00000001-of-the-client"))
 
 T = TypeVar("T")
 

@@ -39,9 +39,9 @@ class House:
         """Ada connects an account that stands behind these modules."""
         oauth = PROVIDER.oauth
         assert oauth is not None
-        tokens = Tokens(Secret("the access token that was granted"), Secret("and its refresh token"), expires_in, None)
+        tokens = Tokens(Secret("at-00000001-granted"), Secret("rt-00000001-granted"), expires_in, None)
         async with self.world.trusted.tenant(self.ada.tenant_id) as work:
-            client = VendorClient("client", Secret("the secret of the client"))
+            client = VendorClient("client", Secret("cs-00000003-of-the-client"))
             client_id = await add_client(work, self.world.vault, "vendor", client)
             grant = Grant("vendor", client_id, self.ada.own, tokens, oauth.refresh, account="ada at Vendor")
             account = await link(work, self.world.vault, grant)
