@@ -177,7 +177,7 @@ async def test_a_wrong_client_secret_is_nobody_s_fault_but_the_administrator_s(r
     await rig.ahead(HOUR + 10)
     client_row = rig.clients[strict.id]
     async with rig.database.tenant(rig.tenant.id) as work:
-        await change_client(work, rig.vault, client_row, VendorClient(strict.server.client_id, Secret("cs-00000002-wrong")))
+        await change_client(work, rig.vault, client_row, VendorClient(strict.server.client_id, Secret("cs-000002-x")))
     for account in accounts:
         answer = await stuck(rig, account)
         assert answer.state is StuckState.MISCONFIGURED

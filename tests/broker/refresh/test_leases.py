@@ -83,7 +83,7 @@ async def house(world: World) -> House:
 async def test_one_account_behind_two_modules_is_one_token(house: House) -> None:
     account = await house.connect("github", "notion")
     one, other = await house.leased(), await house.leased(tool="search", module="notion")
-    assert one.access_token.reveal() == other.access_token.reveal() == "the access token that was granted"
+    assert one.access_token.reveal() == other.access_token.reveal() == "at-00000001-granted"
     assert one.version == other.version == await house.version(account)
     assert (one.expires_in, one.kind) == (60.0, "personal")
     await house.ahead(LIFE)
