@@ -115,7 +115,7 @@ async def test_an_unused_candidate_is_tried_before_anybody_is_asked_to_come_back
     endpoint = Scripted(failed(ErrorClass.PERMANENT))
     answer = await rig.with_endpoint(endpoint).fresh(rig.tenant.id, account)
     assert isinstance(answer, Fresh)
-    assert endpoint.shown == ["refresh token 1 of the winner", "refresh token 1 of the late one"]
+    assert endpoint.shown == ["rt-00000001-of-the winner", "rt-00000001-of-the late one"]
     assert ("candidate_adopted", "") in await rig.events(account)
     assert await rig.count("vault.candidates") == 0
 
