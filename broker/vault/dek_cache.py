@@ -55,6 +55,9 @@ class DekCache:
 
     async def fill(self, name: Name, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
         """Unwrap a key that is not kept, and keep it. It is unwrapped to the end even if whoever began gives up."""
+        if (kept := self.get(name)) is not None:  # somebody else was done while this one read the row
+            self.note_seen(name)
+            return kept
         task = self._unwrapping.get(name)
         if task is None:
             task = self._unwrapping[name] = asyncio.create_task(self._filled(name, unwrap), name="data key")

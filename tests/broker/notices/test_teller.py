@@ -261,13 +261,13 @@ async def reaching(*urls: str) -> AsyncIterator[VendorHttp]:
         await http.close()
 
 
-@pytest.mark.parametrize(("password", "messages"), [("the right one", 1), ("a wrong one", 0)])
+@pytest.mark.parametrize(("password", "messages"), [("pw-00000001-right", 1), ("pw-00000002-wrong", 0)])
 async def test_a_login_is_used_and_neither_it_nor_the_server_s_words_are_logged(
     world: World, caplog: pytest.LogCaptureFixture, tmp_path: Path, password: str, messages: int
 ) -> None:
     ada, _ = await people(world)
     signed = self_signed(tmp_path)
-    with mail_server(signed.server(), password="the right one") as server:
+    with mail_server(signed.server(), password="pw-00000001-right") as server:
         post = Post(world, server)
         given = {"server": "127.0.0.1", "port": server.port, "sender": "m@mcpist.test"}
         settings = MailSettings.model_validate({**given, "user": "m", "password": password})

@@ -28,7 +28,7 @@ from core.outbound.addresses import AllowedAddresses
 from tests.broker.refresh.vendor import Vendor
 from tests.support.postgres import MadeTenant, ScratchDatabase, add_tenant
 
-KEY = b"the vault's key for refreshing.."
+KEY = b"vk-0001-for-the-refresh-tests-32"
 
 
 class FixedProviders:
