@@ -54,6 +54,7 @@ class Leases:
         self._generations = generations
         self._clock = clock
         self._held: OrderedDict[_Key, Held] = OrderedDict()
+        self._asking: dict[_Key, asyncio.Task[Held]] = {}
 
     async def hold(
         self, request: RequestContext, tool: CatalogueTool, *, fresh: bool = False, rejected_version: int | None = None
@@ -67,9 +68,32 @@ class Leases:
             core.errors.Unavailable: the broker is away.
         """
         key = (request.caller.credential.id, tool.module, tool.tool.name)
+        if fresh or rejected_version is not None:
+            return await self._renewed(key, request, tool, rejected_version)
         held = self._held.get(key)
-        if held is not None and not fresh and held.version != rejected_version and self._counts(request, held):
-            return held
+        if held is None or not self._counts(request, held):
+            held = await self._once(key, request, tool)
+        return held
+
+    async def _once(self, key: _Key, request: RequestContext, tool: CatalogueTool) -> Held:
+        """Ask once for all calls that miss the same lease now; one that goes away stops nobody, and one that came
+        after a change asks for itself."""
+        task = self._asking.get(key)
+        if task is None:
+            task = self._asking[key] = asyncio.create_task(self._renewed(key, request, tool, None))
+            task.add_done_callback(lambda done: self._asked(key, done))
+            return await asyncio.shield(task)
+        held = await asyncio.shield(task)
+        return held if self._counts(request, held) else await self._renewed(key, request, tool, None)
+
+    def _asked(self, key: _Key, done: asyncio.Task[Held]) -> None:
+        self._asking.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # whoever waits has it; nobody may be left who does
+
+    async def _renewed(
+        self, key: _Key, request: RequestContext, tool: CatalogueTool, rejected_version: int | None
+    ) -> Held:
         self._held.pop(key, None)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
         generation = self._generations.current(request.caller.tenant_id)
@@ -80,7 +104,9 @@ class Leases:
         return held
 
     def _counts(self, request: RequestContext, held: Held) -> bool:
-        return self._clock() < held.until and held.generation == self._generations.current(request.caller.tenant_id)
+        if held.generation is None or self._clock() >= held.until:
+            return False
+        return held.generation == self._generations.current(request.caller.tenant_id)
 
     async def _ask(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
         if request.subject is None:

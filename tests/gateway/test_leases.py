@@ -1,0 +1,109 @@
+"""Leases in a gateway's memory: one question for all calls that miss the same one."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from core.caller import Caller, Credential
+from core.connection import Connection
+from core.errors import Unavailable
+from core.permissions import Policy
+from core.secret import Secret
+from gateway.catalogue import CatalogueTool, build
+from gateway.connecting import ConnectLinks
+from gateway.leases import Held, Leases
+from gateway.mcp.context import RequestContext
+from tests.support.toy_vendor import shop_module
+
+CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))
+CALLER = Caller(CREDENTIAL, "ada@acme.test", "user", Policy((), frozenset()))
+CATALOGUE = build([shop_module("http://127.0.0.1:1")])
+TOOL: CatalogueTool = next(one for one in CATALOGUE.tools["shop"] if one.tool.name == "look")
+
+
+@dataclass
+class SlowBroker:
+    """Answers when it is let; `generation` is the tenant's, as the gateway knows it."""
+
+    asked: int = 0
+    away: bool = False
+    generation: int | None = 1
+    let: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def verify(self, token: Secret) -> Credential | Refused:
+        raise NotImplementedError
+
+    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
+        raise NotImplementedError
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+        self.asked += 1
+        version = self.asked
+        await self.let.wait()
+        if self.away:
+            raise Unavailable
+        return Lease(Secret("at-00000001-of-the-shop"), version, 60.0, "personal", UUID(int=3), {})
+
+    def current(self, _tenant_id: UUID) -> int | None:
+        return self.generation
+
+
+def call(leases: Leases) -> "asyncio.Task[Held]":
+    deadline = asyncio.get_running_loop().time() + 0.01
+    request = RequestContext(CALLER, "r", deadline, subject=Secret("mcpist_made-up"))
+    return asyncio.create_task(leases.hold(request, TOOL))
+
+
+async def started(broker: SlowBroker, calls: int) -> tuple[Leases, list["asyncio.Task[Held]"]]:
+    generations: Any = broker
+    leases = Leases(broker, generations, ConnectLinks("http://mcpist.test"))
+    tasks = [call(leases) for _ in range(calls)]
+    while not broker.asked:
+        await asyncio.sleep(0)
+    return leases, tasks
+
+
+async def test_calls_that_miss_the_same_lease_ask_once_even_if_the_first_goes_away() -> None:
+    broker = SlowBroker()
+    _, (first, *others) = await started(broker, 20)
+    first.cancel()
+    await asyncio.sleep(0)
+    broker.let.set()
+    assert {held.version for held in await asyncio.gather(*others)} == {1}
+    assert broker.asked == 1
+
+
+async def test_who_comes_after_a_change_gets_no_lease_of_before() -> None:
+    broker = SlowBroker()
+    leases, (before,) = await started(broker, 1)
+    broker.generation = 2
+    after = call(leases)
+    await asyncio.sleep(0)
+    broker.let.set()
+    assert (await before).version == 1
+    assert (await after).version == 2
+
+
+async def test_nothing_is_kept_while_changes_do_not_arrive() -> None:
+    broker = SlowBroker(generation=None)
+    broker.let.set()
+    leases, (one,) = await started(broker, 1)
+    await one
+    await call(leases)
+    assert broker.asked == 2
+
+
+async def test_a_broker_that_is_away_fails_all_who_wait_and_is_asked_anew() -> None:
+    broker = SlowBroker(away=True)
+    leases, tasks = await started(broker, 3)
+    broker.let.set()
+    for task in tasks:
+        with pytest.raises(Unavailable):
+            await task
+    broker.away = False
+    assert (await call(leases)).version > 1
