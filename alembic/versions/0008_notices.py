@@ -38,22 +38,10 @@ CREATE POLICY owner_finds_notices ON vault.notices TO mcpist_owner USING (true) 
 
 # A notice that is taken is due again in two minutes, later in up to an hour: whoever took it may fail, or be killed.
 FUNCTIONS = """
-CREATE FUNCTION vault.notice_account() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION vault.write_notice() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO vault.notices (tenant_id, about, subject_id, cause)
-        VALUES (NEW.tenant_id, 'account', NEW.id, NEW.reason);
-    RETURN NULL;
-END $$;
-CREATE FUNCTION vault.notice_credential() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    INSERT INTO vault.notices (tenant_id, about, subject_id, cause)
-        VALUES (NEW.tenant_id, 'credential', NEW.id, NEW.cause);
-    RETURN NULL;
-END $$;
-CREATE FUNCTION vault.notice_oauth_client() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    INSERT INTO vault.notices (tenant_id, about, subject_id, cause)
-        VALUES (NEW.tenant_id, 'oauth_client', NEW.id, NEW.cause);
+        VALUES (NEW.tenant_id, TG_ARGV[0], NEW.id, to_jsonb(NEW) ->> TG_ARGV[1]);
     RETURN NULL;
 END $$;
 CREATE FUNCTION vault.take_notices(most integer) RETURNS TABLE (tenant_id uuid, id uuid)
@@ -78,11 +66,14 @@ END $$;
 
 TRIGGERS = """
 CREATE TRIGGER tell_owner AFTER UPDATE OF status ON vault.accounts FOR EACH ROW
-    WHEN (OLD.status = 'active' AND NEW.status = 'needs_reauth') EXECUTE FUNCTION vault.notice_account();
+    WHEN (OLD.status = 'active' AND NEW.status = 'needs_reauth')
+    EXECUTE FUNCTION vault.write_notice('account', 'reason');
 CREATE TRIGGER tell_owner AFTER UPDATE OF state ON vault.credentials FOR EACH ROW
-    WHEN (OLD.state = 'ok' AND NEW.state = 'broken') EXECUTE FUNCTION vault.notice_credential();
+    WHEN (OLD.state = 'ok' AND NEW.state = 'broken')
+    EXECUTE FUNCTION vault.write_notice('credential', 'cause');
 CREATE TRIGGER tell_administrators AFTER UPDATE OF state ON vault.oauth_clients FOR EACH ROW
-    WHEN (OLD.state = 'ok' AND NEW.state = 'misconfigured') EXECUTE FUNCTION vault.notice_oauth_client();
+    WHEN (OLD.state = 'ok' AND NEW.state = 'misconfigured')
+    EXECUTE FUNCTION vault.write_notice('oauth_client', 'cause');
 """
 
 RIGHTS = """
@@ -107,12 +98,6 @@ def downgrade() -> None:
     op.execute("DROP TRIGGER tell_owner ON vault.accounts")
     op.execute("DROP TRIGGER tell_owner ON vault.credentials")
     op.execute("DROP TRIGGER tell_administrators ON vault.oauth_clients")
-    for function in (
-        "notice_account()",
-        "notice_credential()",
-        "notice_oauth_client()",
-        "take_notices(integer)",
-        "sweep_notices()",
-    ):
+    for function in ("write_notice()", "take_notices(integer)", "sweep_notices()"):
         op.execute(f"DROP FUNCTION vault.{function}")
     op.execute("DROP TABLE vault.notices")

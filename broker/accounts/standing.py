@@ -9,11 +9,11 @@ from uuid import UUID
 
 import orjson
 
+from broker.refresh.recovery import LOST_ROTATION
 from broker.vendor_oauth.reasons import MEANINGS
 from core.connection import CredentialKind
 from core.db import Row, UnitOfWork
 
-LOST_ROTATION = "lost_rotation"
 MOST_SHOWN = 1_000
 
 _OWN_MEANINGS = {

@@ -4,17 +4,15 @@ The file holds client secrets, so its owner alone may read it. Where there is no
 our own authorization server runs with its defaults.
 """
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from core.errors import Invalid
-from core.private_file import read_private
+from broker.private_toml import read_toml
 from core.secret import Secret
 
 FILE = "identity.toml"
@@ -190,35 +188,8 @@ def load(path: Path) -> IdentitySettings:
     Raises:
         Invalid: others can read it, it is no TOML, or a key is wrong; the text names each key and never a value.
     """
-    try:
-        if path.stat().st_size > MOST_FILE:
-            raise Invalid(f"{path} is larger than {MOST_FILE // 1024} KiB")
-        return IdentitySettings.model_validate(tomllib.loads(read_private(path)))
-    except FileNotFoundError:
-        return IdentitySettings()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
-    except tomllib.TOMLDecodeError as error:
-        raise Invalid(f"{path} is not valid TOML{_place(error)}") from None  # its text may repeat a secret
-    except ValidationError as error:
-        raise Invalid("\n".join(_problems(path, error.errors()))) from None
+    return read_toml(path, IdentitySettings, MOST_FILE)
 
 
 def _table(given: object) -> dict[str, Any] | None:
     return cast("dict[str, Any]", given) if isinstance(given, dict) else None
-
-
-def _place(error: tomllib.TOMLDecodeError) -> str:
-    told = str(error)
-    return told[told.rfind(" (at ") :] if " (at " in told else ""
-
-
-def _problems(path: Path, errors: Iterable[Mapping[str, Any]]) -> Iterable[str]:
-    for error in errors:
-        key = ".".join(str(part) for part in error["loc"])[:200]
-        told = error["msg"].removeprefix("Value error, ")
-        if error["type"] == "extra_forbidden":
-            told = "there is no such key"
-        elif error["type"] == "missing":
-            told = "it is missing"
-        yield f"{path}: {key}: {told}" if key else f"{path}: {told}"

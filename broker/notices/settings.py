@@ -2,17 +2,16 @@
 
 import base64
 import binascii
-import tomllib
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from broker.private_toml import read_toml
 from core.email_address import normal_address
 from core.errors import Invalid
-from core.private_file import read_private
 from core.secret import Secret
 
 FILE = "notices.toml"
@@ -108,19 +107,7 @@ def load(path: Path) -> NoticeSettings:
     Raises:
         core.errors.Invalid: others may read the file, or it is wrong; the text names the key.
     """
-    if not path.exists():
-        return NoticeSettings()
-    text = read_private(path)
-    if len(text) > MOST_FILE:
-        raise Invalid(f"{path} is larger than {MOST_FILE} bytes")
-    try:
-        settings = NoticeSettings.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise Invalid(f"{path} is no TOML: {error}") from None
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise Invalid(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}") from None
+    settings = read_toml(path, NoticeSettings, MOST_FILE)
     if settings.mail is not None and not settings.mail.safe:
         raise Invalid(f"{path}: mail.security: none is for a server on this machine; use starttls or tls")
     return settings

@@ -1,6 +1,7 @@
 """Takes what is due and tells it by every channel, again and again until each has taken it, or three days are over."""
 
 import asyncio
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -12,6 +13,7 @@ from core.db import Database
 from core.errors import Unavailable
 
 LOOK_SECONDS = 30.0
+SWEEP_TURNS = 120
 
 log = logging.getLogger(__name__)
 
@@ -45,10 +47,12 @@ class Teller:
         self._clock = clock
 
     async def run(self) -> None:
-        """Look every half minute, until cancelled."""
-        while True:
+        """Look every half minute, until cancelled; once an hour, what was closed a month ago is swept away."""
+        for turn in itertools.count():
             try:
                 await self.tell_due()
+                if turn % SWEEP_TURNS == 0:
+                    await self._database.call("SELECT vault.sweep_notices()")
             except Exception as error:  # noqa: BLE001 nothing may end it: what is due now is due in two minutes
                 log.warning("notices are not told for now", extra={"cause": type(error).__name__})
             await asyncio.sleep(LOOK_SECONDS)
@@ -62,7 +66,6 @@ class Teller:
         taken = await take(self._database)
         for one in taken:
             await self._tell(one)
-        await self._database.call("SELECT vault.sweep_notices()")
         return len(taken)
 
     async def _tell(self, taken: Taken) -> None:

@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -68,6 +69,7 @@ class Providers:
         return provider
 
 
+@cache
 def own_providers() -> Providers:
     """Those that come with MCPist.
 

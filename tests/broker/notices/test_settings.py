@@ -31,8 +31,9 @@ def test_both_ways_and_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[mail", "no TOML"),
-        (MAIL.replace("sender", "from"), "mail.sender: Field required"),
+        ("[mail", "is not valid TOML"),
+        (MAIL + "p4ssw0rd p4ssw0rd", "is not valid TOML"),
+        (MAIL.replace("sender", "from"), "mail.sender: it is missing"),
         (MAIL.replace("mcpist@example.com", "nobody"), "mail.sender: give an address"),
         (MAIL + "port = 0\n", "mail.port"),
         (MAIL + 'security = "none"\n', "use starttls or tls"),

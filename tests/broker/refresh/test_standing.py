@@ -51,7 +51,7 @@ async def test_a_revoked_account_is_its_owner_s_to_connect_again(rig: Rig, stric
         (marked, failed, _) = await history(work, found)
     assert (marked.kind, failed.kind, failed.cls) == ("needs_reauth", "failed", "permanent")
     assert failed.exchange["status"] == 400
-    assert "refresh_token" not in str({**failed.exchange, "grant": ""}).replace("'refresh_token'", "")
+    assert failed.exchange.keys() <= {"host", "path", "grant", "seconds", "status", "class", "vendor_error", "reason"}
 
 
 async def test_an_answer_that_we_lost_is_called_so(rig: Rig, strict: Vendor) -> None:

@@ -1,0 +1,49 @@
+"""Settings with secrets in them: TOML that its owner alone may read, checked by a model; no value is ever told."""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from core.errors import Invalid
+from core.private_file import read_private
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def read_toml(path: Path, model: type[T], most_bytes: int) -> T:
+    """Read the file; the model's defaults where there is none.
+
+    Raises:
+        Invalid: others can read it, it is no TOML, or a key is wrong; the text names each key and never a value.
+    """
+    try:
+        if path.stat().st_size > most_bytes:
+            raise Invalid(f"{path} is larger than {most_bytes // 1024} KiB")
+        return model.model_validate(tomllib.loads(read_private(path)))
+    except FileNotFoundError:
+        return model()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(f"{path} is not valid TOML{_place(error)}") from None  # its text may repeat a secret
+    except ValidationError as error:
+        raise Invalid("\n".join(_problems(path, error.errors()))) from None
+
+
+def _place(error: tomllib.TOMLDecodeError) -> str:
+    told = str(error)
+    return told[told.rfind(" (at ") :] if " (at " in told else ""
+
+
+def _problems(path: Path, errors: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+    for error in errors:
+        key = ".".join(str(part) for part in error["loc"])[:200]
+        told = error["msg"].removeprefix("Value error, ")
+        if error["type"] == "extra_forbidden":
+            told = "there is no such key"
+        elif error["type"] == "missing":
+            told = "it is missing"
+        yield f"{path}: {key}: {told}" if key else f"{path}: {told}"
