@@ -84,6 +84,13 @@ class Settings:
         shown="the embedded Postgres",
         secret=True,
     )
+    new_role_passwords: str = setting(
+        "MCPIST_NEW_ROLE_PASSWORDS",
+        values.choice("no", "yes"),
+        "yes or no",
+        "`yes` for one command: give MCPist's roles of an own Postgres new passwords, which ends every MCPist on it.",
+        "no",
+    )
     broker_url: str = setting(
         "MCPIST_BROKER_URL",
         values.broker_url,

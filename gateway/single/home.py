@@ -6,9 +6,12 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from core.address import DatabaseAddress
+from core.db import connect
+from core.errors import Conflict
+from core.migrations import LOGIN_ROLES, create_roles
 from core.secret import Secret
 from core.settings import Settings
-from gateway.deployment import Deployment, KeeperSettings, open_deployment
+from gateway.deployment import KEYS, PASSWORDS, Deployment, KeeperSettings, open_deployment
 from gateway.postgres.errors import HomeInUse, OwnerGone
 from gateway.postgres.server import ServerAddress
 from gateway.postgres.supervisor import EmbeddedPostgres, attach
@@ -27,7 +30,7 @@ async def owned(settings: Settings, report: Report) -> AsyncGenerator[Deployment
         gateway.postgres.errors.PostgresError: the server cannot start; the text says what to do.
     """
     if settings.database_url is not None:
-        yield _external(settings)
+        yield await _external(settings)
         return
     postgres = EmbeddedPostgres(settings.home, run_as=settings.postgres_user, on_progress=report)
     try:
@@ -52,7 +55,7 @@ async def _started(postgres: EmbeddedPostgres, home: Path) -> ServerAddress:
 async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     """Use the database of the MCPist that runs on the data folder, or run it for as long as this lasts."""
     if settings.database_url is not None:
-        yield _external(settings)
+        yield await _external(settings)
         return
     while True:
         try:
@@ -71,10 +74,31 @@ async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deploymen
             return
 
 
-def _external(settings: Settings) -> Deployment:
+async def _external(settings: Settings) -> Deployment:
+    """Nothing is made, in the folder or the database, where the roles' passwords are another folder's.
+
+    Raises:
+        Conflict: they are; the text says what to do.
+    """
     assert settings.database_url is not None
+    admin = DatabaseAddress(settings.database_url)
+    passwords = settings.home / KEYS / PASSWORDS
+    renew = not passwords.exists() and await _has_roles(admin)
+    if renew and settings.new_role_passwords != "yes":
+        raise Conflict(_OTHERS.format(passwords=passwords))
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return open_deployment(settings.home, DatabaseAddress(settings.database_url), keepers(settings))
+    deployment = open_deployment(settings.home, admin, keepers(settings))
+    if renew:
+        await create_roles(deployment.admin, deployment.passwords)
+    return deployment
+
+
+async def _has_roles(admin: DatabaseAddress) -> bool:
+    connection = await connect(admin)
+    try:
+        return await connection.fetchval(_ROLES, list(LOGIN_ROLES))
+    finally:
+        await connection.close()
 
 
 def _embedded(settings: Settings, server: ServerAddress) -> Deployment:
@@ -85,3 +109,11 @@ def _embedded(settings: Settings, server: ServerAddress) -> Deployment:
 def keepers(settings: Settings) -> KeeperSettings:
     """Who keeps the vault's keys."""
     return KeeperSettings(settings.keys, settings.transit_token)
+
+
+_ROLES = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = ANY ($1::text[]) AND rolcanlogin)"
+_OTHERS = (
+    "an MCPist uses this database server already, and its roles' passwords are not here: new ones would shut it out. "
+    "Copy its keys/database-roles.json to {passwords} (mode 0600), or name its data folder with MCPIST_HOME. If none "
+    "runs there any more: MCPIST_NEW_ROLE_PASSWORDS=yes for this one command"
+)
