@@ -11,6 +11,7 @@ from tests.support.postgres import own_server
 
 
 @pytest.mark.long
+@pytest.mark.reuse("what others do; and after a kill the rule of recovery")
 @pytest.mark.parametrize(("way", "fault"), [("mcpist", "none"), ("mcpist", "kill_9"), ("none", "none")])
 async def test_a_small_storm(tmp_path: Path, way: str, fault: str) -> None:
     with own_server() as server:

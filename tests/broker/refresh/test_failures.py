@@ -42,6 +42,7 @@ async def test_a_lost_answer_costs_nothing_where_the_vendor_repeats_it(
         await rig.ahead(0)
 
 
+@pytest.mark.reuse("nothing is left to lose: the rule of recovery shows the token once more")
 async def test_a_lost_answer_of_a_strict_vendor_is_our_loss_and_is_called_so(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR - 30)

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+import pytest
+
 from broker.accounts.standing import Standing, State, Who, history, standings
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
@@ -54,6 +56,7 @@ async def test_a_revoked_account_is_its_owner_s_to_connect_again(rig: Rig, stric
     assert failed.exchange.keys() <= {"host", "path", "grant", "seconds", "status", "class", "vendor_error", "reason"}
 
 
+@pytest.mark.reuse("nothing is left to lose: the rule of recovery shows the token once more")
 async def test_an_answer_that_we_lost_is_called_so(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await credential(rig, account)

@@ -19,6 +19,7 @@ SEEN_AS = {
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.id)
+@pytest.mark.reuse("some failures of others are a spent token that was shown again")
 async def test_a_failure_of_others_is_told_apart(failure: PeerFailure, way: Ways) -> None:
     async with vendor_tokens(STYLES[failure.vendor]) as vendor:
         endpoint = VendorTokenEndpoint(await way(vendor.url, seconds=0.5))

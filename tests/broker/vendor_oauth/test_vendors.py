@@ -264,6 +264,7 @@ async def test_notions_own_error_form_is_understood(vendor: VendorTokens, endpoi
 
 
 @of("atlassian")
+@pytest.mark.reuse("what the vendor does after its grace")
 async def test_atlassian_gives_the_same_answer_again_within_its_grace(
     vendor: VendorTokens, endpoint: VendorTokenEndpoint
 ) -> None:

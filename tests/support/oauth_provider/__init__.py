@@ -15,8 +15,8 @@ Options, as environment variables in lower case: `access_token_ttl`, `refresh_to
 are JWTs of RFC 9068, signed by ES256.
 The control endpoint takes `set` (settings), `claims` ({sub: claims}), `faults`, `revoke_account`, `cimd` ({client_id:
 document}) and `reset_counters`. A fault is ``{"grant": "authorization_code", "kind": …, "times": 1}``; kinds:
-`hang_up_before`, `hang_up_after`, `delay_before` and `delay_after` (`ms`), `status` (`status`, `headers`, `body`),
-`garbage` (`body`).
+`hang_up_before` (after `ms`), `hang_up_after`, `delay_before` and `delay_after` (`ms`), `status` (`status`, `headers`,
+`body`), `garbage` (`body`).
 """
 
 import asyncio
@@ -26,15 +26,18 @@ import os
 import signal
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
 from tests.support.node import NODE, package_file, require_node_packages
+from tests.support.reuse import REUSES
 
 SERVER = Path(__file__).with_name("server.mjs")
 START_SECONDS = 30
+REUSED = b"refresh_token_reuse_detected\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +78,14 @@ async def oauth_provider(
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True,
         )  # fmt: skip
         try:
-            yield await _ready(process, Path(log.name))
+            with REUSES.counted("oauth_provider", partial(_reuses, Path(log.name))):
+                yield await _ready(process, Path(log.name))
         finally:
             await _ended(process)
+
+
+def _reuses(log: Path) -> int:
+    return log.read_bytes().count(REUSED)
 
 
 async def _ready(process: asyncio.subprocess.Process, log: Path) -> OauthProvider:

@@ -29,6 +29,7 @@ const settings = {
 let faults = []; // consumed in order
 let claimsOf = {}; // sub -> claims that replace the usual ones
 let cimdDocuments = {}; // client_id URL -> metadata document, served to the provider's own fetch
+const REUSED = 'refresh_token_reuse_detected';
 const counters = {};
 const count = (name) => { counters[name] = (counters[name] ?? 0) + 1; };
 const grants = new Map(); // grantId -> accountId
@@ -191,7 +192,10 @@ provider.on('grant.success', (ctx) => {
 });
 provider.on('grant.error', (ctx, error) => {
   count(`refused:${error.error}`);
-  if (/already used/.test(error.error_detail ?? '')) count('refresh_token_reuse_detected');
+  if (/already used/.test(error.error_detail ?? '')) {
+    count(REUSED);
+    console.error(REUSED); // counters can be set back, this line stays
+  }
 });
 provider.on('grant.revoked', () => count('grant_revoked'));
 provider.on('server_error', (ctx, error) => { count('server_error'); console.error(error); });
@@ -261,7 +265,10 @@ async function tokenEndpoint(req, res) {
   count(`asked:${grantType || 'none'}`);
   const fault = takeFault(grantType);
   if (fault) count(`fault:${fault.kind}`);
-  if (fault?.kind === 'hang_up_before') return req.socket.destroy();
+  if (fault?.kind === 'hang_up_before') {
+    await sleep(fault.ms ?? 0);
+    return req.socket.destroy();
+  }
   if (fault?.kind === 'delay_before') await sleep(fault.ms);
   if (fault?.kind === 'status') {
     for (const [name, value] of Object.entries(fault.headers ?? {})) res.setHeader(name, value);

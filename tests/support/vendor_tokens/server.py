@@ -15,6 +15,7 @@ from broker.providers.catalogue import own_providers
 from broker.providers.model import Provider
 from broker.vendor_oauth.exchange import VendorClient
 from core.secret import Secret
+from tests.support.reuse import REUSES
 from tests.support.vendor_tokens.state import Fault, Refused, State
 from tests.support.vendor_tokens.styles import Style
 
@@ -236,7 +237,8 @@ async def vendor_tokens(style: Style, secret: str = SECRET) -> AsyncGenerator[Ve
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         vendor.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        yield vendor
+        with REUSES.counted(f"vendor_tokens of {style.provider_id}", lambda: vendor.state.reused):
+            yield vendor
     finally:
         vendor.stalled.set()
         await runner.cleanup()
