@@ -9,6 +9,7 @@ from broker.connect.oauth_clients import OAuthClients
 from broker.connect.pasted_keys import PastedKeys
 from broker.connect.provider_book import ProviderBook
 from broker.connect.services import Services
+from broker.connect.sessions import ConnectSessions
 from broker.vault.credentials import Credentials
 from core.db import Database
 
@@ -27,3 +28,4 @@ class ConnectParts:
     clients: OAuthClients
     book: ProviderBook
     credentials: Credentials
+    sessions: ConnectSessions

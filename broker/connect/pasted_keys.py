@@ -7,9 +7,9 @@ from uuid import UUID
 from broker.access import load_access
 from broker.connect.disconnecting import Disconnecting
 from broker.connect.held import Held
+from broker.connect.people import Person
 from broker.connect.refusals import ConnectRefused
 from broker.connect.services import Services, Whom, whom_of
-from broker.identity.sessions import Session
 from broker.vault.credentials import Credentials
 from core.db import Database
 from core.errors import Conflict, Invalid, NotFound
@@ -65,7 +65,7 @@ class PastedKeys:
         self._check = check
 
     async def connect(
-        self, session: Session, module: str, role_id: UUID | None, secret: Secret, *, replace: bool = False
+        self, session: Person, module: str, role_id: UUID | None, secret: Secret, *, replace: bool = False
     ) -> str:
         """Store a key after the vendor has told whose it is; the account's name.
 
@@ -88,7 +88,7 @@ class PastedKeys:
         return name
 
     async def _allowed(
-        self, session: Session, module: str, role_id: UUID | None
+        self, session: Person, module: str, role_id: UUID | None
     ) -> tuple[Held | None, Whom, str, Mapping[str, Any]]:
         async with self._database.tenant(session.tenant_id) as work:
             whom = await whom_of(work, session, role_id)
@@ -99,7 +99,7 @@ class PastedKeys:
         return service.own, whom, service.needs.module.title, settings
 
     async def _stored(
-        self, session: Session, module: str, whom: Whom, held: Held | None, secret: Secret, name: str
+        self, session: Person, module: str, whom: Whom, held: Held | None, secret: Secret, name: str
     ) -> None:
         """An account that was connected by OAuth is ended first, for then the vendor is told of it."""
         over = None

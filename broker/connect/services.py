@@ -9,8 +9,8 @@ from broker.access import Access, load_access
 from broker.connect.held import Held, held_by
 from broker.connect.oauth_clients import Chosen, OAuthClients
 from broker.connect.offers import Needs, Offered, Wanted, needs_of, wanted
+from broker.connect.people import Person
 from broker.connect.provider_book import ProviderBook
-from broker.identity.sessions import Session
 from broker.providers.model import Provider
 from broker.vault.credentials import Owner
 from broker.vendor_oauth.scopes import covered, lacking
@@ -79,7 +79,7 @@ class Services:
         self._book = book
         self._offered = {one.name: one for one in offered}
 
-    async def all(self, session: Session) -> list[Service]:
+    async def all(self, session: Person) -> list[Service]:
         """All that the person's roles give, by title; without the ways."""
         async with self._database.tenant(session.tenant_id) as work:
             whom = await person(work, session)
@@ -87,7 +87,7 @@ class Services:
             held = await held_by(work, [one.module.name for one in found], session.user_id, whom.role_ids)
         return sorted((_service(one, whom, held) for one in found), key=lambda one: one.needs.module.title)
 
-    async def see(self, session: Session, module: str, role_id: UUID | None) -> tuple[Service, Whom] | None:
+    async def see(self, session: Person, module: str, role_id: UUID | None) -> tuple[Service, Whom] | None:
         """One module for the person, or for a role that they may share it with; None where it does not exist for
         them."""
         async with self._database.tenant(session.tenant_id) as work:
@@ -110,7 +110,7 @@ class Services:
         missing = tuple(one for one in providers if one.oauth and clients[one.id] is None)
         return Service(service.needs, service.own, service.shared, tuple(ways), _lacking(service, ways), missing)
 
-    async def sharable(self, session: Session, module: str) -> list[tuple[UUID, str]]:
+    async def sharable(self, session: Person, module: str) -> list[tuple[UUID, str]]:
         """The roles that an administrator may share the module with, those whose members have tools of it."""
         if session.system_role != ADMINISTRATOR or module not in self._offered:
             return []
@@ -127,13 +127,13 @@ class Services:
         return {name: needs for name, needs in found.items() if needs}
 
 
-async def person(work: UnitOfWork, session: Session) -> Whom:
+async def person(work: UnitOfWork, session: Person) -> Whom:
     """The person of a session."""
     access: Access = await load_access(work, session.user_id)
     return Whom(Owner("personal", session.user_id), access.roles, access.policy.services)
 
 
-async def whom_of(work: UnitOfWork, session: Session, role_id: UUID | None) -> Whom | None:
+async def whom_of(work: UnitOfWork, session: Person, role_id: UUID | None) -> Whom | None:
     """The person, or the members of a role where the person administers; None for a role that is none of theirs to
     share with."""
     if role_id is None:

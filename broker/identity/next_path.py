@@ -5,7 +5,7 @@ import re
 HOME = "/account"
 MOST = 8_000
 _ALLOWED = re.compile(
-    r"(?:/oauth/authorize|/account|/connect(?:/[a-z][a-z0-9_]{0,62})?"
+    r"(?:/oauth/authorize|/account|/connect(?:/[a-z][a-z0-9_]{0,62}|/-/session/[0-9a-f-]{36})?"
     r"|/console|/console/(?:[0-9A-Za-z_-]+/)*[0-9A-Za-z_-]*)"
     r"(?:\?[0-9A-Za-z\-._~!$&'()*+,;=:@/?%]*)?"
 )

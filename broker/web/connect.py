@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 from uuid import UUID
 
 from starlette.requests import Request
@@ -15,15 +14,16 @@ from broker.connect.flows import Flow
 from broker.connect.parts import ConnectParts
 from broker.connect.pasted_keys import OtherAccount
 from broker.connect.refusals import ConnectRefused
+from broker.connect.session_progress import Wish
 from broker.identity.front_door import FrontDoor
 from broker.identity.sessions import Session
-from broker.web.connect_paths import CONNECT, MOST_QUEUED, Queue, address, module_of, queue_of, role_of
+from broker.web.connect_paths import CONNECT, Queue, address, module_of, queue_of, role_of, session_path
 from broker.web.connect_shown import shown_service, shown_services
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
 from broker.web.requests import fields as fields_of
 from broker.web.requests import form, query
-from broker.web.sign_in import session_of
+from broker.web.sign_in import session_of, sign_in_first
 from core.errors import NotFound
 from core.secret import Secret
 
@@ -58,7 +58,7 @@ class ConnectPages:
     async def overview(self, request: Request) -> Response:
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(CONNECT)
+            return sign_in_first(CONNECT)
         asked = query(request)
         services = await self._connect.services.all(session)
         return self._parts.pages.render(
@@ -75,25 +75,22 @@ class ConnectPages:
         """Begin with the first of those that are not connected, and go on with the others."""
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(CONNECT)
-        services = await self._connect.services.all(session)
-        names = [one.needs.module.name for one in services if one.counts is None or one.counts.state == "broken"]
-        names = names[:MOST_QUEUED]
-        queue = Queue(tuple(names), len(names))
-        return RedirectResponse(_first(queue), 303)
+            return sign_in_first(CONNECT)
+        made, _ = await self._connect.sessions.start(session.actor, session, Wish())
+        return RedirectResponse(session_path(made.id), 303)
 
     async def show(self, request: Request) -> Response:
         module, asked = module_of(request.path_params), query(request)
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(_here(request))
+            return sign_in_first(_here(request))
         return await self._page(request, session, module, role_of(asked), queue_of(asked), asked)
 
     async def start(self, request: Request) -> Response:
         module, fields = module_of(request.path_params), await form(request)
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(f"{CONNECT}/{module}")
+            return sign_in_first(f"{CONNECT}/{module}")
         start = Start(
             module=module,
             provider=fields.get("provider", ""),
@@ -109,20 +106,23 @@ class ConnectPages:
         session = await self._session(request)
         if session is None:
             raise Problem("connect_unknown", 403)
+        asked = query(request)
         try:
-            outcome = await self._connect.connecting.answer(session, request.path_params["provider"], query(request))
+            outcome = await self._connect.connecting.answer(session, request.path_params["provider"], asked)
         except ConnectRefused as refused:
+            await self._connect.sessions.failed(session, refused.key, state=asked.get("state", "")[:200])
             raise _problem(refused) from None
         if isinstance(outcome, Declined):
+            await self._connect.sessions.failed(session, "declined", flow_id=outcome.flow.id)
             return _to_module(outcome.flow, "declined")
         if isinstance(outcome, Question):
             return RedirectResponse(f"{CONNECT}/-/question/{outcome.flow.id}", 303)
-        return _finished(outcome)
+        return await self._finished(session, outcome)
 
     async def question(self, request: Request) -> Response:
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(CONNECT)
+            return sign_in_first(CONNECT)
         asked = await self._connect.finishing.asked(session, _flow_id(request))
         return self._parts.pages.render(
             request,
@@ -137,17 +137,20 @@ class ConnectPages:
         fields = await form(request)
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(CONNECT)
+            return sign_in_first(CONNECT)
         flow_id = _flow_id(request)
         if fields.get("decision") != "connect":
-            return _to_module(await self._connect.finishing.cancel(session, flow_id), "kept")
-        return _finished(await self._connect.finishing.confirm(session, flow_id, fields.get("site", "")))
+            flow = await self._connect.finishing.cancel(session, flow_id)
+            await self._connect.sessions.failed(session, "declined", flow_id=flow_id)
+            return _to_module(flow, "kept")
+        confirmed = await self._connect.finishing.confirm(session, flow_id, fields.get("site", ""))
+        return await self._finished(session, confirmed)
 
     async def key(self, request: Request) -> Response:
         module, fields = module_of(request.path_params), await form(request)
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(f"{CONNECT}/{module}")
+            return sign_in_first(f"{CONNECT}/{module}")
         role_id, queue = role_of(fields), queue_of(fields)
         secret, replace = Secret(fields.get("key", "").strip()), fields.get("replace") == "on"
         try:
@@ -162,7 +165,7 @@ class ConnectPages:
         module, fields = module_of(request.path_params), await form(request)
         session = await self._session(request)
         if session is None:
-            return _sign_in_first(f"{CONNECT}/{module}")
+            return sign_in_first(f"{CONNECT}/{module}")
         role_id = role_of(fields)
         found = await self._connect.services.see(session, module, role_id)
         if found is None or found[0].own is None:
@@ -172,6 +175,11 @@ class ConnectPages:
         ended = await self._connect.disconnecting.disconnect(session.actor, session.tenant_id, service.own, whom.owner)
         done = "disconnected" if ended.revoked else "removed"
         return RedirectResponse(_on(module, role_id, Queue(), done), 303)
+
+    async def _finished(self, session: Session, outcome: Connected) -> Response:
+        if outcome.kept:
+            await self._connect.sessions.failed(session, "kept", flow_id=outcome.flow.id)
+        return _to_module(outcome.flow, "kept" if outcome.kept else "connected")
 
     async def _session(self, request: Request) -> Session | None:
         return await session_of(self._parts, self._door, request)
@@ -225,17 +233,9 @@ def _flow_id(request: Request) -> UUID:
         raise NotFound("there is nothing to decide here") from None
 
 
-def _first(queue: Queue) -> str:
-    return queue.after() if queue.rest else CONNECT
-
-
 def _here(request: Request) -> str:
     asked: bytes = request.scope["query_string"]
     return request.scope["path"] + ("?" + asked.decode("latin-1") if asked else "")
-
-
-def _finished(outcome: Connected) -> Response:
-    return _to_module(outcome.flow, "kept" if outcome.kept else "connected")
 
 
 def _to_module(flow: Flow, done: str) -> Response:
@@ -257,7 +257,3 @@ def _fields(text: str) -> Mapping[str, str]:
 
 def _problem(refused: ConnectRefused) -> Problem:
     return Problem(refused.key, STATUS.get(refused.key, 403), title=refused.title, module=refused.module)
-
-
-def _sign_in_first(to: str) -> Response:
-    return RedirectResponse(f"/sign-in?next={quote(to, safe='')}", 303)

@@ -5,7 +5,7 @@ person may see it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -15,15 +15,19 @@ from core.errors import NotFound
 
 CONNECT = "/connect"
 MOST_QUEUED = 50
+_SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NOTHING = "-"
 _MODULE = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What is still to be connected after this one, of how many altogether (0: there is no queue)."""
+    """What is still to be connected after this one, of how many altogether (0: there is no queue), and the connect
+    session that it belongs to, if any."""
 
     rest: tuple[str, ...] = ()
     of: int = 0
+    session: str = ""
 
     @property
     def number(self) -> int:
@@ -32,13 +36,17 @@ class Queue:
 
     def after(self, done: str = "") -> str:
         """The page that comes next; `done` is a module that was connected just now."""
+        if self.session:
+            then = ",".join(self.rest) or _NOTHING
+            return address(session_path(self.session), {"then": then, "after": done})
         if not self.rest:
             return address(CONNECT, {"done": done and "connected", "module": done})
         return address(f"{CONNECT}/{self.rest[0]}", {**Queue(self.rest[1:], self.of).fields(), "after": done})
 
     def fields(self) -> dict[str, str]:
         """What a form or an address carries of it."""
-        return {"then": ",".join(self.rest), "of": str(self.of)} if self.of else {}
+        session = {"session": self.session} if self.session else {}
+        return {"then": ",".join(self.rest), "of": str(self.of), **session} if self.of else {}
 
 
 def queue_of(fields: Mapping[str, str]) -> Queue:
@@ -49,7 +57,22 @@ def queue_of(fields: Mapping[str, str]) -> Queue:
         return Queue()
     if not all(_MODULE.fullmatch(name) for name in names) or not len(names) < int(number) <= MOST_QUEUED:
         return Queue()
-    return Queue(names, int(number))
+    session = fields.get("session", "")
+    return Queue(names, int(number), session if _SESSION.fullmatch(session) else "")
+
+
+def session_path(session_id: UUID | str) -> str:
+    """Where a connect session begins and goes on."""
+    return f"{CONNECT}/-/session/{session_id}"
+
+
+def left_of(fields: Mapping[str, str], waiting: Sequence[str]) -> list[str]:
+    """What a connect session goes on with: all that waits, or what of it comes after the service that the person has
+    just left, as the address says."""
+    if "then" not in fields:
+        return list(waiting)
+    names = fields["then"].split(",")
+    return [one for one in waiting if one in names]
 
 
 def module_of(path_params: Mapping[str, Any]) -> str:

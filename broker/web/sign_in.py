@@ -1,5 +1,6 @@
 """The routes of sign-in: choose a provider, come back from it, choose a tenant, use a one-time link, sign out."""
 
+from urllib.parse import quote
 from uuid import UUID
 
 from starlette.requests import Request
@@ -46,6 +47,11 @@ async def session_of(parts: WebParts, door: FrontDoor, request: Request) -> Sess
     """The live session of the browser that asks."""
     cookie = parts.cookies.read(request, "session")
     return await door.sessions.find(cookie) if cookie else None
+
+
+def sign_in_first(to: str) -> Response:
+    """On to the sign-in, and from there to an address of ours."""
+    return RedirectResponse(f"/sign-in?next={quote(to, safe='')}", 303)
 
 
 def browser_of(parts: WebParts, request: Request) -> Browser:

@@ -65,6 +65,8 @@ class Kind(StrEnum):
     CREDENTIAL_BROKEN = "credential.broken"
     ACCOUNT_CONNECTED = "account.connected"
     ACCOUNT_DISCONNECTED = "account.disconnected"
+    CONNECT_STARTED = "connect.started"
+    CONNECT_CANCELLED = "connect.cancelled"
     CONNECT_REFUSED = "connect.refused"
     """A browser brought an answer that belongs to no flow of its own: the signal of an attack, or of a late click."""
     OAUTH_CLIENT_SET = "oauth_client.set"

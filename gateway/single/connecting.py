@@ -17,6 +17,7 @@ from broker.connect.parts import ConnectParts
 from broker.connect.pasted_keys import KeyCheck, KeyRefused, KeyTrouble, PastedKeys
 from broker.connect.provider_book import ProviderBook
 from broker.connect.services import Services
+from broker.connect.sessions import ConnectSessions
 from broker.providers.catalogue import own_providers
 from broker.vault.credentials import Credentials
 from broker.vault.vault import Vault
@@ -99,8 +100,9 @@ def assembled(
         finishing=finishing,
     )
     keys = PastedKeys(database, services, credentials, disconnecting, check)
+    sessions = ConnectSessions(database, services, clock=clock)
     return ConnectParts(
-        database, public_url, services, connecting, finishing, disconnecting, keys, clients, book, credentials
+        database, public_url, services, connecting, finishing, disconnecting, keys, clients, book, credentials, sessions
     )
 
 

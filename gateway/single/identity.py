@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from broker.connect.parts import ConnectParts
 from broker.oauth.single_use import SingleUse
-from broker.web import account, oauth, sign_in
+from broker.web import account, connect_session, oauth, sign_in
 from broker.web import connect as connect_pages
 from broker.web.app import identity_app
 from broker.web.parts import web_parts
@@ -66,6 +66,7 @@ def _application(
     routes = [
         *sign_in.routes(parts, zone.door),
         *account.routes(parts, zone.door, grants if server else None),
+        *connect_session.routes(parts, zone.door, connect),
         *connect_pages.routes(parts, zone.door, connect),
         *(oauth.routes(parts, server) if server else ()),
         _Below(API, _Later(api)),

@@ -128,6 +128,7 @@ class Tenant:
     credential_id: UUID
     """The administrator's own."""
     oauth_client_id: UUID
+    connect_session_id: UUID
 
 
 @dataclass(slots=True)
@@ -199,7 +200,20 @@ class Rig:
         )
         registration = Registration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
         vendor_client = await self.connect.clients.register(ACTOR, tenant.id, registration)
-        return Tenant(tenant.id, slug, admin, user, role.id, client.id, f"@{slug}.example", credential, vendor_client)
+        connect_session = uuid4()
+        await self.execute(_CONNECT_SESSION, tenant.id, connect_session, admin.id)
+        return Tenant(
+            tenant.id,
+            slug,
+            admin,
+            user,
+            role.id,
+            client.id,
+            f"@{slug}.example",
+            credential,
+            vendor_client,
+            connect_session,
+        )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
         """Make a user who is signed in, has a token and has let a client in."""
@@ -276,3 +290,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
 
 async def _no_vendor(module: str, settings: Mapping[str, Any], secret: Secret) -> str:
     raise AssertionError("no vendor is asked here")
+
+
+_CONNECT_SESSION = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, modules, created_at, expires_at)
+    VALUES ($1, $2, $3, '{kg,hub}', now(), now() + interval '1 hour')"""

@@ -169,6 +169,7 @@ PAGED = [
     "/sessions",
     "/identities",
     "/services",
+    "/connect-sessions",
 ]
 CURSORS = ["", "x", "!!", "A" * 3001, cursor_for("a\x00b"), cursor_for(7), cursor_for(["x"]), cursor_for([2**63, "x"])]
 

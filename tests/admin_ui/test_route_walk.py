@@ -32,6 +32,7 @@ BODIES: Mapping[str, Any] = {
     "PATCH /oauth/clients/{client_id}": {"enabled": False},
     "POST /tokens": {"name": "mine", "scopes": ["mcp:read"]},
     "POST /leaked": ["mcpist_made_up"],
+    "POST /connect-sessions": {"services": ["kg"], "role_id": "$role_id"},
     "PUT /oauth-clients": {
         "provider": "github",
         "role_id": "$role_id",
@@ -86,6 +87,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "token_id": person.token_id,
         "credential_id": str(tenant.credential_id),
         "oauth_client_id": str(tenant.oauth_client_id),
+        "connect_session_id": str(tenant.connect_session_id),
         "entry": tenant.entry,
         "email": person.email,
         "role": f"{tenant.slug}-readers",
@@ -104,6 +106,7 @@ def made_up() -> dict[str, str]:
         "identity_id",
         "credential_id",
         "oauth_client_id",
+        "connect_session_id",
     )
     random = {"client_id": f"client_{uuid4().hex[:22]}", "token_id": uuid4().hex[:12], "entry": "@made-up.example"}
     return {name: str(uuid4()) for name in names} | random
@@ -256,6 +259,10 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "POST /tokens": ("user", ["mcp:write", "admin:write"]),
         "GET /connections": ("user", ["mcp:read", "admin:read"]),
         "GET /connections/{credential_id}": ("user", ["mcp:read", "admin:read"]),
+        "POST /connect-sessions": ("user", ["mcp:write", "admin:write"]),
+        "GET /connect-sessions": ("user", ["mcp:read", "admin:read"]),
+        "GET /connect-sessions/{connect_session_id}": ("user", ["mcp:read", "admin:read"]),
+        "DELETE /connect-sessions/{connect_session_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /credentials": ("user", ["mcp:read", "admin:read"]),
         "DELETE /credentials/{credential_id}": ("user", ["mcp:write", "admin:write"]),
         "DELETE /tokens/{token_id}": ("user", ["mcp:write", "admin:write"]),

@@ -1,12 +1,12 @@
 """The routes of connecting accounts, as a section of the admin API."""
 
 from broker.connect.parts import ConnectParts
-from broker.web.api import credentials, health, oauth_clients
+from broker.web.api import connect_sessions, credentials, health, oauth_clients
 from core.api.app import Section
 
-ROUTERS = (oauth_clients.routes, credentials.routes, health.routes)
+ROUTERS = (oauth_clients.routes, credentials.routes, health.routes, connect_sessions.routes)
 
 
 def section(parts: ConnectParts) -> Section:
-    """Providers, OAuth clients at vendors, credentials and how they stand."""
+    """Providers, OAuth clients at vendors, credentials and how they stand, connect sessions."""
     return Section(ROUTERS, {"connect": parts})

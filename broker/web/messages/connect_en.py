@@ -109,6 +109,10 @@ MESSAGES: Mapping[str, str] = {
     "it; and each step works once, for ten minutes. Nothing was stored.",
     "problem.connect_unknown.do": "If you began it, start again in this browser. If somebody sent you here, close "
     "this page.",
+    "problem.connect_session_over.title": "This link to connect accounts is over",
+    "problem.connect_session_over.text": "It counts for an hour, or until it is cancelled. What was connected by then "
+    "stays connected.",
+    "problem.connect_session_over.do": "Ask for a new one where you got it, or open <code>/connect</code> here.",
     "problem.connect_issuer.title": "This answer did not come from the right place",
     "problem.connect_issuer.text": "It does not say that it is from the server that was asked. This may be an "
     "attempt to mix up accounts, so nothing was stored.",

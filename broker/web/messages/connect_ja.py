@@ -107,6 +107,11 @@ MESSAGES: Mapping[str, str] = {
     "順は 10 分間、1 回だけ使えます。何も保存していません。",
     "problem.connect_unknown.do": "ご自身で始めた場合は、このブラウザーでやり直してください。誰かに案内された場合は"
     "、このページを閉じてください。",
+    "problem.connect_session_over.title": "アカウントを接続するこのリンクは終了しました",
+    "problem.connect_session_over.text": "リンクは 1 時間、または取り消されるまで有効です。それまでに接続したものは接"
+    "続されたままです。",
+    "problem.connect_session_over.do": "リンクの入手元で新しいものを求めるか、ここで <code>/connect</code> を開いてくだ"
+    "さい。",
     "problem.connect_issuer.title": "応答の送信元が正しくありません",
     "problem.connect_issuer.text": "問い合わせたサーバーからの応答であることが示されていません。アカウントの取り違"
     "えを狙った攻撃の可能性があるため、何も保存していません。",
