@@ -1,7 +1,6 @@
 """One question to a key service over HTTPS: JSON there, JSON back, bounded, and never a redirect."""
 
 import asyncio
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,6 +9,7 @@ import aiohttp
 import orjson
 
 from broker.vault.key_services import Away
+from core.outbound.roots import system_roots
 
 MOST_ANSWER = 65_536
 ATTEMPT_SECONDS = 3.0
@@ -56,7 +56,7 @@ class KeyHttp:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=ssl.create_default_context(), limit=8),
+                connector=aiohttp.TCPConnector(ssl=system_roots(), limit=8),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"Accept": "application/json", "User-Agent": "MCPist"},
                 trust_env=False,

@@ -15,6 +15,7 @@ Forms carry hidden fields and are posted to our own paths; that they come from o
 requests together (broker/web/same_origin.py). A page needs no script, and there is none.
 """
 
+import functools
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -46,16 +47,7 @@ class Pages:
     """Makes pages of templates."""
 
     def __init__(self) -> None:
-        self._templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(TEMPLATES),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        filters: dict[str, Any] = cast("Any", self._templates).filters  # jinja2 does not say what is in it
-        filters["shown"] = shown
+        self._templates = _templates()
         self._style = Markup((TEMPLATES / "pages.css").read_text())  # noqa: S704 a file of ours
 
     def render(
@@ -106,6 +98,22 @@ _KEYS: Mapping[type[MCPistError], str] = {
     LimitReached: "too_many",
     Unavailable: "unavailable",
 }
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    """They are compiled at first use (some 15 ms each), for all that runs in this process."""
+    templates = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    filters: dict[str, Any] = cast("Any", templates).filters  # jinja2 does not say what is in it
+    filters["shown"] = shown
+    return templates
 
 
 def _told(error: MCPistError) -> tuple[str, int, Mapping[str, Any]]:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup
+from core.outbound.roots import system_roots
 
 LONGEST_URL = 2000
 
@@ -62,13 +63,6 @@ def may_ask(allow: AllowedAddresses, url: str) -> bool:
     except ValueError:
         return False
     return allow.allows((parts.hostname or "").removesuffix("."), port, secure=secure)
-
-
-def system_roots() -> ssl.SSLContext:
-    """Certificates and host names are verified against the system's roots."""
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
 
 
 async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 import aiohttp
 
 from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
+from core.outbound.roots import system_roots
 from gateway.vendor_session.client import Transport, VendorClient
 from gateway.vendor_session.lease_source import LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
@@ -96,18 +97,10 @@ class VendorSessions:
             lookup = self._system = SystemLookup()
         return aiohttp.TCPConnector(
             resolver=CheckedResolver(self._allow, lookup),
-            ssl=self._tls or tls_context(),
+            ssl=self._tls or system_roots(),
             family=socket.AF_UNSPEC,
             limit=CONNECTIONS,
             limit_per_host=CONNECTIONS_PER_HOST,
             keepalive_timeout=IDLE_SECONDS,
             ttl_dns_cache=NAME_CACHE_SECONDS,
         )
-
-
-def tls_context() -> ssl.SSLContext:
-    """Certificates and host names are verified against the system's roots."""
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
-    return context

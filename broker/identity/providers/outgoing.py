@@ -12,6 +12,7 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 from broker.identity.providers.provider import SignInFailed
+from core.outbound.roots import system_roots
 from core.secret import Secret
 
 SECONDS = 10.0
@@ -31,13 +32,12 @@ class Outgoing:
         self, client_id: str, client_secret: Secret, method: str = "client_secret_basic"
     ) -> AsyncGenerator[Any]:
         """authlib's OAuth client for one sign-in; `method` is how it authenticates itself at the token endpoint."""
-        self._tls = self._tls or _system_roots()
         client: Any = AsyncOAuth2Client(
             client_id,
             client_secret.reveal(),
             token_endpoint_auth_method=method,
             code_challenge_method="S256",
-            transport=_Limited(httpx2.AsyncHTTPTransport(verify=self._tls, trust_env=False)),
+            transport=_Limited(httpx2.AsyncHTTPTransport(verify=self._tls or system_roots(), trust_env=False)),
             headers=dict(HEADERS),
             follow_redirects=False,
             trust_env=False,
@@ -139,9 +139,3 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-def _system_roots() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context

@@ -6,6 +6,7 @@ without a token. Each person is signed in without being asked.
 
 import base64
 import contextlib
+import functools
 import hashlib
 import json
 import secrets
@@ -27,6 +28,11 @@ CLIENT_ID, CLIENT_SECRET = "client", "vendor+secret/with:signs%"
 DIRECTORY = "11111111-2222-3333-4444-555555555555"
 
 
+@functools.cache
+def _key() -> RSAKey:
+    return RSAKey.generate_key(2048, {"kid": "k"}, auto_kid=False)
+
+
 @dataclass(slots=True)
 class Vendor:
     """What all three have: an authorization endpoint, codes, a token endpoint."""
@@ -36,7 +42,7 @@ class Vendor:
     now: Any = None
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     asked: list[dict[str, str]] = field(default_factory=list)
-    key: RSAKey = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "k"}, auto_kid=False))
+    key: RSAKey = field(default_factory=_key)
 
     def authorize(self, request: Request) -> Response:
         asked = dict(request.query_params)

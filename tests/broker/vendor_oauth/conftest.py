@@ -1,6 +1,5 @@
 """One guarded way out for all tests here, which may reach this machine's ports."""
 
-import functools
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any, Protocol
@@ -11,15 +10,11 @@ from broker.vendor_oauth.exchange import Answer, Granted
 from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
 from broker.vendor_oauth.wire import VendorHttp
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.session import system_roots
 from core.secret import Secret
 from tests.support.vendor_tokens import STYLES, VendorTokens, vendor_tokens
 
 REDIRECT_URI = "https://mcpist.example/connect/callback/vendor"
 VERIFIER = "a-verifier-of-at-least-forty-three-characters-0123456789"
-
-
-_roots = functools.cache(system_roots)  # reading them takes longer than most tests here
 
 
 class Ways(Protocol):
@@ -34,7 +29,7 @@ async def way() -> AsyncIterator[Ways]:
 
         async def opened(*urls: str, **more: Any) -> VendorHttp:
             listed = [url.partition("://")[2].split("/")[0] for url in urls]
-            http = VendorHttp(AllowedAddresses.of(listed), **{"tls": _roots(), **more})
+            http = VendorHttp(AllowedAddresses.of(listed), **more)
             await http.open()
             stack.push_async_callback(http.close)
             return http

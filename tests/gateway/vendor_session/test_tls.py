@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.outbound.addresses import AllowedAddresses
-from gateway.vendor_session.session import VendorSessions, tls_context
+from core.outbound.roots import verifying
+from gateway.vendor_session.session import VendorSessions
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Leases, no_account
 from tests.gateway.vendor_session.doubles import RawVendor
@@ -44,7 +45,7 @@ async def secured(tmp_path: Path) -> AsyncIterator[Secured]:
 async def test_a_vendor_is_believed_for_its_own_name_only(
     secured: Secured, host: str, rooted: bool, reached: bool
 ) -> None:
-    tls = tls_context()
+    tls = verifying()
     if rooted:
         tls.load_verify_locations(secured.certificate)
     sessions = secured.sessions(tls)
