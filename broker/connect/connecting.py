@@ -12,6 +12,7 @@ from broker.connect.accounts import AccountRows
 from broker.connect.addresses import redirect_uri
 from broker.connect.finishing import Finishing, Outcome
 from broker.connect.flows import Flow, Flows, NewFlow
+from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import Chosen, OAuthClients
 from broker.connect.offers import Needs, wanted
 from broker.connect.provider_book import ProviderBook
@@ -68,6 +69,7 @@ class Connecting:
         endpoint: TokenEndpoint,
         vendor: VendorAccounts,
         finishing: Finishing,
+        introductions: Introductions,
     ) -> None:
         self._database = database
         self._public_url = public_url
@@ -79,13 +81,30 @@ class Connecting:
         self._endpoint = endpoint
         self._vendor = vendor
         self._finishing = finishing
+        self._introductions = introductions
 
     async def start(self, session: Session, asked: Start) -> str:
         """Keep a flow for this session; the URL that the browser is sent to.
 
         Raises:
             NotFound: there is no such module for the person, or no such way to connect it.
+            ConnectRefused: we had to become a client of the vendor first, and it does not let us.
         """
+        begun = await self._start(session, asked)
+        if isinstance(begun, str):
+            return begun
+        try:
+            await self._introductions.introduce(session.actor, session.tenant_id, begun)
+        except ConnectRefused as refused:
+            refused.module = asked.module
+            raise await self._refused(session, refused, begun.id) from None
+        begun = await self._start(session, asked)
+        if not isinstance(begun, str):
+            raise NotFound("there is no such way to connect this service any more")
+        return begun
+
+    async def _start(self, session: Session, asked: Start) -> str | Provider:
+        """Where the browser is sent, or the provider that we are no client of yet."""
         async with self._database.tenant(session.tenant_id) as work:
             whom = await whom_of(work, session, asked.role_id)
             service = None if whom is None else await self._services.of(work, whom, asked.module)
@@ -94,7 +113,8 @@ class Connecting:
             way = _way(service.ways, asked.provider)
             provider, client = way.provider, way.client
             assert provider is not None
-            assert client is not None
+            if client is None:
+                return provider
             needs = (service.needs, *(one for one in way.also if one.module.name in asked.also))
             own = service.own
             before = own.scopes if own is not None and own.provider == provider.id else ()

@@ -12,7 +12,8 @@ from broker.accounts.rows import client_place
 from broker.accounts.store import add_client, change_client
 from broker.connect.provider_book import ProviderBook
 from broker.providers.model import Provider
-from broker.providers.templates import settings_of
+from broker.providers.places import origin_of
+from broker.providers.templates import settings_of, urls
 from broker.vault.vault import Vault
 from broker.vendor_oauth.exchange import VendorClient
 from core.audit.event import Kind
@@ -94,6 +95,23 @@ class OAuthClients:
                 return await self._insert(work, actor, asked, provider)
             return await self._replace(work, actor, asked, provider, found)
 
+    async def introduced(self, actor: Actor, tenant_id: UUID, provider: str, client: VendorClient, by: str) -> bool:
+        """Store a client that nobody has registered, for the whole tenant; False where it has one by now.
+
+        Raises:
+            NotFound: the tenant has no such provider any more.
+        """
+        try:
+            async with self._database.tenant(tenant_id) as work:
+                if await self._book.hold(work, provider) is None:
+                    raise NotFound("there is no such provider any more")
+                row_id = await add_client(work, self._vault, provider, client)
+                detail = {"client": str(row_id), "provider": provider, "role": "", "by": by}
+                await recorded(work, actor, Kind.OAUTH_CLIENT_SET, client_id=client.client_id[:200], **detail)
+        except Conflict:
+            return False
+        return True
+
     async def list(self, tenant_id: UUID) -> list[OAuthClient]:
         """The tenant's clients by provider, its own before those of roles; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
@@ -137,7 +155,7 @@ class OAuthClients:
         return VendorClient(chosen.client_id, secret, chosen.auth_method, chosen.settings)
 
     async def _checked(self, work: UnitOfWork, asked: Registration) -> Provider:
-        provider = await self._book.find(work, asked.provider)
+        provider = await self._book.hold(work, asked.provider)
         if provider is None:
             raise NotFound("there is no such provider; `mcpist provider list` shows them")
         if provider.oauth is None:
@@ -158,8 +176,8 @@ class OAuthClients:
     async def _replace(
         self, work: UnitOfWork, actor: Actor, asked: Registration, provider: Provider, found: Row
     ) -> UUID:
-        before = _chosen(found)
-        if before.client_id != asked.client_id and await work.fetchval(_USED, before.id):
+        before, used = _chosen(found), await work.fetchval(_USED, found["id"])
+        if before.client_id != asked.client_id and used:
             raise Conflict(
                 "accounts are connected by the client that is registered now, and only that one can use their tokens; "
                 "remove it first, and they have to be connected again"
@@ -169,6 +187,8 @@ class OAuthClients:
             kept = (await self.opened(work, before)).secret
         _check_secret(provider, asked, kept)
         settings = before.settings if asked.settings is None else asked.settings
+        if used or (kept is not None and asked.secret is None):
+            _check_places(provider, before.settings, settings)
         client = VendorClient(asked.client_id, kept, asked.auth_method, settings)
         await change_client(work, self._vault, before.id, client)
         await _recorded(work, actor, asked, before.id)
@@ -189,6 +209,20 @@ def _check_secret(provider: Provider, asked: Registration, secret: Secret | None
     assert provider.oauth is not None
     if secret is None and (asked.auth_method or provider.oauth.client_auth) != "none":
         raise Invalid(f"{provider.title} wants a client secret")
+
+
+def _check_places(provider: Provider, before: Mapping[str, str], settings: Mapping[str, str]) -> None:
+    """Check that what is stored already, a secret or people's tokens, goes to no other host than before."""
+    try:
+        known = {origin_of(url) for _, url in urls(provider, settings_of(provider, before))}
+    except Invalid:  # settings of a provider that has others since
+        known = set[str]()
+    for key, url in urls(provider, settings_of(provider, settings)):
+        if origin_of(url) not in known:
+            raise Conflict(
+                f"{provider.id}.{key} would be at another host, and what is stored may not go there: give the client "
+                "secret anew, and if accounts were connected by this client, remove it first"
+            )
 
 
 def _settings(found: Any) -> Mapping[str, str]:

@@ -13,20 +13,23 @@ class ProviderBook:
     """All providers of all tenants."""
 
     def __init__(self, own: Providers) -> None:
-        self._own = own
+        self.own = own
 
     async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
         """The provider of that id; None where the tenant has none, or its document cannot be used."""
-        known = self._own.known.get(provider)
-        if known is not None:
-            return known
-        document = await work.fetchval(_DOCUMENT, provider)
-        return None if document is None else self._own.of([(provider, _read(document))]).known.get(provider)
+        return self.own.known.get(provider) or self._usable(provider, await work.fetchval(_DOCUMENT, provider))
+
+    async def hold(self, work: UnitOfWork, provider: str) -> Provider | None:
+        """The same, and it stays as it is until the work is done: for what is going to stand on it."""
+        return self.own.known.get(provider) or self._usable(provider, await work.fetchval(_HOLD, provider))
 
     async def all(self, work: UnitOfWork) -> Providers:
         """Every provider that the tenant has, and which of its own are broken."""
         rows = await work.fetch(_DOCUMENTS)
-        return self._own.of((row["id"], _read(row["document"])) for row in rows)
+        return self.own.of((row["id"], _read(row["document"])) for row in rows)
+
+    def _usable(self, provider: str, document: Any) -> Provider | None:
+        return None if document is None else self.own.of([(provider, _read(document))]).known.get(provider)
 
 
 def _read(document: Any) -> dict[str, Any]:
@@ -34,4 +37,5 @@ def _read(document: Any) -> dict[str, Any]:
 
 
 _DOCUMENT = "SELECT document FROM vault.providers WHERE tenant_id = $1 AND id = $2"
+_HOLD = "SELECT document FROM vault.providers WHERE tenant_id = $1 AND id = $2 FOR SHARE"
 _DOCUMENTS = "SELECT id, document FROM vault.providers WHERE tenant_id = $1 ORDER BY id LIMIT 200"

@@ -1,12 +1,13 @@
 """What somebody can connect: their services, the ways to each, what they have already, and who shares it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
 from broker.access import Access, load_access
 from broker.connect.held import Held, held_by
+from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import Chosen, OAuthClients
 from broker.connect.offers import Needs, Offered, Wanted, needs_of, wanted
 from broker.connect.people import Person
@@ -40,8 +41,8 @@ class Whom:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to connect a module. Of kind oauth, `client` is ours at the provider, and `also` are its other modules
-    that the same grant can be for."""
+    """One way to connect a module. Of kind oauth, `client` is ours at the provider, None where we become one when
+    somebody begins; `also` are its other modules that the same grant can be for."""
 
     kind: Literal["oauth", "key"]
     provider: Provider | None
@@ -72,11 +73,17 @@ class Services:
     """Reads them, for the pages; `offered` are the modules that have vendors."""
 
     def __init__(
-        self, database: Database, clients: OAuthClients, book: ProviderBook, offered: Sequence[Offered]
+        self,
+        database: Database,
+        clients: OAuthClients,
+        book: ProviderBook,
+        offered: Sequence[Offered],
+        introductions: Introductions,
     ) -> None:
         self._database = database
         self._clients = clients
         self._book = book
+        self._introductions = introductions
         self._offered = {one.name: one for one in offered}
 
     async def all(self, session: Person) -> list[Service]:
@@ -106,8 +113,10 @@ class Services:
         service = _service(needs[module], whom, held)
         providers = [one for one in (await self._book.all(work)).known.values() if module in one.modules]
         clients = {one.id: await self._clients.choose(work, one.id, whom.role_ids) for one in providers if one.oauth}
-        ways = list(_ways(module, needs, providers, clients, service.own))
-        missing = tuple(one for one in providers if one.oauth and clients[one.id] is None)
+        missing = tuple(
+            one for one in providers if one.oauth and clients[one.id] is None and not self._introductions.way(one)
+        )
+        ways = _ways(module, needs, providers, clients, service.own, {one.id for one in missing})
         return Service(service.needs, service.own, service.shared, tuple(ways), _lacking(service, ways), missing)
 
     async def sharable(self, session: Person, module: str) -> list[tuple[UUID, str]]:
@@ -157,15 +166,15 @@ def _ways(
     providers: Sequence[Provider],
     clients: Mapping[str, Chosen | None],
     own: Held | None,
+    missing: Collection[str],
 ) -> "list[Way]":
     found: list[Way] = []
     for provider in providers:
-        client = clients.get(provider.id)
-        if provider.oauth is not None and client is not None:
+        if provider.oauth is not None and provider.id not in missing:
             also = tuple(needs[one] for one in provider.modules if one in needs and one != module)
             writing = own is not None and has_writing(provider, needs[module], own.scopes)
             asked = wanted(provider, (needs[module],), writing=writing)
-            found.append(Way("oauth", provider, client, asked, also))
+            found.append(Way("oauth", provider, clients.get(provider.id), asked, also))
         if provider.key is not None:
             found.append(Way("key", provider))
     return found if providers else [Way("key", None)]

@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -107,6 +107,17 @@ def provider_of_toml(text: str) -> tuple[str, dict[str, Any]]:
     if len(document) != 1 or is_table(table := next(iter(document.values()))) is None:
         raise Invalid("give one table, named by the provider's id: [my_vendor]")
     return next(iter(document)), table
+
+
+def check_modules(provider: Provider, modules: Collection[str]) -> None:
+    """Check that there are the modules that a provider serves.
+
+    Raises:
+        Invalid: the text names the key, and those that there are.
+    """
+    if unknown := provider.modules.keys() - set(modules):
+        there, key = ", ".join(sorted(modules)) or "none", f"{provider.id}.modules.{min(unknown)}"
+        raise Invalid(f"{key}: there is no module of that name that has a vendor; there are: {there}")
 
 
 def _provider(provider_id: str, document: object) -> Provider:

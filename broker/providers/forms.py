@@ -15,13 +15,15 @@ _HEADER_SIGNS = re.compile(r"[\x20-\x7e]+")
 # Those that the request sets itself, that frame it, or that would be a second way to hand over a secret.
 _HEADERS_OF_OURS = re.compile(
     "accept-encoding|authorization|connection|content-encoding|content-length|content-type|cookie|expect|host|"
-    "keep-alive|proxy-authorization|te|trailer|transfer-encoding|upgrade",
+    "keep-alive|proxy-authorization|te|trailer|transfer-encoding|upgrade|"
+    "(x-)?api-?key|(x-|private-)?(access-|auth-)?token|x-secret|x-password",
     re.IGNORECASE,
 )
-# Those that the request sets itself (RFC 6749, RFC 7636).
+# Those that the request sets itself (RFC 6749, RFC 7636), and what could only be a secret: a document has none.
 _PARAMETERS_OF_OURS = re.compile(
     "client_id|client_secret|code|code_challenge|code_challenge_method|code_verifier|grant_type|redirect_uri|"
-    "refresh_token|response_type|scope|state"
+    "refresh_token|response_type|scope|state|"
+    "access_token|api_?key|assertion|client_assertion|client_assertion_type|password|secret|token"
 )
 
 
@@ -52,7 +54,9 @@ def _pointer(text: str) -> str:
 def _headers(found: dict[str, str]) -> dict[str, str]:
     for name, value in found.items():
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,63}", name) or _HEADERS_OF_OURS.fullmatch(name):
-            raise ValueError("a header's name is of letters, digits and hyphens, and none that MCPist sets itself")
+            raise ValueError(
+                "a header's name is of letters, digits and hyphens, none that MCPist sets itself, and none for a secret"
+            )
         if not _HEADER_SIGNS.fullmatch(value):
             raise ValueError("a header's value is one line of ASCII characters")
     return found
@@ -60,7 +64,10 @@ def _headers(found: dict[str, str]) -> dict[str, str]:
 
 def _parameters(found: dict[str, str]) -> dict[str, str]:
     if any(_PARAMETERS_OF_OURS.fullmatch(name) for name in found):
-        raise ValueError("MCPist sets some parameters itself (client_id, scope, state and the like): leave them out")
+        raise ValueError(
+            "MCPist sets some parameters itself (client_id, scope, state and the like), and secrets belong to the "
+            "OAuth client: leave them out"
+        )
     return found
 
 

@@ -3,7 +3,7 @@
 URLs and some values may hold placeholders such as ``{tenant}``: the OAuth client's settings fill them.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -115,6 +115,10 @@ class OAuth(Table):
     issuer: Annotated[str, Field(max_length=1000)] = ""
     issuer_required: bool = False
     """An authorization answer without ``iss`` is refused."""
+    client_documents: bool = False
+    """It takes the URL of a document about a client as its id (CIMD): such a client proves itself by PKCE alone."""
+    registration_url: Url | None = None
+    """Where clients register themselves (RFC 7591)."""
     pkce: Literal["S256", "none"] = "S256"
     client_auth: ClientAuth = "post"
     body: BodyForm = "form"
@@ -143,6 +147,12 @@ class OAuth(Table):
     verdicts: Annotated[tuple[Verdict, ...], Field(max_length=40, strict=False)] = ()
     refresh: RefreshRules = Field(default_factory=RefreshRules)
     revoke: Revoke | None = None
+
+    @model_validator(mode="after")
+    def _provable(self) -> "OAuth":
+        if self.client_documents and self.pkce == "none":
+            raise ValueError("client_documents needs the pkce S256: a client without a secret has no other proof")
+        return self
 
 
 class Fields(Table):
@@ -214,6 +224,8 @@ class Provider(Table):
     title: Line
     console_url: Url | None = None
     """Where an administrator registers the OAuth app."""
+    docs_url: Url | None = None
+    """The vendor's page on how to."""
     manage_url: Url | None = None
     """Where a person ends the grant by hand."""
     settings: Annotated[dict[Word, Setting], Field(max_length=10)] = Field(default_factory=dict)
@@ -224,6 +236,10 @@ class Provider(Table):
     modules: Annotated[dict[Annotated[str, Field(pattern=NAME)], Families], Field(max_length=50)] = Field(
         default_factory=dict
     )
+
+    def as_document(self) -> dict[str, Any]:
+        """The document that it was read from: what was left out there is left out here."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"id"})
 
     @model_validator(mode="after")
     def _complete(self) -> "Provider":

@@ -79,7 +79,7 @@ def urls(provider: Provider, values: Mapping[str, str]) -> Iterator[tuple[str, s
             yield key, url
 
 
-_FOR_BROWSERS = frozenset({"console_url", "manage_url", "oauth.authorize_url", "key.help_url"})
+_FOR_BROWSERS = frozenset({"console_url", "docs_url", "manage_url", "oauth.authorize_url", "key.help_url"})
 
 
 def _checked(provider_id: str, name: str, setting: Setting, given: str | None) -> str:
@@ -111,9 +111,11 @@ def _urls(provider: Provider) -> Iterator[tuple[str, str]]:
     oauth, account, sites, key = provider.oauth, provider.account, provider.sites, provider.key
     found = {
         "console_url": provider.console_url,
+        "docs_url": provider.docs_url,
         "manage_url": provider.manage_url,
         "oauth.authorize_url": oauth and oauth.authorize_url,
         "oauth.token_url": oauth and oauth.token_url,
+        "oauth.registration_url": oauth and oauth.registration_url,
         "oauth.revoke.url": oauth and oauth.revoke and oauth.revoke.url,
         "account.url": account and account.url,
         "sites.url": sites and sites.url,

@@ -4,12 +4,13 @@ about itself whose URL is its client id (draft-ietf-oauth-client-id-metadata-doc
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 import orjson
 
-from broker.providers.discovery import AUTH_METHODS, ServerMetadata
+from broker.providers.discovery import AUTH_METHODS
 from broker.vendor_oauth import reasons
 from broker.vendor_oauth.exchange import ErrorClass, Failed, RedactedExchange, VendorClient
 from broker.vendor_oauth.fields import fields
@@ -23,7 +24,9 @@ MOST_SECRET = 4_096
 _ERRORS = frozenset(
     {"invalid_redirect_uri", "invalid_client_metadata", "invalid_software_statement", "unapproved_software_statement"}
 )
-_THEIR_NAMES = {ours: theirs for theirs, ours in AUTH_METHODS.items()}
+_THEIR_NAMES = {ours: theirs for theirs, ours in AUTH_METHODS.items()} | {"basic_raw": "client_secret_basic"}
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ def metadata(name: str, redirect_uris: Sequence[str], auth_method: str, scopes: 
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "token_endpoint_auth_method": _THEIR_NAMES[auth_method],
-        "application_type": "web",
+        "application_type": _application_type(redirect_uris),
     }
     return told | ({"scope": " ".join(scopes)} if scopes else {})
 
@@ -55,33 +58,35 @@ def client_document(url: str, name: str, redirect_uris: Sequence[str]) -> dict[s
     return {"client_id": url, **metadata(name, redirect_uris, "none")}
 
 
-def document_client(url: str, settings: Mapping[str, str]) -> VendorClient:
+def document_client(url: str, settings: Mapping[str, str] = _NOTHING) -> VendorClient:
     """The client whose document is at `url`."""
     return VendorClient(url, None, "none", settings)
 
 
 async def register(
     http: VendorHttp,
-    server: ServerMetadata,
+    url: str,
+    auth_method: str,
     *,
     name: str,
     redirect_uris: Sequence[str],
     scopes: Sequence[str] = (),
     initial_token: Secret | None = None,
-    resource: str = "",
+    settings: Mapping[str, str] = _NOTHING,
 ) -> Registered | Failed:
-    """Register with `server`, which has to have a registration URL; `resource` goes into the client's settings."""
-    body = orjson.dumps(metadata(name, redirect_uris, server.auth_methods[0], scopes))
+    """Register at the registration endpoint `url`, to prove ourselves by `auth_method` (ours); `settings` become those
+    of the client."""
+    body = orjson.dumps(metadata(name, redirect_uris, auth_method, scopes))
     headers = {"Content-Type": "application/json"}
     if initial_token is not None:
         headers["Authorization"] = f"Bearer {initial_token.reveal()}"
     began = http.clock()
-    reply = await http.ask(Request("POST", server.registration_url, headers, body))
+    reply = await http.ask(Request("POST", url, headers, body))
     seconds = http.clock() - began
     if isinstance(reply, NoReply):
-        return _failed(server.registration_url, reply.status, Sorted(reply.cls, reply.reason), seconds)
+        return _failed(url, reply.status, Sorted(reply.cls, reply.reason), seconds)
     answer = fields(reply.body)
-    if reply.status in (200, 201) and answer is not None and (made := _registered(server, answer, resource)):
+    if reply.status in (200, 201) and answer is not None and (made := _registered(answer, auth_method, settings)):
         return made
     found = by_status(reply, utc_now())
     if 200 <= reply.status < 300:
@@ -90,18 +95,35 @@ async def register(
         error = answer.get("error") if answer is not None else None
         known = error if isinstance(error, str) and error in _ERRORS else ""
         found = Sorted(ErrorClass.SERVICE, reasons.REGISTRATION_REFUSED, vendor_error=known)
-    return _failed(server.registration_url, reply.status, found, seconds)
+    return _failed(url, reply.status, found, seconds)
 
 
-def _registered(server: ServerMetadata, answer: Mapping[str, Any], resource: str) -> Registered | None:
+async def unregister(http: VendorHttp, made: Registered) -> None:
+    """Give back a client that nobody will use (RFC 7592 §2.3), where the server has told how. What it says is not
+    looked at: such a client can do nothing."""
+    if made.management_token is None:
+        return
+    headers = {"Authorization": f"Bearer {made.management_token.reveal()}"}
+    await http.ask(Request("DELETE", made.management_url, headers))
+
+
+def _application_type(redirect_uris: Sequence[str]) -> str:
+    """A client on a person's own machine is a native one (OpenID Connect Registration 1.0 §2): web ones have https."""
+    hosts = {urlsplit(uri).hostname for uri in redirect_uris if uri.startswith("http://")}
+    return "native" if hosts and hosts <= _LOOPBACK else "web"
+
+
+def _registered(answer: Mapping[str, Any], auth_method: str, settings: Mapping[str, str]) -> Registered | None:
     """What the answer says (RFC 7591 §3.2.1); None where it cannot be used. The server may have chosen another way to
     authenticate than we asked for."""
     client_id, secret = _text(answer, "client_id", MOST_ID), _text(answer, "client_secret", MOST_SECRET)
-    told = answer.get("token_endpoint_auth_method", _THEIR_NAMES[server.auth_methods[0]])
+    told = answer.get("token_endpoint_auth_method", _THEIR_NAMES[auth_method])
     method = AUTH_METHODS.get(told) if isinstance(told, str) else None
     if not client_id or method is None or (method != "none" and not secret):
         return None
-    client = VendorClient(client_id, Secret(secret) if secret else None, method, server.settings(resource))
+    if told == _THEIR_NAMES[auth_method]:
+        method = auth_method
+    client = VendorClient(client_id, Secret(secret) if secret else None, method, settings)
     expires = answer.get("client_secret_expires_at")
     managed, token = _text(answer, "registration_client_uri", MOST_ID), _text(answer, "registration_access_token", 4096)
     return Registered(

@@ -12,13 +12,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from broker.oauth.asker import ADDRESS
 from broker.oauth.errors import OAuthError
 from broker.web import same_origin
+from broker.web.connect_paths import CLIENT_DOCUMENTS
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
 from broker.web.requests import client_address
 from broker.web.security_headers import EVERY_ANSWER
 from core.errors import MCPistError
 
-PROGRAM_PATHS = ("/.well-known/", "/oauth/token", "/oauth/revoke", "/oauth/register", "/oauth/jwks.json", "/api/")
+PROGRAM_PATHS = (
+    "/.well-known/",
+    "/oauth/token",
+    "/oauth/revoke",
+    "/oauth/register",
+    "/oauth/jwks.json",
+    "/api/",
+    CLIENT_DOCUMENTS,
+)
 """What programs call; everything else is for people, and errors are pages."""
 
 COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect")

@@ -17,6 +17,7 @@ from broker.connect.refusals import ConnectRefused
 from broker.connect.session_progress import Wish
 from broker.identity.front_door import FrontDoor
 from broker.identity.sessions import Session
+from broker.web.client_documents import client_documents
 from broker.web.connect_paths import CONNECT, Queue, address, module_of, queue_of, role_of, session_path
 from broker.web.connect_shown import shown_service, shown_services
 from broker.web.parts import WebParts
@@ -37,6 +38,7 @@ def routes(parts: WebParts, door: FrontDoor, connect: ConnectParts) -> list[Rout
     return [
         Route(CONNECT, pages.overview, methods=["GET"]),
         Route("/connect/-/all", pages.begin_all, methods=["POST"]),
+        client_documents(connect.introductions),
         Route("/connect/-/question/{flow}", pages.question, methods=["GET"]),
         Route("/connect/-/question/{flow}", pages.decide, methods=["POST"]),
         Route("/connect/callback/{provider}", pages.callback, methods=["GET"]),
@@ -99,7 +101,10 @@ class ConnectPages:
             writing=fields.get("writing") == "on",
             next=address("", queue_of(fields).fields()),
         )
-        return self._parts.pages.go_on(request, await self._connect.connecting.start(session, start))
+        try:
+            return self._parts.pages.go_on(request, await self._connect.connecting.start(session, start))
+        except ConnectRefused as refused:
+            raise _problem(refused) from None
 
     async def callback(self, request: Request) -> Response:
         """The browser is back from a vendor. Whoever has no session here began nothing here."""

@@ -14,6 +14,7 @@ from uuid import UUID
 from core.errors import NotFound
 
 CONNECT = "/connect"
+CLIENT_DOCUMENTS = "/connect/-/clients/"
 MOST_QUEUED = 50
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOTHING = "-"

@@ -71,6 +71,8 @@ class Kind(StrEnum):
     """A browser brought an answer that belongs to no flow of its own: the signal of an attack, or of a late click."""
     OAUTH_CLIENT_SET = "oauth_client.set"
     OAUTH_CLIENT_REMOVED = "oauth_client.removed"
+    PROVIDER_SET = "provider.set"
+    PROVIDER_REMOVED = "provider.removed"
 
     SIGN_IN = "sign_in"
     SIGN_IN_REFUSED = "sign_in.refused"

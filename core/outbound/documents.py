@@ -73,7 +73,7 @@ class Documents:
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._allow = allow
+        self.allow = allow
         self._seconds = seconds
         self._lookup = lookup
         self._tls = tls
@@ -85,7 +85,7 @@ class Documents:
         if self._lookup is None:
             self._lookup = self._system = SystemLookup()
         self._http = guarded_session(
-            self._allow, self._lookup, connections=MOST_CONNECTIONS, headers=HEADERS, tls=self._tls
+            self.allow, self._lookup, connections=MOST_CONNECTIONS, headers=HEADERS, tls=self._tls
         )
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class Documents:
 
     def may_ask(self, url: str) -> bool:
         """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is fetched."""
-        return may_ask(self._allow, url)
+        return may_ask(self.allow, url)
 
     async def read(self, url: str, most_bytes: int) -> Document:
         """The JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.

@@ -1,16 +1,19 @@
 """What connects vendor accounts, put together: the only place that knows both the vault and the modules' vendors."""
 
 import contextlib
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from broker.connect.accounts import AccountRows
+from broker.connect.added_providers import AddedProviders
 from broker.connect.connecting import Connecting
 from broker.connect.disconnecting import Disconnecting
 from broker.connect.finishing import Finishing
 from broker.connect.flows import Flows
+from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import OAuthClients
 from broker.connect.offers import Offered
 from broker.connect.parts import ConnectParts
@@ -18,7 +21,9 @@ from broker.connect.pasted_keys import KeyCheck, KeyRefused, KeyTrouble, PastedK
 from broker.connect.provider_book import ProviderBook
 from broker.connect.services import Services
 from broker.connect.sessions import ConnectSessions
+from broker.connect.shown_providers import ShownProviders
 from broker.providers.catalogue import own_providers
+from broker.providers.discovery import Discovery
 from broker.vault.credentials import Credentials
 from broker.vault.vault import Vault
 from broker.vendor_oauth.account import VendorAccounts
@@ -26,6 +31,8 @@ from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
 from broker.vendor_oauth.wire import VendorHttp
 from core.db import Database
 from core.errors import Invalid
+from core.limits import CallerLimits
+from core.outbound.documents import Documents
 from core.secret import Secret
 from core.settings import Settings
 from gateway.catalogue import Catalogue
@@ -36,6 +43,9 @@ from gateway.single.vendor_account import account_of
 from gateway.vendor_session.headers import authorization
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import ToolError, VendorProblem
+
+DRAFTS = 0.2, 20, 2
+"""Of one tenant, servers that are looked at for a draft: a second over time, at once, and at the same time."""
 
 TROUBLES: Mapping[str, KeyTrouble] = {
     "unauthorized": "not_accepted",
@@ -52,7 +62,14 @@ async def connect_parts(zone: TrustZone, settings: Settings, catalogue: Catalogu
     async with vendor_sessions(settings) as sessions:
         check = _KeyCheck(catalogue, sessions)
         yield assembled(
-            zone.database, zone.vault, settings.public_url, offered(catalogue), zone.http, check, clock=zone.clock
+            zone.database,
+            zone.vault,
+            settings.public_url,
+            offered(catalogue),
+            zone.http,
+            check,
+            zone.documents,
+            clock=zone.clock,
         )
 
 
@@ -76,6 +93,7 @@ def assembled(
     modules: Sequence[Offered],
     http: VendorHttp,
     check: KeyCheck,
+    documents: Documents,
     *,
     clock: Callable[[], datetime],
 ) -> ConnectParts:
@@ -84,7 +102,8 @@ def assembled(
     clients, rows = OAuthClients(database, vault, book), AccountRows(vault)
     flows = Flows(database, vault, clock=clock)
     credentials = Credentials(database, vault, clock=clock)
-    services = Services(database, clients, book, modules)
+    introductions = Introductions(clients, http, public_url)
+    services = Services(database, clients, book, modules, introductions)
     disconnecting = Disconnecting(database, rows, clients, book, endpoint, credentials)
     finishing = Finishing(database, rows, flows, book, disconnecting)
     connecting = Connecting(
@@ -98,11 +117,28 @@ def assembled(
         endpoint=endpoint,
         vendor=VendorAccounts(http),
         finishing=finishing,
+        introductions=introductions,
     )
+    providers = AddedProviders(database, book, documents.allow, [one.name for one in modules])
     keys = PastedKeys(database, services, credentials, disconnecting, check)
     sessions = ConnectSessions(database, services, clock=clock)
     return ConnectParts(
-        database, public_url, services, connecting, finishing, disconnecting, keys, clients, book, credentials, sessions
+        database,
+        public_url,
+        services,
+        connecting,
+        finishing,
+        disconnecting,
+        keys,
+        clients,
+        book,
+        providers,
+        introductions,
+        Discovery(documents),
+        CallerLimits(*DRAFTS, clock=time.monotonic),
+        ShownProviders(database, book, providers, public_url),
+        credentials,
+        sessions,
     )
 
 

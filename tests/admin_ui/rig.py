@@ -44,6 +44,7 @@ from core.directory.roles_by_id import find_role
 from core.directory.tenants import create_tenant
 from core.limits import AttemptLimits, CallerLimits
 from core.outbound.addresses import AllowedAddresses
+from core.outbound.documents import Documents
 from core.scopes import ALL, MCP
 from core.secret import Secret
 from gateway.single.connecting import assembled
@@ -129,6 +130,7 @@ class Tenant:
     """The administrator's own."""
     oauth_client_id: UUID
     connect_session_id: UUID
+    provider_id: str
 
 
 @dataclass(slots=True)
@@ -200,6 +202,8 @@ class Rig:
         )
         registration = Registration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
         vendor_client = await self.connect.clients.register(ACTOR, tenant.id, registration)
+        provider = f"vendor_of_{slug}"
+        await self.connect.providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
         connect_session = uuid4()
         await self.execute(_CONNECT_SESSION, tenant.id, connect_session, admin.id)
         return Tenant(
@@ -213,6 +217,7 @@ class Rig:
             credential,
             vendor_client,
             connect_session,
+            provider,
         )
 
     async def person(self, tenant_id: UUID, email: str, system_role: str) -> Person:
@@ -253,6 +258,12 @@ class Rig:
             return await admin.fetchval(sql, *args)
 
 
+def provider_document(name: str) -> dict[str, Any]:
+    """A provider as an administrator adds it."""
+    oauth = {"authorize_url": f"https://{name}.example/authorize", "token_url": f"https://{name}.example/token"}
+    return {"title": f"Vendor of {name}", "oauth": oauth}
+
+
 @contextlib.asynccontextmanager
 async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
     """The API on a database, with nobody in it."""
@@ -284,8 +295,11 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
         )
         vault = await open_vault(broker, LocalKeys("k", {"k": b"k" * 32}), clock=clock)
         http = VendorHttp(AllowedAddresses())
-        connect = assembled(broker, vault, URL, (), http, _no_vendor, clock=clock)
+        documents = Documents(AllowedAddresses())
+        connect = assembled(broker, vault, URL, (), http, _no_vendor, documents, clock=clock)
+        await documents.open()
         yield Rig(database, console, broker, clock, parts, verifier, refusals, door, connect)
+        await documents.close()
 
 
 async def _no_vendor(module: str, settings: Mapping[str, Any], secret: Secret) -> str:

@@ -39,6 +39,16 @@ BODIES: Mapping[str, Any] = {
         "client_id": "made-up",
         "client_secret": "made-up",
     },
+    "PUT /providers/{provider_id}": {
+        "document": {
+            "title": "Made up",
+            "oauth": {
+                "authorize_url": "https://made-up.example/authorize",
+                "token_url": "https://made-up.example/token",
+            },
+        }
+    },
+    "POST /providers/discover": {"url": "https://localhost"},
 }
 ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -88,6 +98,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "credential_id": str(tenant.credential_id),
         "oauth_client_id": str(tenant.oauth_client_id),
         "connect_session_id": str(tenant.connect_session_id),
+        "provider_id": tenant.provider_id,
         "entry": tenant.entry,
         "email": person.email,
         "role": f"{tenant.slug}-readers",
@@ -109,6 +120,7 @@ def made_up() -> dict[str, str]:
         "connect_session_id",
     )
     random = {"client_id": f"client_{uuid4().hex[:22]}", "token_id": uuid4().hex[:12], "entry": "@made-up.example"}
+    random["provider_id"] = f"p{uuid4().hex[:20]}"
     return {name: str(uuid4()) for name in names} | random
 
 
@@ -172,7 +184,7 @@ async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> Non
         for one in walked:
             if caller.kind == "operator" and one.access["who"] == "operator":
                 continue  # the deployment's tenants are the operator's own
-            if one.name in ("POST /users", "POST /roles", "PUT /allow-list/{entry}"):
+            if one.name in ("POST /users", "POST /roles", "PUT /allow-list/{entry}", "PUT /providers/{provider_id}"):
                 continue  # a new thing of one's own, whatever others call theirs
             theirs, random = await asked(caller.client, one, foreign), await asked(caller.client, one, nobodys)
             where = f"{caller.kind} by {caller.by}: {one.name}"

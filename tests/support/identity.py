@@ -100,7 +100,7 @@ async def identity_on(
             callback = f"{url}/sign-in/callback/{PROVIDER}"
             company = await stack.enter_async_context(oauth_provider(deployment.home, redirect_uris=[callback]))
         file = _identity_file(deployment.home / f"identity-{listener.getsockname()[1]}.toml", company, server or {})
-        chosen = Settings(home=deployment.home, public_url=url, identity_file=file, **settings)
+        chosen = Settings(home=deployment.home, identity_file=file, **{"public_url": url, **settings})
         call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
         stack.callback(call_log.close)
         zone = await stack.enter_async_context(trust_zone(deployment, chosen, catalogue, clock=product.clock))

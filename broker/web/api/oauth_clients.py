@@ -1,4 +1,4 @@
-"""``/providers`` and ``/oauth-clients``: the vendors' OAuth servers, and the tenant's own clients at them."""
+"""``/oauth-clients``: the tenant's own clients at the vendors' OAuth servers."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,40 +10,18 @@ from pydantic import Field, SecretStr, StringConstraints
 
 from broker.connect.addresses import redirect_uri
 from broker.connect.oauth_clients import MOST_CLIENT_ID, MOST_SECRET, OAuthClient, Registration
-from broker.providers.model import Provider
 from broker.web.api.connect_parts import Connect
+from broker.web.api.providers import ProviderId
 from core.api.app import router
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.shapes import PLAIN, Asked, PageOf, Told
 from core.secret import Secret
 
-routes = router("providers")
+routes = router("oauth clients")
 
 ClientRow = Annotated[UUID, Path()]
-ProviderId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
 Word = Annotated[str, StringConstraints(max_length=500, pattern=PLAIN)]
-
-
-class SettingView(Told):
-    """Something that an OAuth client of this provider needs besides its id and secret; required without a default."""
-
-    name: str
-    title: str
-    default: str | None
-
-
-class ProviderView(Told):
-    """A vendor. `redirect_uri` is what is registered there, where it has OAuth."""
-
-    id: str
-    title: str
-    oauth: bool
-    key: bool
-    modules: list[str]
-    redirect_uri: str | None
-    console_url: str | None
-    settings: list[SettingView]
 
 
 class OAuthClientView(Told):
@@ -85,19 +63,6 @@ class OAuthClientMade(Told):
     redirect_uri: str
 
 
-@routes.get("/providers")
-async def list_providers(
-    caller: ReadingAdmin, connect: Connect, limit: Most = 50, cursor: Cursor = None
-) -> PageOf[ProviderView]:
-    """Every provider that the tenant can use, by id."""
-    after: str = "" if cursor is None else key_of(cursor, TextKey)
-    async with connect.database.tenant(caller.tenant_id) as work:
-        known = (await connect.book.all(work)).known
-    found = [known[one] for one in sorted(known) if one > after]
-    shown, following = paged(found[: limit + 1], limit, lambda one: one.id)
-    return PageOf(items=[_provider(one, connect.public_url) for one in shown], next_cursor=following)
-
-
 @routes.get("/oauth-clients")
 async def list_oauth_clients(
     caller: ReadingAdmin, connect: Connect, limit: Most = 50, cursor: Cursor = None
@@ -135,22 +100,6 @@ async def remove_oauth_client(oauth_client_id: ClientRow, caller: ChangingAdmin,
 
 def _key(one: OAuthClient) -> tuple[str, bool, str]:
     return one.provider, one.role_id is not None, one.role
-
-
-def _provider(one: Provider, public_url: str) -> ProviderView:
-    return ProviderView(
-        id=one.id,
-        title=one.title,
-        oauth=one.oauth is not None,
-        key=one.key is not None,
-        modules=sorted(one.modules),
-        redirect_uri=redirect_uri(public_url, one.id) if one.oauth else None,
-        console_url=one.console_url,
-        settings=[
-            SettingView(name=name, title=setting.title, default=setting.default)
-            for name, setting in one.settings.items()
-        ],
-    )
 
 
 def _client(one: OAuthClient, public_url: str) -> OAuthClientView:

@@ -126,7 +126,10 @@ async def test_a_wrong_secret_harms_no_grant(server: OauthProvider, http: Vendor
 
 
 async def test_it_registers_itself(server: OauthProvider, http: VendorHttp) -> None:
-    made = await register(http, await discovered(server), name="MCPist of Acme", redirect_uris=[REDIRECT_URI])
+    found = await discovered(server)
+    made = await register(
+        http, found.registration_url, "basic", name="MCPist", redirect_uris=[REDIRECT_URI], settings=found.settings()
+    )
     assert isinstance(made, Registered), made
     assert made.client.secret is not None
     assert made.client.auth_method == "basic"
@@ -141,13 +144,15 @@ async def test_it_registers_itself(server: OauthProvider, http: VendorHttp) -> N
 async def test_where_registration_needs_a_token_that_is_said(tmp_path: Path, way: Ways) -> None:
     token = "initial-access-token-0123456789"
     async with oauth_provider(tmp_path, redirect_uris=[REDIRECT_URI], dcr_initial_access_token=token) as server:
-        http, metadata = await way(server.issuer), await discovered(server)
-        refused = await register(http, metadata, name="MCPist", redirect_uris=[REDIRECT_URI])
+        http, url = await way(server.issuer), (await discovered(server)).registration_url
+        refused = await register(http, url, "basic", name="MCPist", redirect_uris=[REDIRECT_URI])
         assert isinstance(refused, Failed)
         assert (refused.cls, refused.reason) == (ErrorClass.SERVICE, reasons.REGISTRATION_REFUSED)
-        made = await register(http, metadata, name="MCPist", redirect_uris=[REDIRECT_URI], initial_token=Secret(token))
+        made = await register(
+            http, url, "basic", name="MCPist", redirect_uris=[REDIRECT_URI], initial_token=Secret(token)
+        )
         assert isinstance(made, Registered), made
-        wrong = await register(http, metadata, name="MCPist", redirect_uris=["javascript:alert(1)"],
+        wrong = await register(http, url, "basic", name="MCPist", redirect_uris=["javascript:alert(1)"],
                                initial_token=Secret(token))  # fmt: skip
         assert isinstance(wrong, Failed)
         assert wrong.exchange.vendor_error == "invalid_redirect_uri"

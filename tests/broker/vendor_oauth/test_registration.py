@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker.providers.discovery import ServerMetadata
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import ErrorClass, Failed
-from broker.vendor_oauth.registration import Registered, client_document, register
+from broker.vendor_oauth.exchange import ErrorClass, Failed, VendorClient
+from broker.vendor_oauth.registration import Registered, client_document, metadata, register, unregister
 from core.secret import Secret
 from tests.broker.vendor_oauth.conftest import Ways
 from tests.broker.vendor_oauth.test_wire import answering, listening
@@ -17,28 +16,12 @@ REDIRECT_URI = "https://mcpist.example/connect/callback"
 SECRET = "secret-of-the-registration-tests-0123456789"
 
 
-def server(url: str, *methods: str) -> ServerMetadata:
-    places = {name: f"{url}/{name}" for name in ("authorize", "token", "register")}
-    return ServerMetadata(
-        issuer=url,
-        authorize_url=places["authorize"],
-        token_url=places["token"],
-        revoke_url="",
-        userinfo_url="",
-        registration_url=places["register"],
-        auth_methods=methods or ("basic",),
-        scopes=(),
-        names_itself=False,
-        takes_documents=False,
-        is_open_id=False,
-    )
-
-
 async def answered(way: Ways, status: int, body: Any, *methods: str) -> Registered | Failed:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     serve, _ = answering(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n" % (status, len(raw)), raw)
     async with listening(serve) as url:
-        return await register(await way(url), server(url, *methods), name="MCPist", redirect_uris=[REDIRECT_URI])
+        method = methods[0] if methods else "basic"
+        return await register(await way(url), f"{url}/register", method, name="MCPist", redirect_uris=[REDIRECT_URI])
 
 
 @pytest.mark.parametrize("status", [200, 201])
@@ -97,6 +80,31 @@ async def test_a_refusal_is_told(way: Ways, status: int, body: Any, cls: ErrorCl
     assert isinstance(made, Failed)
     assert (made.cls, made.reason, made.exchange.vendor_error) == (cls, reason, error)
     assert (made.exchange.grant, made.exchange.path) == ("register", "/register")
+
+
+async def test_a_client_that_nobody_uses_is_given_back(way: Ways) -> None:
+    serve, asked = answering(b"HTTP/1.1 204 X\r\n\r\n")
+    async with listening(serve) as url:
+        token = Secret("management-token-of-the-registration-tests")
+        client = VendorClient("c1", Secret(SECRET), "basic")
+        await unregister(await way(url), Registered(client, None, f"{url}/register/c1", token))
+        await unregister(await way(url), Registered(client, None, "", None))
+    [request] = asked
+    assert request.startswith(b"DELETE /register/c1 ")
+    assert token.reveal().encode() in request
+
+
+@pytest.mark.parametrize(
+    ("redirect_uris", "kind"),
+    [
+        (["https://mcp.example/back"], "web"),
+        (["http://127.0.0.1:8000/back", "http://localhost/back"], "native"),
+        (["http://127.0.0.1/back", "https://mcp.example/back"], "native"),
+        (["http://mcp.example/back"], "web"),
+    ],
+)
+def test_a_client_on_ones_own_machine_is_a_native_one(redirect_uris: list[str], kind: str) -> None:
+    assert metadata("MCPist", redirect_uris, "basic_raw")["application_type"] == kind
 
 
 def test_our_document_has_what_the_draft_wants() -> None:

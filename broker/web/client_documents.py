@@ -1,0 +1,38 @@
+"""Our client metadata documents, which vendors read to know who we are (draft-ietf-oauth-client-id-metadata-document).
+
+Anybody may read them. Nothing is looked up: there is one for every tenant and provider that there could be.
+"""
+
+import re
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from broker.connect.introductions import Introductions
+from broker.web.connect_paths import CLIENT_DOCUMENTS
+from core.errors import NotFound
+
+HEADERS = {"Cache-Control": "public, max-age=3600"}
+_PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+
+
+def client_documents(introductions: Introductions) -> Route:
+    """The route of all documents."""
+
+    async def document(request: Request) -> Response:
+        tenant, provider = request.path_params["tenant"], request.path_params["provider"]
+        if not _is_id(tenant) or not _PROVIDER.fullmatch(provider) or not introductions.has_documents:
+            raise NotFound("there is no such document")
+        return JSONResponse(introductions.document(UUID(tenant), provider), headers=HEADERS)
+
+    return Route(CLIENT_DOCUMENTS + "{tenant}/{provider}.json", document, methods=["GET"])
+
+
+def _is_id(text: str) -> bool:
+    """Whether it is an id in its one form: a document's URL is compared letter by letter."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
