@@ -182,9 +182,9 @@ def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> No
         return
     # What the envelope holds besides params is never read; a forest of brackets there is no honest message.
     steps = _steps(params)
+    _check_containers(steps, id)  # first: of millions, the depth takes a fifth of a second to find out
     if opened - _opened(params) > max_depth or _deepest(steps) >= max_depth:
         raise Malformed(INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels", id)
-    _check_containers(steps, id)
 
 
 def _check_containers(steps: bytes, id: bytes = b"") -> None:

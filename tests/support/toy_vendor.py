@@ -54,6 +54,9 @@ class Shop:
     stray: int = 0
     """How many of the next requests get a 401 for no reason."""
 
+    bomb: bytes = b""
+    """What every answer's body is, packed by gzip, if anything."""
+
     host: str = ""
     url: str = ""
 
@@ -64,6 +67,9 @@ class Shop:
         self.stray -= 1
         if name is None or self.stray >= 0:
             return web.json_response({"secret": "a vendor's own words"}, status=401)
+        if self.bomb:
+            packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+            return web.Response(body=self.bomb, headers=packed)
         return web.json_response({"name": name, "said": f"{name}: {request.query.get('what', 'bought')}"})
 
 

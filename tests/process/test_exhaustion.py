@@ -1,0 +1,197 @@
+"""Hostile peers of a running gateway and its broker: memory comes back, and health checks are answered meanwhile (G17;
+broker-security.md §2, row 42). The long form does the same for longer, until the product's own time limits end it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+
+from gateway.mcp.listening import MOST_OF_ONE
+from tests.process.hostile import (
+    BOMB,
+    DEEP,
+    MEBIBYTE,
+    TOO_LARGE,
+    WIDE,
+    at_once,
+    closed,
+    connections,
+    drip,
+    p99,
+    pulse,
+    sent,
+    settles_below,
+    watched,
+)
+from tests.support.eventually import within
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import Person
+from tests.support.split import Split, split_on
+
+pytestmark = pytest.mark.timeout(120)
+
+MOST_DELAY = 0.1
+GROWTH = 1.1
+CLIENTS = 500
+LEAST_SECONDS = 2.5
+CUT_SECONDS = 60
+"""After which a dripping client has been cut off: the limits are 15 s for a head and 30 s for a body."""
+
+
+@dataclass(frozen=True)
+class Besieged:
+    """The gateway's process, and somebody who may call its tools."""
+
+    split: Split
+    ada: Person
+    port: int
+    pid: int
+
+    def head(self, method: str, *more: str) -> bytes:
+        """A request's head, up to its last empty line."""
+        host = urlsplit(self.split.public_url).netloc
+        lines = [f"{method} /mcp HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {self.ada.token}", *more]
+        return "\r\n".join(lines).encode() + b"\r\n"
+
+    async def post(self, body: bytes) -> int:
+        length = f"Content-Length: {len(body)}"
+        head = self.head("POST", "Content-Type: application/json", "Accept: application/json", length)
+        return await sent(self.port, head + b"\r\n" + body)
+
+    async def serves(self) -> None:
+        assert await self.split.said(self.ada, "look", at=0) == "ada@acme.test: tea"
+
+
+@pytest.fixture
+async def besieged(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Besieged]:
+    async with split_on(database, tmp_path, gateways=1) as split:
+        tenant = await split.product.tenant("acme", services=["shop"])
+        ada = await split.product.person(tenant, "ada@acme.test", allow=["*"])
+        await split.add(ada, "ada-s-token-at-the-shop")
+        (node,) = split.gateways
+        assert node.running is not None
+        yield Besieged(split, ada, node.port, node.running.pid)
+
+
+Attack = Callable[[Besieged, int], Awaitable[None]]
+
+
+async def huge(besieged: Besieged, rounds: int) -> None:
+    """Bodies over 4 MiB, announced and not."""
+    told = await at_once(9 * rounds, 3, lambda: besieged.post(TOO_LARGE))
+    assert set(told) <= {413, 0}
+    assert told[413] > 0
+
+
+async def nested(besieged: Besieged, rounds: int) -> None:
+    """JSON deeper than 64 levels, and JSON of nothing but small values."""
+    assert set(await at_once(6 * rounds, 3, lambda: besieged.post(DEEP))) == {400}
+    assert set(await at_once(2 * rounds, 1, lambda: besieged.post(WIDE))) == {400}
+
+
+async def bombs(besieged: Besieged, rounds: int) -> None:
+    """A vendor whose answers unpack to a thousand times their size."""
+    besieged.split.shop.bomb = BOMB
+
+    async def call() -> int:
+        heard = await besieged.split.call(besieged.ada, "shop", "look", at=0, what="tea")
+        assert heard.failed
+        return heard.status
+
+    try:
+        assert set(await at_once(6 * rounds, 3, call)) == {200}
+    finally:
+        besieged.split.shop.bomb = b""
+
+
+async def slow_heads(besieged: Besieged, rounds: int) -> None:
+    """A byte a second of a request's head, by 500 clients."""
+    await _dripped(besieged, besieged.head("POST") + b"X-Padding: ", rounds)
+
+
+async def slow_bodies(besieged: Besieged, rounds: int) -> None:
+    """A byte a second of a request's body, by 500 clients."""
+    head = besieged.head("POST", "Content-Type: application/json", "Accept: application/json", "Content-Length: 4000")
+    await _dripped(besieged, head + b"\r\n", rounds)
+
+
+async def _dripped(besieged: Besieged, first: bytes, rounds: int) -> None:
+    async with connections(besieged.port, CLIENTS, first) as made:
+        was_cut = await drip(made, CUT_SECONDS if rounds > 1 else 3)
+        assert rounds == 1 or was_cut == CLIENTS
+
+
+async def abandoned_streams(besieged: Besieged, rounds: int) -> None:
+    """500 streams that nobody reads, each for as many credentials as it takes; then their clients are gone."""
+    people = [await besieged.split.product.with_token(besieged.ada) for _ in range(-(-CLIENTS // MOST_OF_ONE))]
+    for _ in range(rounds):
+        async with connections(besieged.port, 0) as made:
+            for number in range(CLIENTS):
+                made.append(await _stream(besieged, people[number % len(people)]))
+            assert closed(made) == 0
+            assert await _status(besieged, people[0]) == 429, "one credential has so many and no more"
+        await within(20, lambda: _is_free(besieged, people[0]))
+
+
+async def _stream(besieged: Besieged, who: Person) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", besieged.port)
+    headers = ("Accept: text/event-stream", "Mcp-Session-Id: url-0123456789abcdef")
+    writer.write(besieged.head("GET", *headers).replace(besieged.ada.token.encode(), who.token.encode()) + b"\r\n")
+    return reader, writer
+
+
+async def _is_free(besieged: Besieged, who: Person) -> bool:
+    return await _status(besieged, who) == 200
+
+
+async def _status(besieged: Besieged, who: Person) -> int:
+    async with connections(besieged.port, 0) as made:
+        made.append(await _stream(besieged, who))
+        return int((await made[0][0].readline()).split()[1])
+
+
+ATTACKS: dict[Attack, int] = {
+    huge: 128, nested: 256, bombs: 128, slow_heads: 64, slow_bodies: 64, abandoned_streams: 64,
+}  # fmt: skip
+"""Each with the most mebibytes that it may cost while it lasts."""
+
+
+async def besiege(besieged: Besieged, attack: Attack, rounds: int) -> None:
+    """Once to see what the attack costs, and again: what is held after it must be what was held before."""
+    name = attack.__name__
+    await besieged.serves()
+    quiet = psutil.Process(besieged.pid).memory_info().rss
+    async with watched(besieged.pid) as most:
+        await attack(besieged, 1)
+    assert most() - quiet < ATTACKS[attack] * MEBIBYTE, f"{name}: {(most() - quiet) >> 20} MiB"
+    await besieged.serves()
+    before = psutil.Process(besieged.pid).memory_info().rss
+    felt = await pulse(besieged.port, _for_a_while(besieged, attack, rounds))
+    print(f"{name}: {most() - quiet >> 20} MiB, p99 {p99(felt.health):.3f} s, of those ours {felt.delay:.3f} s")
+    assert felt.delay < MOST_DELAY, f"{name}: {felt.delay:.3f} s in {len(felt.health)} checks"
+    await besieged.serves()
+    await settles_below(besieged.pid, before * GROWTH)
+
+
+async def _for_a_while(besieged: Besieged, attack: Attack, rounds: int) -> None:
+    """Long enough for a percentile."""
+    began = time.monotonic()
+    while time.monotonic() - began < LEAST_SECONDS:
+        await attack(besieged, rounds)
+
+
+async def test_hostile_peers_cost_no_memory_and_no_health(besieged: Besieged) -> None:
+    for attack in ATTACKS:
+        await besiege(besieged, attack, 1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+async def test_hostile_peers_for_longer(besieged: Besieged, attack: Attack) -> None:
+    await besiege(besieged, attack, 10)
