@@ -57,6 +57,7 @@ class Rig:
     accounts: Accounts
     http: VendorHttp
     spool: Path
+    keys: LocalKeys
     clients: dict[str, UUID] = field(default_factory=dict)
 
     async def connect(self, vendor: Vendor, person: str = "ada", *, user: int = 0) -> UUID:
@@ -140,7 +141,8 @@ async def rig_on(
     timing = timing or Timing()
     async with contextlib.AsyncExitStack() as stack:
         broker = database or await stack.enter_async_context(scratch.open("mcpist_broker"))
-        vault = await open_vault(broker, LocalKeys("k1", {"k1": KEY}), clock=now)
+        keys = LocalKeys("k1", {"k1": KEY})
+        vault = await open_vault(broker, keys, clock=now)
         http = VendorHttp(AllowedAddresses.of(hosts))
         await http.open()
         stack.push_async_callback(http.close)
@@ -150,5 +152,5 @@ async def rig_on(
         tools = Tools(broker, vault, FixedProviders(providers), VendorTokenEndpoint(http), settler, timing)
         tenant = await add_tenant(scratch, users=users)
         accounts = Accounts(tools)
-        yield Rig(scratch, broker, vault, tenant, tools, accounts, http, folder / "spool")
+        yield Rig(scratch, broker, vault, tenant, tools, accounts, http, folder / "spool", keys)
         await accounts.drain()

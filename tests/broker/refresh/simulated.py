@@ -34,6 +34,8 @@ class SimulatedVendor(_Refreshing):
         self.answers_lost = 0
         self.calling = 0
         self.most_calling = 0
+        self.calls = 0
+        self.grant = 1
 
     @property
     def document(self) -> dict[str, object]:
@@ -50,8 +52,15 @@ class SimulatedVendor(_Refreshing):
 
     def tokens(self) -> Tokens:
         """What is granted now."""
-        access = Secret(f"at-{self.number:08}-of-a-simulated-vendor")
+        access = Secret(f"at-{self.grant:04}-{self.number:08}-of-a-simulated-vendor")
         return Tokens(access, Secret(self._refresh(self.number)), self.life, None)
+
+    def granted_anew(self) -> None:
+        """The person goes through consent once more: the grant before counts no more, whatever became of it."""
+        self.grant += 1
+        self.number = 1
+        self.revoked = self.dead = False
+        self.reuses = 0
 
     def accepts(self, access: Secret) -> bool:
         """Whether its API takes this access token, its life aside: an old one may live on."""
@@ -63,6 +72,7 @@ class SimulatedVendor(_Refreshing):
         if not may_send():
             return failed(ErrorClass.NOT_SENT, "withdrawn")
         self.calling += 1
+        self.calls += 1
         self.most_calling = max(self.most_calling, self.calling)
         try:
             answer = self._answer(refresh.reveal())
@@ -91,6 +101,8 @@ class SimulatedVendor(_Refreshing):
             if self.profile != "non_rotating":
                 self.number += 1
             return Granted(self.tokens(), exchange())
+        if not shown.startswith(f"rt-{self.grant:04}-"):
+            return failed(ErrorClass.PERMANENT)
         if self.profile == "grace" and shown == self._refresh(self.number - 1):
             return Granted(self.tokens(), exchange())
         self.reuses += 1
@@ -98,4 +110,4 @@ class SimulatedVendor(_Refreshing):
         return failed(ErrorClass.PERMANENT)
 
     def _refresh(self, number: int) -> str:
-        return f"rt-{number:08}-of-a-simulated-vendor"
+        return f"rt-{self.grant:04}-{number:08}-of-a-simulated-vendor"
