@@ -21,11 +21,21 @@ def changed(
     Raises:
         Invalid: names each setting that is unknown or has the wrong form, and what was expected; never its value.
     """
-    unknown = [name for name in unset if name not in form.model_fields and name not in stored]
+    return applied(form, stored, {**dict.fromkeys(unset), **{name: _read(value) for name, value in given.items()}})
+
+
+def applied(form: type[VendorSettings], stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, of JSON values; None is back to the default.
+
+    Raises:
+        Invalid: see :func:`changed`.
+    """
+    unset = {name for name, value in changes.items() if value is None}
+    unknown = [name for name in changes if name in unset and name not in form.model_fields and name not in stored]
     if unknown:
         raise Invalid(_unknown(form, unknown[0]))
     kept = {name: value for name, value in stored.items() if name not in unset}
-    made = parsed(form, {**kept, **{name: _read(value) for name, value in given.items()}})
+    made = parsed(form, {**kept, **{name: value for name, value in changes.items() if name not in unset}})
     return made.model_dump(mode="json", exclude_unset=True)
 
 

@@ -2,12 +2,12 @@
 
 from starlette.types import ASGIApp
 
-from admin_ui.api import allow_list, audit, me, roles, services, tenants, users
+from admin_ui.api import allow_list, audit, doctor, keys, me, roles, services, tenants, users
 from admin_ui.api.parts import AdminParts
 from core.api.app import Section, assembled
 from core.api.door import Door
 
-ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, services, audit))
+ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, services, audit, keys, doctor))
 
 
 def section(parts: AdminParts) -> Section:

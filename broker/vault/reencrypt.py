@@ -77,8 +77,7 @@ class Reencryption:
 
     async def waiting(self, tenant_id: UUID) -> int:
         """How many secrets of a tenant are under another data key than its active one."""
-        async with self._database.tenant(tenant_id) as work:
-            return sum([await work.fetchval(_left(column)) for column in SEALED_COLUMNS])
+        return await secrets_waiting(self._database, tenant_id)
 
     async def _renewed(self, tenant_id: UUID, fresh: bool) -> int | None:
         """Make a new data key, unless the active one was born under the active key; how many. None: nothing was ever
@@ -135,6 +134,12 @@ class Reencryption:
             return
         blob = sealer.seal(place, plain)
         done.secrets += await work.execute(_replace(column), row["id"], row["sealed"], blob)
+
+
+async def secrets_waiting(database: Database, tenant_id: UUID) -> int:
+    """How many secrets of a tenant are under another data key than its active one."""
+    async with database.tenant(tenant_id) as work:
+        return sum([await work.fetchval(_left(column)) for column in SEALED_COLUMNS])
 
 
 # A blob names its data key in bytes 2 to 17 (broker/vault/envelope.py).

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from starlette.types import ASGIApp
 
 from admin_ui.api.app import api as control_plane_api
+from admin_ui.api.checks import NoChecks
 from admin_ui.api.parts import AdminParts
 from broker.connect.parts import ConnectParts
 from broker.oauth.grants import Grants
@@ -19,9 +20,12 @@ from broker.web.api.parts import IdentityParts
 from broker.web.parts import WebParts
 from core.api.door import Door
 from core.db import Database
+from core.settings import Settings
 from gateway.auth.protected_resource import metadata_url
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
+from gateway.deployment import Deployment
+from gateway.single.api_checks import ServerChecks, installed_modules
 from gateway.single.bootstrap import modules_of
 from gateway.single.trust_zone import TrustZone
 
@@ -34,8 +38,11 @@ def admin_api(
     console: Database | None,
     catalogue: Catalogue,
     connect: ConnectParts,
+    settings: Settings,
+    deployment: Deployment | None,
 ) -> ASGIApp:
-    """What answers under /api/v1; without the control plane's database, identity's part alone."""
+    """What answers under /api/v1; without the control plane's database, identity's part alone. `deployment` is what the
+    doctor looks at."""
     release = version("mcpist")
     clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
     identity = IdentityParts(zone.tokens, zone.door.sessions, grants, clients, zone.door.links, zone.door.identities)
@@ -43,7 +50,9 @@ def admin_api(
     if console is None:
         return identity_api(door, identity, connections(connect), version=release)
     sections = section(identity), connections(connect)
-    return control_plane_api(door, AdminParts(console, modules_of(catalogue)), *sections, version=release)
+    looking = None if deployment is None else ServerChecks(settings, deployment, console, zone.database, catalogue)
+    control = AdminParts(console, modules_of(catalogue), installed_modules(catalogue), looking or NoChecks())
+    return control_plane_api(door, control, *sections, version=release)
 
 
 def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:

@@ -13,7 +13,7 @@ from core.audit.query import anchors
 from core.audit.verification import verify
 from core.db import Database, connect
 from core.directory.services import list_services
-from core.directory.tenants import list_tenants
+from core.directory.tenants import Tenant, list_tenants
 from core.errors import MCPistError
 from core.migrations import LOGIN_ROLES, current_revision, head, revisions
 from core.settings import Settings
@@ -90,7 +90,38 @@ async def _port(settings: Settings) -> Finding:
         return Finding("product", "bad", told)
 
 
+async def deployment_findings(settings: Settings, deployment: Deployment) -> list[Finding]:
+    """What belongs to no tenant, for a deployment that is in use. The audit log's chains are not gone through."""
+    found = [_folder(settings), *_keys(settings.home), *[one async for one in _server(deployment)]]
+    if any(one.check == "schema" and one.state != "ok" for one in found):
+        return found
+    async with connected(deployment, CONSOLE, most=2) as console:
+        found += [_lag(await _waiting(deployment)), *await vault_findings(deployment, console), await _access(console)]
+    return found
+
+
 async def _database(deployment: Deployment) -> AsyncGenerator[Finding]:
+    async for finding in _server(deployment):
+        yield finding
+        if finding.check == "schema" and finding.state != "ok":
+            return
+    waiting = await _waiting(deployment)
+    # Not as `opened` does it: that makes missing keys.
+    async with connected(deployment, CONSOLE, most=2) as console:
+        yield await _audit(console, waiting)
+        yield _installed()
+        for tenant in await list_tenants(console):
+            for finding in await service_findings(console, tenant):
+                yield finding
+        for finding in await vault_findings(deployment, console):
+            yield finding
+        for finding in await credential_findings(deployment, console, installed()):
+            yield finding
+        yield await _access(console)
+
+
+async def _server(deployment: Deployment) -> AsyncGenerator[Finding]:
+    """The database itself; nothing more where its schema is not this version's."""
     connection = await connect(deployment.admin)
     try:
         release: str = await connection.fetchval("SHOW server_version")
@@ -100,23 +131,20 @@ async def _database(deployment: Deployment) -> AsyncGenerator[Finding]:
         yield schema
         if schema.state != "ok":
             return
-        waiting: int = await connection.fetchval("SELECT count(*) FROM audit.incoming")
         if not deployment.peppers.exists():
             yield _peppers(deployment, await connection.fetchval("SELECT count(*) FROM auth.api_tokens"))
     finally:
         await connection.close()
     for role in LOGIN_ROLES:
         yield await _role(deployment, role)
-    # Not as `opened` does it: that makes missing keys.
-    async with connected(deployment, CONSOLE, most=2) as console:
-        yield await _audit(console, waiting)
-        for finding in await _services(console):
-            yield finding
-        for finding in await vault_findings(deployment, console):
-            yield finding
-        for finding in await credential_findings(deployment, console, installed()):
-            yield finding
-        yield await _access(console)
+
+
+async def _waiting(deployment: Deployment) -> int:
+    connection = await connect(deployment.admin)
+    try:
+        return await connection.fetchval("SELECT count(*) FROM audit.incoming")
+    finally:
+        await connection.close()
 
 
 def _peppers(deployment: Deployment, tokens: int) -> Finding:
@@ -159,22 +187,33 @@ async def _audit(console: Database, waiting: int) -> Finding:
     if broken:
         told = f"{len(broken)} of {len(heads)} chains are broken; `mcpist audit verify` names the events"
         return Finding("audit log", "bad", told)
-    lag = f"{waiting} records wait to be sealed"
+    lag = _lag(waiting)
+    if lag.state != "ok":
+        return lag
+    told = f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag.told}"
+    return Finding("audit log", "ok", told)
+
+
+def _lag(waiting: int) -> Finding:
+    told = f"{waiting} records wait to be sealed"
     if waiting > MOST_WAITING:
-        return Finding("audit log", "bad", f"{lag}: the sealer does not keep up; see the log of `mcpist up`")
-    return Finding("audit log", "ok", f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag}")
+        return Finding("audit log", "bad", f"{told}: the sealer does not keep up; see the log of `mcpist up`")
+    return Finding("audit log", "ok", told)
 
 
-async def _services(console: Database) -> list[Finding]:
+def _installed() -> Finding:
     names = [module.name for module in installed().modules]
-    found = [Finding("modules", "ok", f"installed: {', '.join(names) or 'none'}")]
-    for tenant in await list_tenants(console):
-        services = await list_services(console, tenant.id)
-        gone = [one.module for one in services if one.enabled and one.module not in names]
-        if gone:
-            told = f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed"
-            found.append(Finding("modules", "note", told))
-    return found
+    return Finding("modules", "ok", f"installed: {', '.join(names) or 'none'}")
+
+
+async def service_findings(console: Database, tenant: Tenant) -> list[Finding]:
+    """Services of a tenant whose module is gone."""
+    names = {module.name for module in installed().modules}
+    services = await list_services(console, tenant.id)
+    gone = [one.module for one in services if one.enabled and one.module not in names]
+    if not gone:
+        return []
+    return [Finding("modules", "note", f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed")]
 
 
 async def _access(console: Database) -> Finding:

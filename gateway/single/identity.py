@@ -18,6 +18,7 @@ from core.db import Database
 from core.settings import Settings
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
+from gateway.deployment import Deployment
 from gateway.single.authorization_server import authorization_server, grants_of, registration_of
 from gateway.single.connecting import connect_parts
 from gateway.single.notices import notices
@@ -31,16 +32,22 @@ log = logging.getLogger(__name__)
 
 @contextlib.asynccontextmanager
 async def identity(
-    zone: TrustZone, settings: Settings, refusals: Refusals, console: Database | None, catalogue: Catalogue
+    zone: TrustZone,
+    settings: Settings,
+    refusals: Refusals,
+    console: Database | None,
+    catalogue: Catalogue,
+    deployment: Deployment | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
 
-    Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it.
+    Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
+    without `deployment` it does not look at keys and folders.
     """
     sweeping = asyncio.create_task(_sweep(zone), name="identity sweeper")
     try:
         async with connect_parts(zone, settings, catalogue) as connect, notices(zone, settings, catalogue):
-            yield _application(zone, settings, refusals, console, catalogue, connect)
+            yield _application(zone, settings, refusals, console, catalogue, connect, deployment)
     finally:
         sweeping.cancel()
         await asyncio.wait([sweeping])
@@ -53,12 +60,13 @@ def _application(
     console: Database | None,
     catalogue: Catalogue,
     connect: ConnectParts,
+    deployment: Deployment | None,
 ) -> ASGIApp:
 
     def api() -> ASGIApp:
         from gateway.single.api import admin_api  # the framework's import takes half a second
 
-        return admin_api(zone, parts, grants, refusals, console, catalogue, connect)
+        return admin_api(zone, parts, grants, refusals, console, catalogue, connect, settings, deployment)
 
     parts = web_parts(settings, zone.identity, zone.clock)
     grants = grants_of(zone)

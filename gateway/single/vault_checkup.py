@@ -1,6 +1,7 @@
 """The check-up's look at the vault: its keys, and how each stored credential stands."""
 
 import shlex
+from uuid import UUID
 
 from broker.accounts.standing import Standing, State, standings
 from broker.vault.deployment_guard import FILE, standing_of
@@ -70,12 +71,23 @@ async def credential_findings(deployment: Deployment, console: Database, catalog
     found: list[Finding] = []
     async with connected(deployment, BROKER, most=1) as broker:
         for tenant in await list_tenants(console):
-            async with broker.tenant(tenant.id) as work:
-                listed = await standings(work)
-            if listed:
-                enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled}
-                found += [_credential(tenant, one, enabled, catalogue) for one in listed]
-    found.sort(key=lambda finding: finding.state == "ok")
+            found += await credentials_of(broker, console, tenant, catalogue)
+    return first_of(found)
+
+
+async def credentials_of(
+    broker: Database, console: Database, tenant: Tenant, catalogue: Catalogue, user_id: UUID | None = None
+) -> list[Finding]:
+    """How each credential of a tenant stands, or only a user's own."""
+    async with broker.tenant(tenant.id) as work:
+        listed = await standings(work, user_id=user_id)
+    enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled} if listed else set[str]()
+    return [_credential(tenant, one, enabled, catalogue) for one in listed]
+
+
+def first_of(found: list[Finding]) -> list[Finding]:
+    """The first fifty of credentials, what needs somebody first; the others are counted."""
+    found = sorted(found, key=lambda finding: finding.state == "ok")
     if len(found) > MOST_SHOWN:
         rest = len(found) - MOST_SHOWN
         told = f"and {rest} more; `mcpist credential list --tenant SLUG` shows them all"

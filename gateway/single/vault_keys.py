@@ -6,6 +6,7 @@ from pathlib import Path
 
 from broker.vault.key_checks import KeyState, key_states
 from broker.vault.key_usage import data_keys, signing_keys
+from broker.vault.reencrypt import secrets_waiting
 from core.db import Database
 from core.directory.tenants import list_tenants
 from core.errors import Unavailable
@@ -37,12 +38,18 @@ class KeyReport:
 
 @dataclass(frozen=True, slots=True)
 class VaultKeys:
-    """All keys, by id, and who keeps them; `trouble` is what keeps the keepers from working now, if anything."""
+    """All keys, by id, and who keeps them; `trouble` is what keeps the keepers from working now, if anything.
+
+    `to_rewrap` are the data keys and signing keys that another key than the active one wraps, `to_reencrypt` the
+    secrets under another data key than their tenant's newest.
+    """
 
     file: Path
     keepers: tuple[str, ...]
     keys: tuple[KeyReport, ...]
     trouble: str
+    to_rewrap: int = 0
+    to_reencrypt: int = 0
 
     @property
     def healthy(self) -> bool:
@@ -62,11 +69,12 @@ async def vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
             states = await key_states(broker, keys)
         except Unavailable as error:
             return VaultKeys(path, keepers, (), trouble or str(error))
-        tenants, wrapped = Counter[str](), Counter[str]()
+        tenants, wrapped, waiting = Counter[str](), Counter[str](), 0
         for tenant in await list_tenants(console):
             for kek_id, count in (await data_keys(broker, tenant.id)).items():
                 tenants[kek_id] += 1
                 wrapped[kek_id] += count
+            waiting += await secrets_waiting(broker, tenant.id)
         signing = await signing_keys(broker)
     return VaultKeys(
         path,
@@ -79,6 +87,8 @@ async def vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
             for state in states
         ),
         trouble,
+        sum(wrapped[state.kek_id] + signing.get(state.kek_id, 0) for state in states if not state.active),
+        waiting,
     )  # fmt: skip
 
 

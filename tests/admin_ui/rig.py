@@ -1,7 +1,7 @@
 """The admin API whole, on a real database: tenants, people with every kind of credential, and what is theirs."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,6 +11,7 @@ import httpx2
 
 from admin_ui.api.app import api
 from admin_ui.api.app import section as admin_section
+from admin_ui.api.installed import InstalledModule, SettingForm
 from admin_ui.api.parts import AdminParts
 from broker.connect.oauth_clients import Registration
 from broker.connect.parts import ConnectParts
@@ -42,6 +43,7 @@ from core.directory import allow_list, roles, services, users
 from core.directory.actor import Actor
 from core.directory.roles_by_id import find_role
 from core.directory.tenants import create_tenant
+from core.errors import Invalid
 from core.limits import AttemptLimits, CallerLimits
 from core.outbound.addresses import AllowedAddresses
 from core.outbound.documents import Documents
@@ -79,6 +81,32 @@ class Verifier:
     async def verify(self, token: Secret) -> Credential | Refused:
         known = self.access_tokens.get(token.reveal())
         return known if known is not None else await self._tokens.verify(token)
+
+
+class Checks:
+    """Finds one thing everywhere, and remembers whom it was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[UUID, UUID | None]] = []
+
+    async def keys(self) -> object:
+        key = {"kek_id": "k1", "active": True, "needed": True, "at_hand": True, "usable": True, "told": "fine"}
+        counts = {"tenants": 1, "data_keys": 2, "signing_keys": 3}
+        more = {"trouble": "", "to_rewrap": 0, "to_reencrypt": 4}
+        return {"healthy": True, "file": "/keys", "keepers": ["file"], "keys": [key | counts], **more}
+
+    async def deployment(self) -> Sequence[object]:
+        return [{"check": "clock", "state": "bad", "told": "it is late"}]
+
+    async def tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
+        self.asked.append((tenant_id, user_id))
+        return [{"check": "credential", "state": "note", "told": "one waits"}]
+
+
+def _changed(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not {*changes} <= {"timeout"}:
+        raise Invalid("there is no such setting")
+    return {name: value for name, value in {**stored, **changes}.items() if value is not None}
 
 
 class Refusals:
@@ -146,10 +174,12 @@ class Rig:
     refusals: Refusals
     door: Door
     connect: ConnectParts
+    checks: "Checks" = field(default_factory=lambda: Checks())
     served: Any = None
 
     def sections(self) -> tuple[Section, Section, Section]:
-        admin = admin_section(AdminParts(self.console, ("kg",)))
+        kg = InstalledModule("kg", "Graph", "A graph.", 3, (SettingForm("timeout", "Seconds"),), _changed)
+        admin = admin_section(AdminParts(self.console, ("kg",), {"kg": kg}, self.checks))
         return admin, identity_section(self.parts), connections_section(self.connect)
 
     def app(self, **door: Any) -> Any:

@@ -199,11 +199,10 @@ async def test_services_are_listed(rig: Rig, acme: Tenant) -> None:
         for number in range(4):
             await set_service(rig.console, Actor("tests"), acme.id, f"n{number}", enabled=number % 2 == 0)
         every = await everything(admin, "/services")
-    assert listed == {
-        "items": [{"module": "module_of_acme", "enabled": True, "settings": {}}],
-        "next_cursor": None,
-    }
-    assert [one["module"] for one in every] == ["module_of_acme", "n0", "n1", "n2", "n3"]
+    shown = [(one["module"], one["enabled"], one["installed"], one["settings"]) for one in listed["items"]]
+    assert shown == [("kg", False, True, {}), ("module_of_acme", True, False, {})]
+    assert listed["next_cursor"] is None
+    assert [one["module"] for one in every] == ["kg", "module_of_acme", "n0", "n1", "n2", "n3"]
 
 
 async def test_an_address_is_lowered_only_where_that_keeps_it_the_same(rig: Rig, acme: Tenant) -> None:

@@ -32,6 +32,9 @@ BODIES: Mapping[str, Any] = {
     "PATCH /oauth/clients/{client_id}": {"enabled": False},
     "POST /tokens": {"name": "mine", "scopes": ["mcp:read"]},
     "POST /leaked": ["mcpist_made_up"],
+    "PATCH /services/{module}": {"enabled": True, "settings": {"timeout": 5}},
+    "PUT /services/{module}/oauth-client": {"client_id": "made-up", "client_secret": "made-up"},
+    "PUT /services/{module}/credential": {"secret": "made-up", "role_id": "$role_id"},
     "POST /connect-sessions": {"services": ["kg"], "role_id": "$role_id"},
     "PUT /oauth-clients": {
         "provider": "github",
@@ -99,6 +102,7 @@ def ids_of(tenant: Tenant, person: Person) -> dict[str, str]:
         "oauth_client_id": str(tenant.oauth_client_id),
         "connect_session_id": str(tenant.connect_session_id),
         "provider_id": tenant.provider_id,
+        "module": f"module_of_{tenant.slug}",
         "entry": tenant.entry,
         "email": person.email,
         "role": f"{tenant.slug}-readers",
@@ -119,8 +123,13 @@ def made_up() -> dict[str, str]:
         "oauth_client_id",
         "connect_session_id",
     )
-    random = {"client_id": f"client_{uuid4().hex[:22]}", "token_id": uuid4().hex[:12], "entry": "@made-up.example"}
-    random["provider_id"] = f"p{uuid4().hex[:20]}"
+    random = {
+        "client_id": f"client_{uuid4().hex[:22]}",
+        "token_id": uuid4().hex[:12],
+        "entry": "@made-up.example",
+        "module": "made_up",
+        "provider_id": f"p{uuid4().hex[:20]}",
+    }
     return {name: str(uuid4()) for name in names} | random
 
 
@@ -269,6 +278,7 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "DELETE /oauth/grants/{grant_id}": ("user", ["mcp:write", "admin:write"]),
         "GET /tokens": ("user", ["mcp:read", "admin:read"]),
         "POST /tokens": ("user", ["mcp:write", "admin:write"]),
+        "PUT /services/{module}/credential": ("user", ["mcp:write", "admin:write"]),
         "GET /connections": ("user", ["mcp:read", "admin:read"]),
         "GET /connections/{credential_id}": ("user", ["mcp:read", "admin:read"]),
         "POST /connect-sessions": ("user", ["mcp:write", "admin:write"]),
@@ -285,6 +295,8 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "PATCH /tenants/{tenant_id}": ("operator", ["admin:write"]),
         "DELETE /tenants/{tenant_id}": ("operator", ["admin:write"]),
         "GET /deployment/audit": ("operator", ["admin:read"]),
+        "GET /keys": ("operator", ["admin:read"]),
+        "GET /doctor": ("user", ["mcp:read", "admin:read"]),
     }
     walked = list(operations(rig.openapi()))
     assert {
@@ -299,4 +311,5 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
         "POST /oauth/clients",
         "POST /users/{user_id}/sign-in-link",
         "DELETE /identities/{identity_id}",
+        "PUT /services/{module}/credential",
     }

@@ -113,7 +113,7 @@ async def run(rig: Rig, examples: int) -> int:
 
 def _of_tenants(document: dict[str, Any]) -> dict[str, Any]:
     """The part of the document that is for the operator."""
-    own = ("/api/v1/tenants", "/api/v1/deployment")
+    own = ("/api/v1/tenants", "/api/v1/deployment", "/api/v1/keys")
     paths = {path: there for path, there in document["paths"].items() if path.startswith(own)}
     return document | {"paths": paths}
 

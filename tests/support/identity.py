@@ -108,7 +108,7 @@ async def identity_on(
             gateway(chosen, deployment, contextlib.nullcontext(zone.broker), catalogue, call_log)
         )
         running.app.otherwise = await stack.enter_async_context(
-            identity_of(zone, chosen, running.refusals, product.console, catalogue)
+            identity_of(zone, chosen, running.refusals, product.console, catalogue, deployment)
         )
         await stack.enter_async_context(served(running.app, listener))
         yield Identity(product, url, running, zone, company)

@@ -1,10 +1,21 @@
 """The routes of connecting accounts, as a section of the admin API."""
 
 from broker.connect.parts import ConnectParts
-from broker.web.api import connect_sessions, credentials, health, oauth_clients, providers
+from broker.web.api import (
+    connect_sessions,
+    credentials,
+    health,
+    oauth_clients,
+    pasted_keys,
+    providers,
+    service_clients,
+)
 from core.api.app import Section
 
-ROUTERS = (providers.routes, oauth_clients.routes, credentials.routes, health.routes, connect_sessions.routes)
+ROUTERS = tuple(
+    part.routes
+    for part in (providers, oauth_clients, service_clients, credentials, pasted_keys, health, connect_sessions)
+)
 
 
 def section(parts: ConnectParts) -> Section:

@@ -71,9 +71,9 @@ async def list_oauth_clients(
     found = await connect.clients.list(caller.tenant_id)
     if cursor is not None:
         after = key_of(cursor, tuple[TextKey, bool, TextKey])
-        found = [one for one in found if _key(one) > after]
-    shown, following = paged(found[: limit + 1], limit, _key)
-    return PageOf(items=[_client(one, connect.public_url) for one in shown], next_cursor=following)
+        found = [one for one in found if client_key(one) > after]
+    shown, following = paged(found[: limit + 1], limit, client_key)
+    return PageOf(items=[client_view(one, connect.public_url) for one in shown], next_cursor=following)
 
 
 @routes.put("/oauth-clients")
@@ -98,11 +98,13 @@ async def remove_oauth_client(oauth_client_id: ClientRow, caller: ChangingAdmin,
     await connect.clients.remove(caller.actor, caller.tenant_id, oauth_client_id)
 
 
-def _key(one: OAuthClient) -> tuple[str, bool, str]:
+def client_key(one: OAuthClient) -> tuple[str, bool, str]:
+    """The order of the list."""
     return one.provider, one.role_id is not None, one.role
 
 
-def _client(one: OAuthClient, public_url: str) -> OAuthClientView:
+def client_view(one: OAuthClient, public_url: str) -> OAuthClientView:
+    """A client as it is told."""
     return OAuthClientView.model_validate(
         {
             **{name: getattr(one, name) for name in OAuthClientView.model_fields if name != "redirect_uri"},

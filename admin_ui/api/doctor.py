@@ -1,0 +1,38 @@
+"""``/doctor``: what is wrong, as `mcpist doctor` says it, as far as the caller may know."""
+
+from typing import Literal
+
+from admin_ui.api.parts import Parts
+from core.api.app import router
+from core.api.callers import Person
+from core.api.shapes import Told
+from core.scopes import ADMIN_READ, covers
+
+routes = router("doctor")
+
+
+class FindingView(Told):
+    """One thing that was looked at; `told` says what was found, and what to do about it."""
+
+    check: str
+    state: Literal["ok", "note", "bad"]
+    told: str
+
+
+class DoctorView(Told):
+    """It is `healthy` unless something is bad. Accounts that wait for their owner are notes."""
+
+    healthy: bool
+    checks: list[FindingView]
+
+
+@routes.get("/doctor")
+async def examine(caller: Person, parts: Parts) -> DoctorView:
+    """Everybody is told of their own accounts, administrators of their tenant, and the operator of the deployment too:
+    its folder, keys, database, schema, clock and audit log. What needs somebody comes first, and more than fifty
+    accounts are only counted."""
+    administers = caller.administers(ADMIN_READ)
+    found = list(await parts.checks.deployment()) if caller.operator and covers(caller.scopes, ADMIN_READ) else []
+    found += await parts.checks.tenant(caller.tenant_id, None if administers else caller.user_id)
+    checks = [FindingView.model_validate(one) for one in found]
+    return DoctorView(healthy=all(one.state != "bad" for one in checks), checks=checks)

@@ -1,0 +1,32 @@
+"""What the control plane knows of the modules that are installed: it is told by the composition root."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingForm:
+    """A setting that a tenant's service may have."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledModule:
+    """One module. `change` makes new settings of the stored ones and of what is asked for (null: back to the default);
+    it is None, and there is nothing to set, where the module has no vendor.
+    """
+
+    name: str
+    title: str
+    description: str
+    tools: int
+    settings: tuple[SettingForm, ...] = ()
+    change: Callable[[Settings, Settings], Settings] | None = None
+
+
+Installed = Mapping[str, InstalledModule]

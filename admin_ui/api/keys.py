@@ -1,0 +1,43 @@
+"""``/keys``: how the vault's keys stand, for the operator. No answer has a key."""
+
+from admin_ui.api.parts import Parts
+from core.api.app import router
+from core.api.callers import ReadingOperator
+from core.api.shapes import Told
+
+routes = router("keys")
+
+
+class KeyView(Told):
+    """One key-encryption key, and what hangs on it: data keys of how many tenants, and keys that sign access tokens.
+    `told` says what to do about one that is needed and not usable."""
+
+    kek_id: str
+    active: bool
+    needed: bool
+    at_hand: bool
+    usable: bool
+    tenants: int
+    data_keys: int
+    signing_keys: int
+    told: str
+
+
+class KeysView(Told):
+    """`keepers` keep the keys, the first one's wrap; `trouble` is what keeps them from working now. `to_rewrap` are the
+    data keys and signing keys that another key than the active one wraps, `to_reencrypt` the secrets that are sealed
+    under another data key than their tenant's newest: both are 0 when a change of keys is through."""
+
+    healthy: bool
+    file: str
+    keepers: list[str]
+    keys: list[KeyView]
+    trouble: str
+    to_rewrap: int
+    to_reencrypt: int
+
+
+@routes.get("/keys")
+async def show_keys(caller: ReadingOperator, parts: Parts) -> KeysView:
+    """Which keys there are, what needs each, and how far a change of keys is."""
+    return KeysView.model_validate(await parts.checks.keys())

@@ -1,0 +1,63 @@
+"""What the admin API is told of modules, keys, and whatever can be wrong: by those who can look."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from admin_ui.api.installed import InstalledModule, SettingForm
+from core.db import Database
+from core.directory.tenants import get_tenant
+from core.settings import Settings
+from gateway.catalogue import Catalogue
+from gateway.deployment import Deployment
+from gateway.service_settings import applied
+from gateway.single.checkup import deployment_findings, service_findings
+from gateway.single.finding import Finding
+from gateway.single.vault_checkup import credentials_of, first_of
+from gateway.single.vault_keys import vault_keys
+
+
+class ServerChecks:
+    """Implements :class:`admin_ui.api.checks.Checks`. The deployment is looked at for one caller at a time: it takes
+    connections and the keys' keepers.
+    """
+
+    def __init__(
+        self, settings: Settings, deployment: Deployment, console: Database, broker: Database, catalogue: Catalogue
+    ) -> None:
+        self._settings = settings
+        self._deployment = deployment
+        self._console = console
+        self._broker = broker
+        self._catalogue = catalogue
+        self._turn = asyncio.Lock()
+
+    async def keys(self) -> Mapping[str, Any]:
+        async with self._turn:
+            found = await vault_keys(self._deployment, self._console)
+        return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
+
+    async def deployment(self) -> Sequence[Finding]:
+        async with self._turn:
+            return await deployment_findings(self._settings, self._deployment)
+
+    async def tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[Finding]:
+        tenant = await get_tenant(self._console, tenant_id)
+        services = await service_findings(self._console, tenant) if user_id is None else []
+        credentials = await credentials_of(self._broker, self._console, tenant, self._catalogue, user_id)
+        return [*services, *first_of(credentials)]
+
+
+def installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
+    """All modules of a catalogue, as the control plane may know them."""
+    found: dict[str, InstalledModule] = {}
+    for one in catalogue.modules:
+        form = None if one.vendor is None else one.vendor.settings
+        fields = {} if form is None else form.model_fields
+        settings = tuple(SettingForm(name, field.description or "") for name, field in fields.items())
+        change = None if form is None else partial(applied, form)
+        found[one.name] = InstalledModule(one.name, one.title, one.description, len(one.tools), settings, change)
+    return found

@@ -1,0 +1,50 @@
+"""A pasted key over the API: checked at the vendor, never told back, and another account only if that is said."""
+
+from datetime import timedelta
+
+import httpx2
+
+from tests.broker.connect.rig import Browser, Scene
+
+
+async def put(browser: Browser, service: str, **asked: object) -> httpx2.Response:
+    url = f"{browser.url}/api/v1/services/{service}/credential"
+    return await browser.http.put(url, json=asked, headers={"Origin": browser.url})
+
+
+async def test_a_key_of_one_s_own(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test", allow=["kiosk.*"])
+    scene.shop.tokens |= {"xk-7-good": "Ada", "xk-8-other": "Eve"}
+    async with scene.browser(ada) as browser:
+        wrong = await put(browser, "kiosk", secret="xk-6-wrong")
+        assert (wrong.status_code, wrong.json()["code"]) == (400, "invalid")
+        await scene.nothing_stored()
+        stored = await put(browser, "kiosk", secret="xk-7-good")
+        assert stored.json() == {
+            "module": "kiosk",
+            "owner": "ada@acme.test",
+            "account": "Ada",
+            "replaced": False,
+            "previous_account": None,
+        }
+        other = await put(browser, "kiosk", secret="xk-8-other")
+        assert (other.status_code, "replace_account" in other.json()["detail"]) == (409, True)
+        said = (await put(browser, "kiosk", secret="xk-8-other", replace_account=True)).json()
+        assert (said["replaced"], said["previous_account"], said["account"]) == (True, "Ada", "Eve")
+        assert not any("xk-" in answer.text for answer in (wrong, stored, other))
+        assert (await put(browser, "till", secret="xk-7-good")).status_code == 404
+        scene.product.clock.ahead = timedelta(minutes=11)
+        late = await put(browser, "kiosk", secret="xk-7-good", replace_account=True)
+        assert late.json()["code"] == "sign_in_again"
+
+
+async def test_a_key_that_a_role_shares_is_an_administrator_s(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test", allow=["kiosk.*"])
+    boss = await scene.person("boss@acme.test", admin=True)
+    scene.shop.tokens |= {"xk-9-team": "Team"}
+    (role,) = await scene.rows("SELECT id FROM core.roles WHERE name = $1", ada.email)
+    asked = {"secret": "xk-9-team", "role_id": str(role["id"])}
+    async with scene.browser(ada) as browser, scene.browser(boss) as other:
+        assert (await put(browser, "kiosk", **asked)).status_code == 404
+        await scene.nothing_stored()
+        assert (await put(other, "kiosk", **asked)).json()["owner"] == f"role {ada.email}"
