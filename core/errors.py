@@ -1,5 +1,6 @@
 """Errors whose text is written for the person who reads it; each knows its HTTP status and exit code."""
 
+import math
 from typing import ClassVar
 
 
@@ -53,3 +54,8 @@ class Unavailable(MCPistError):
     def __init__(self, message: str = "MCPist is not ready: its database is away", retry_after: float = 2.0) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+    @property
+    def told(self) -> str:
+        """The text for whoever reads no header of an answer: with the seconds to wait."""
+        return f"{self}; try again in {math.ceil(self.retry_after)} s"

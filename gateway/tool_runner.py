@@ -14,7 +14,7 @@ from core.audit.digest import argument_digest
 from core.audit.event import Event, Kind, Outcome, outcome_of
 from core.audit.writer import AuditWriter
 from core.db import Database
-from core.errors import MCPistError
+from core.errors import MCPistError, Unavailable
 from core.secret import Secret
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope
@@ -151,7 +151,7 @@ class ToolRunner:
             await durable
             ended = Outcome.ERROR if outcome.error else Outcome.OK
         except MCPistError as error:
-            outcome = ToolOutcome(error=f"Error: {error}")
+            outcome = ToolOutcome(error=_told(error))
         except asyncio.CancelledError:
             ended = Outcome.TIMEOUT if asyncio.get_running_loop().time() >= request.deadline else Outcome.CANCELLED
             raise
@@ -172,7 +172,7 @@ class ToolRunner:
         except NotConnected as lacking:
             return ToolOutcome(error=f"Error: {lacking}", lacking=lacking)
         except (ToolError, MCPistError) as error:
-            return ToolOutcome(error=f"Error: {error}")
+            return ToolOutcome(error=_told(error))
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
             log.error(
                 "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
@@ -219,3 +219,7 @@ _client = lru_cache(1024)(scrub)
 def _was_refused(durable: "asyncio.Future[None]") -> bool:
     """Whether the intent was never written: then its outcome would speak of nothing."""
     return durable.done() and not durable.cancelled() and durable.exception() is not None
+
+
+def _told(error: Exception) -> str:
+    return f"Error: {error.told if isinstance(error, Unavailable) else error}"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import orjson
 
 from core.caller import Caller
-from core.errors import MCPistError
+from core.errors import MCPistError, Unavailable
 from core.secret import Secret
 from gateway.mcp.context import AskByUrl, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.elicitation import Elicitation
@@ -124,6 +124,8 @@ class Dispatcher:
             if not arrival.batched and not (stream and stream.started):
                 raise
             return renderer.render(message.method, _told(message.method, str(error)))
+        except Unavailable as error:
+            return renderer.render(message.method, _told(message.method, error.told))
         except MCPistError as error:
             return renderer.render(message.method, _told(message.method, str(error)))
         except ClientGone:

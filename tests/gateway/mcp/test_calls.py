@@ -59,7 +59,10 @@ async def test_an_expected_failure_is_told_to_the_model(client: Client, revision
     response = await client.call(revision, "database_away")
     assert response.status == 200
     assert response.message["result"]["isError"] is True
-    assert response.message["result"]["content"][0]["text"] == "Error: MCPist is not ready: its database is away"
+    assert (
+        response.message["result"]["content"][0]["text"]
+        == "Error: MCPist is not ready: its database is away; try again in 2 s"
+    )
 
 
 async def test_an_expected_failure_of_a_list_is_a_protocol_error(toys: Toys) -> None:
@@ -67,7 +70,10 @@ async def test_an_expected_failure_of_a_list_is_a_protocol_error(toys: Toys) -> 
         return await toys.tool_database_away(_context, {})
 
     response = await Client(toys.endpoint(handlers={"tools/list": away})).rpc("2025-11-25", "tools/list")
-    assert response.message["error"] == {"code": -32603, "message": "MCPist is not ready: its database is away"}
+    assert response.message["error"] == {
+        "code": -32603,
+        "message": "MCPist is not ready: its database is away; try again in 2 s",
+    }
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
