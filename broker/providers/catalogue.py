@@ -92,20 +92,28 @@ def providers_of_toml(text: str) -> Providers:
     return Providers(MappingProxyType({one: _provider(one, table) for one, table in document.items()}))
 
 
-def provider_of_toml(text: str) -> tuple[str, dict[str, Any]]:
-    """The id and document of the one provider in a TOML text, as an administrator writes it; not checked yet.
+def provider_of_text(text: str) -> tuple[str, dict[str, Any]]:
+    """The id and document of the one provider in a text, as an administrator writes it: a table of TOML, or an object
+    of JSON. Not checked yet.
 
     Raises:
-        Invalid: it is no TOML, or not exactly one table.
+        Invalid: it is neither, or not exactly one table.
     """
     if len(text) > MOST_DOCUMENT:
         raise Invalid(f"a provider's document has at most {MOST_DOCUMENT // 1024} KiB")
     try:
-        document = tomllib.loads(text)
+        document: Any = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        json.dumps(document)
     except tomllib.TOMLDecodeError as error:
         raise Invalid(f"the document is not valid TOML: {error}") from None
-    if len(document) != 1 or is_table(table := next(iter(document.values()))) is None:
-        raise Invalid("give one table, named by the provider's id: [my_vendor]")
+    except json.JSONDecodeError as error:
+        raise Invalid(f"the document is not valid JSON: {error}") from None
+    except TypeError:  # TOML has dates
+        raise Invalid("a document has texts, numbers, lists and tables, and no dates") from None
+    except RecursionError:
+        raise Invalid("the document is nested too deeply") from None
+    if len(document) != 1 or (table := is_table(next(iter(document.values())))) is None:
+        raise Invalid('give one table, named by the provider\'s id: [my_vendor], or {"my_vendor": {...}}')
     return next(iter(document)), table
 
 

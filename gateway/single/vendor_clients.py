@@ -1,13 +1,12 @@
 """The operator's way to providers and to the OAuth clients at them: by the broker's own database role."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from uuid import UUID
 
 from broker.connect.oauth_clients import OAuthClients
 from broker.connect.provider_book import ProviderBook
 from broker.providers.catalogue import own_providers
-from broker.providers.model import Provider
 from broker.vault.keys import LocalKeys
 from broker.vault.vault import Vault, open_vault
 from core.db import Database
@@ -34,13 +33,6 @@ async def closed_oauth_clients(deployment: Deployment) -> AsyncGenerator[OAuthCl
     """OAuth clients to list and to remove, which needs no key."""
     async with connected(deployment, BROKER, most=2) as database:
         yield _clients(database, Vault(LocalKeys("", {}), NO_DEPLOYMENT, clock=now))
-
-
-async def providers_of(deployment: Deployment, tenant_id: UUID) -> Sequence[Provider]:
-    """Every provider that a tenant can use, by id."""
-    async with connected(deployment, BROKER, most=2) as database, database.tenant(tenant_id) as work:
-        known = (await ProviderBook(own_providers()).all(work)).known
-    return [known[one] for one in sorted(known)]
 
 
 async def role_id_of(deployment: Deployment, tenant_id: UUID, name: str | None) -> UUID | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broker.providers.catalogue import FILE, own_providers, provider_of_toml, providers_of_toml
+from broker.providers.catalogue import FILE, own_providers, provider_of_text, providers_of_toml
 from broker.providers.model import Provider
 from broker.providers.templates import filled_url, settings_of, urls
 from core.errors import Invalid, NotFound
@@ -122,7 +122,7 @@ def test_a_provider_is_added_without_code() -> None:
 
 def test_it_may_be_written_as_toml() -> None:
     text = '[acme]\ntitle = "A"\n[acme.key]\ncheck_url = "https://a.example/me"\nid = "/id"\n'
-    provider_id, document = provider_of_toml(text)
+    provider_id, document = provider_of_text(text)
     assert OWN.read(provider_id, document, PUBLIC).key is not None
 
 
@@ -132,7 +132,7 @@ def test_it_may_be_written_as_toml() -> None:
 )
 def test_toml_that_is_not_one_provider_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
-        provider_of_toml(text)
+        provider_of_text(text)
 
 
 @pytest.mark.parametrize(

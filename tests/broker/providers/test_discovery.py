@@ -11,6 +11,8 @@ from aiohttp import web
 
 from broker.providers.catalogue import own_providers
 from broker.providers.discovery import Discovery
+from broker.providers.drafts import Draft, Wish, draft
+from broker.providers.model import Provider
 from broker.providers.templates import settings_of
 from core.errors import Invalid, Unavailable
 from core.outbound.addresses import AllowedAddresses
@@ -219,3 +221,70 @@ async def test_metadata_of_another_resource_or_without_server_is_refused(site: S
     async with discovery(site) as finder:
         with pytest.raises(Invalid):
             await finder.resource(site.origin + "/a/mcp")
+
+
+RESOURCE = "/.well-known/oauth-protected-resource/mcp"
+
+
+async def drafted(site: Site, **wish: Any) -> Draft:
+    async with discovery(site) as finder:
+        return await draft(finder, Wish(**wish))
+
+
+def read(site: Site, made: Draft) -> Provider:
+    """The draft as it is when somebody adds it."""
+    return own_providers().read(made.id, made.document, AllowedAddresses.of([site.origin.partition("://")[2]]))
+
+
+async def test_a_draft_of_an_open_id_provider_can_be_added(site: Site) -> None:
+    site.documents[PLACES[""][1]] = site.server(
+        scopes_supported=["openid", "email", "offline_access", "calendar"],
+        jwks_uri=site.origin + "/jwks",
+        revocation_endpoint=site.origin + "/revoke",
+        registration_endpoint=site.origin + "/register",
+        client_id_metadata_document_supported=True,
+        authorization_response_iss_parameter_supported=True,
+    )
+    made = await drafted(site, url=site.origin, id="acme", title="Acme", modules=("shop",))
+    provider = read(site, made)
+    assert (made.id, provider.title, made.scopes) == ("acme", "Acme", ("openid", "email", "offline_access", "calendar"))
+    assert provider.oauth is not None
+    assert provider.account is not None
+    assert (provider.oauth.issuer, provider.oauth.issuer_required) == (site.origin, True)
+    assert (provider.oauth.client_documents, provider.oauth.registration_url) == (True, site.origin + "/register")
+    assert provider.oauth.base_scopes == ("openid", "email", "offline_access")
+    assert provider.oauth.authorize_params == {"prompt": "consent"}
+    assert provider.oauth.refresh.profile == "strict", "nobody knows better"
+    assert provider.account.source == "id_token"
+    assert set(provider.modules) == {"shop"}
+    assert not provider.settings, "nothing is left for an OAuth client to fill in"
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_draft_from_a_protected_resource_names_it_in_every_request(site: Site, named: bool) -> None:
+    target = site.origin + "/mcp"
+    site.documents[RESOURCE] = {
+        "resource": target,
+        "authorization_servers": [site.origin + "/t1"],
+        "scopes_supported": ["shop.read"],
+    }
+    site.documents[PLACES["/t1"][0]] = site.server("/t1", scopes_supported=["shop.read", "shop.write"])
+    wish = {"url": site.origin + "/t1", "resource": target} if named else {"url": target}
+    made = await drafted(site, **wish, modules=("shop",))
+    provider = read(site, made)
+    assert provider.oauth is not None
+    told = (provider.oauth.authorize_params, provider.oauth.code_params, provider.oauth.refresh_params)
+    assert told == ({"resource": target},) * 3
+    assert provider.modules["shop"].reading == ("shop.read",)
+    assert (made.id, provider.account) == ("127_0_0_1", None)
+
+
+async def test_a_draft_is_for_the_server_that_the_resource_names(site: Site) -> None:
+    site.documents[RESOURCE] = {"resource": site.origin + "/mcp", "authorization_servers": ["https://other.example"]}
+    with pytest.raises(Invalid, match="names another authorization server"):
+        await drafted(site, url=site.origin, resource=site.origin + "/mcp")
+
+
+async def test_a_url_that_publishes_nothing_gives_no_draft(site: Site) -> None:
+    with pytest.raises(Invalid, match="there is no authorization server metadata"):
+        await drafted(site, url=site.origin)

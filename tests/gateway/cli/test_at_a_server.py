@@ -250,3 +250,41 @@ def test_a_wrong_server(fresh: Home, tmp_path: Path) -> None:
     assert fresh.run("user", "list", "--server", "https://mcp.example.com").code == 3
     assert fresh.run("user", "list", "--server").code == 2
     assert not fresh.path.exists()
+
+
+PROVIDER = """[{}]
+title = "Acme CRM"
+[{}.oauth]
+authorize_url = "https://id.acme.example/authorize"
+token_url = "https://id.acme.example/token"
+"""
+
+
+def test_providers(both: Both, tmp_path: Path) -> None:
+    file = tmp_path / "provider.toml"
+    for run, name in ((both.locally, "acme_here"), (both.at_the_server, "acme_there")):
+        file.write_text(PROVIDER.replace("{}", name))
+        made = run("provider", "add", str(file))
+        assert made.json() == both.documents("provider", "show", name)
+        assert run("provider", "add", str(file)).json() == made.json()
+        file.write_text(PROVIDER.replace("{}", name).replace("CRM", "Mail"))
+        refused = run("provider", "add", str(file))
+        assert (refused.code, refused.error()["code"]) == (5, "conflict")
+        assert run("provider", "add", str(file), "--replace").json()["version"] == 2
+        assert [one["title"] for one in both.documents("provider", "list") if one["id"] == name] == ["Acme Mail"]
+        written = tmp_path / "provider.json"
+        written.write_text(run("provider", "show", name, "--document").out)
+        assert run("provider", "remove", name).json() == {"id": name, "removed": True}
+        assert run("provider", "add", str(written)).json()["document"]["title"] == "Acme Mail"
+        for mistake, code in (
+            (("show", "nowhere"), 4),
+            (("remove", "nowhere"), 4),
+            (("remove", "github"), 2),
+            (("add",), 2),
+            (("add", str(tmp_path / "nowhere.toml")), 2),
+            (("add", str(written), "--discover", "https://id.acme.example"), 2),
+            (("add", str(written), "--module", "x"), 2),
+            (("add", "--discover", "https://localhost"), 2),
+        ):
+            ended = run("provider", *mistake)
+            assert (ended.code, ended.out) == (code, ""), (mistake, ended.err)
