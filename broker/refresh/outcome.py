@@ -15,6 +15,8 @@ from broker.vendor_oauth.exchange import Tokens
 LEAST_SHARE = 0.1
 HALF = 0.5
 KEEP_ALIVE_SHARE = 1 / 3
+LEAST_PAUSE = 120.0
+"""Seconds. No account is refreshed ahead of time more often: shorter lives are renewed when somebody asks."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -70,8 +72,9 @@ def outcome_of(attempt: Attempt, tokens: Tokens, now: datetime, chance: Callable
 
 def refresh_time(rules: RefreshRules, now: datetime, life: float | None, chance: float) -> datetime | None:
     """When a token that lives `life` seconds is refreshed ahead of its end: at random within a tenth of its life, so
-    that what was connected together is not refreshed together, and not before half of it is over."""
-    if life is None:
+    that what was connected together is not refreshed together, and not before half of it is over. None for a token that
+    is not."""
+    if life is None or HALF * life < LEAST_PAUSE:
         return None
     if rules.late:
         margin = rules.margin_seconds * (1 - HALF * chance)
@@ -82,4 +85,6 @@ def refresh_time(rules: RefreshRules, now: datetime, life: float | None, chance:
 
 def keep_alive_time(rules: RefreshRules, now: datetime) -> datetime | None:
     """When a grant that nobody uses is refreshed, so that the vendor does not let it die: at a third of its limit."""
-    return None if rules.idle_seconds is None else now + timedelta(seconds=rules.idle_seconds * KEEP_ALIVE_SHARE)
+    if rules.idle_seconds is None:
+        return None
+    return now + timedelta(seconds=max(LEAST_PAUSE, rules.idle_seconds * KEEP_ALIVE_SHARE))

@@ -15,13 +15,17 @@ from broker.refresh.timing import Timing
 
 LOST_ROTATION = "lost_rotation"
 EXPIRED = "expired"
+HALF = 0.5
 REVOKED = "revoked"
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
     """What whoever asks needs: a token for `need` more seconds, other than the `rejected` version. `beyond` is a
-    version that shall be refreshed though it is good."""
+    version that shall be refreshed though it is good.
+
+    However great the need, a token is good for half of its life: of those that live shortly another would be no better.
+    """
 
     need: float
     rejected: int | None = None
@@ -31,7 +35,7 @@ class Wish:
         """Whether the account's token is what was wished for."""
         if not seen.alive(self.rejected) or seen.version == self.beyond:
             return False
-        return seen.expires_in is None or seen.expires_in > self.need
+        return seen.expires_in is None or seen.expires_in > min(self.need, HALF * (seen.life or 0.0))
 
 
 class Do(Enum):

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from broker.accounts.rows import ACCESS, Seen, account_place, look
 from broker.accounts.values import Fresh, Ref, Stuck, StuckState
@@ -17,12 +17,13 @@ from broker.refresh.settle import Settler
 from broker.refresh.timing import Timing
 from broker.vault.envelope import Unreadable
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import TokenEndpoint
+from broker.vendor_oauth.exchange import Answer, Granted, TokenEndpoint
 from core.db import Database, UnitOfWork
 from core.secret import Secret
 
 UNREADABLE = "unreadable"
 STOPPING = "stopping"
+SHORT_LIVED = "short_lived"
 MOST_CALLS_AT_ONCE = 16
 """To one provider, from this process."""
 
@@ -66,6 +67,7 @@ class Refresher:
             core.errors.Unavailable: the database or the keys' keeper is away, before anything was claimed.
         """
         until = self._tools.boottime() + self._tools.timing.longest_wait
+        granted = False
         while True:
             step = await self._next(ref, wish)
             if isinstance(step, Fresh | Stuck):
@@ -74,8 +76,13 @@ class Refresher:
                 return Stuck(StuckState.REFRESHING, STOPPING, self._tools.timing.least_backoff)
             if self._tools.boottime() > until:
                 return Stuck(StuckState.REFRESHING, "", self._tools.timing.poll)
-            if step is None or not await self._attempt(step):
+            if granted and step is not None:  # what has just come is dead: another would be so, too
+                return Stuck(StuckState.REFUSED, SHORT_LIVED, self._tools.timing.calm)
+            answer = None if step is None else await self._attempt(step)
+            if answer is None:
                 await asyncio.sleep(self._tools.timing.poll)
+            elif isinstance(answer, Granted):
+                granted, wish = True, replace(wish, need=0.0)
 
     async def due(self, ref: Ref) -> Fresh | Stuck:
         """Refresh an account whose token is good, ahead of its end."""
@@ -129,18 +136,18 @@ class Refresher:
             await marks.mark(work, seen.id, seen.version, UNREADABLE)
             return None
 
-    async def _attempt(self, prepared: Prepared) -> bool:
-        """Claim, present and settle; False if another process was first."""
+    async def _attempt(self, prepared: Prepared) -> Answer | None:
+        """Claim, present and settle: the vendor's answer; None if another process was first."""
         tools = self._tools
         async with self._at_once[prepared.provider.id]:
             if self.stopping:
-                return False
+                return None
             attempt = await claim(tools.database, prepared, tools.timing, tools.boottime)
             if attempt is None:
-                return False
+                return None
             answer = await present(tools.endpoint, attempt, tools.timing, tools.boottime)
         await tools.settler.settle(attempt, answer)
-        return True
+        return answer
 
     async def _handed_out(self, work: UnitOfWork, seen: Seen, wish: Wish) -> Fresh:
         if seen.stale_use and wish.beyond is None:  # a refresh ahead of time is no use of the account

@@ -1,0 +1,83 @@
+"""Tokens that live no longer than a caller needs them: one refresh gives one token, and nothing runs in circles."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.providers.model import RefreshRules
+from broker.refresh.outcome import LEAST_PAUSE, keep_alive_time, refresh_time
+from broker.refresh.sweeper import Sweeper
+from broker.vendor_oauth.exchange import Tokens
+from core.secret import Secret
+from tests.broker.refresh.endpoints import Scripted
+from tests.broker.refresh.rig import Rig
+from tests.broker.refresh.vendor import Vendor
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def granted(life: float) -> Tokens:
+    return Tokens(Secret("at-00000001-of-a-short-life"), Secret("rt-00000001-of-a-short-life"), life, None)
+
+
+@pytest.mark.parametrize("life", [0.05, 1.0, 30.0, 60.0, 90.0])
+async def test_one_call_makes_one_refresh(rig: Rig, strict: Vendor, life: float) -> None:
+    account = await rig.link(strict.provider, strict.client, granted(life))
+    broker = rig.with_endpoint(endpoint := Scripted(life=life))
+    await rig.ahead(life + 10)
+    answer = await broker.fresh(rig.tenant.id, account)
+    assert len(endpoint.shown) == 1
+    if life >= 30:
+        assert isinstance(answer, Fresh)
+
+
+@pytest.mark.parametrize("life", [30.0, 60.0, 90.0])
+async def test_a_token_serves_for_half_of_its_life(rig: Rig, strict: Vendor, life: float) -> None:
+    account = await rig.link(strict.provider, strict.client, granted(life))
+    broker = rig.with_endpoint(endpoint := Scripted(life=life))
+    for second, calls in ((0, 0), (0.4, 0), (0.8, 1), (1.0, 1), (1.7, 2)):
+        await rig.ahead(life * second)
+        assert isinstance(await broker.fresh(rig.tenant.id, account), Fresh)
+        assert len(endpoint.shown) == calls, second
+
+
+async def test_a_token_that_is_dead_when_it_comes_is_told_and_not_renewed_in_a_circle(rig: Rig, strict: Vendor) -> None:
+    account = await rig.link(strict.provider, strict.client, granted(1.0))
+    broker = rig.with_endpoint(endpoint := Scripted(life=1e-6))
+    await rig.ahead(5)
+    answer = await broker.fresh(rig.tenant.id, account)
+    assert answer == Stuck(StuckState.REFUSED, "short_lived", rig.tools.timing.calm)
+    assert await broker.refresh(rig.tenant.id, account) == answer
+    assert len(endpoint.shown) == 2
+
+
+async def test_a_caller_with_a_greater_need_gets_what_there_is(rig: Rig, strict: Vendor) -> None:
+    account = await rig.link(strict.provider, strict.client, granted(3600.0))
+    broker = rig.with_endpoint(endpoint := Scripted(life=3600.0))
+    assert isinstance(await broker.fresh(rig.tenant.id, account, need_seconds=7200.0), Fresh)
+    assert isinstance(await broker.fresh(rig.tenant.id, account, need_seconds=7200.0), Fresh)
+    assert len(endpoint.shown) == 0
+
+
+@pytest.mark.parametrize("life", [1.0, 30.0, 60.0, 90.0, 239.0])
+async def test_short_lives_are_renewed_when_somebody_asks_and_not_ahead(rig: Rig, strict: Vendor, life: float) -> None:
+    await rig.link(strict.provider, strict.client, granted(life))
+    sweeper = Sweeper(rig.with_endpoint(endpoint := Scripted(life=life)), rig.database, rig.tools.timing)
+    for share in (0.4, 0.6, 1.1, 3.0):
+        await rig.ahead(life * share)
+        assert await sweeper.sweep() == 0
+    assert endpoint.shown == []
+
+
+@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("life", [1.0, 30.0, 60.0, 90.0, 240.0, 400.0, 3600.0])
+def test_nothing_is_renewed_ahead_before_half_of_its_life_or_every_moment(life: float, late: bool) -> None:
+    for chance in (0.0, 0.5, 1.0):
+        at = refresh_time(RefreshRules(late=late), NOW, life, chance)
+        assert at is None or at - NOW >= timedelta(seconds=max(life / 2, LEAST_PAUSE))
+        assert (at is None) == (life < 2 * LEAST_PAUSE)
+
+
+def test_a_limit_of_a_moment_keeps_nobody_busy() -> None:
+    assert keep_alive_time(RefreshRules(idle_days=1e-9), NOW) == NOW + timedelta(seconds=LEAST_PAUSE)
