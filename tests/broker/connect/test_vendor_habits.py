@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -37,7 +37,7 @@ class Market:
     async def answer(self, browser: Browser, *unticked: str, **fields: str) -> tuple[dict[str, str], str]:
         """Begin, and agree at the vendor but for what is unticked: what was asked, and the answer's address."""
         asked = parameters(await browser.start("shop", PROVIDER, **fields))
-        code = self.vendor.state.consent(asked.get("scope", "").split(), asked["redirect_uri"], "", unticked)
+        code = self.vendor.state.consent(asked.get("scope", "").split(), asked["redirect_uri"], "", unticked, asked)
         if self.vendor.style.pkce:
             self.vendor.state._codes[code].challenge = asked["code_challenge"]
         answer = {"code": code, "state": asked["state"]}
@@ -47,9 +47,9 @@ class Market:
 
 
 @asynccontextmanager
-async def market_of(name: str, database: ScratchDatabase, folder: Path) -> AsyncIterator[Market]:
+async def market_of(name: str, database: ScratchDatabase, folder: Path, **habits: Any) -> AsyncIterator[Market]:
     async with (
-        vendor_tokens(STYLES[name]) as vendor,
+        vendor_tokens(replace(STYLES[name], **habits)) as vendor,
         vendors_on(database, folder, urlsplit(vendor.url).netloc) as scene,
     ):
         document: dict[str, Any] = vendor.provider.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -114,3 +114,17 @@ async def test_what_a_person_unticks_is_told_and_more_is_kept(database: ScratchD
         assert "Shop is connected" in shown(await browser.get(back))
         (after,) = await market.scene.accounts()
         assert (after["id"], set(after["scopes"]) >= {"one", "two"}) == (before["id"], True)
+
+
+async def test_a_vendor_that_gives_the_same_grant_again_keeps_it(database: ScratchDatabase, tmp_path: Path) -> None:
+    """Notion, for connections that were made before June 2026."""
+    async with (
+        market_of("notion", database, tmp_path, same_grant_again=True) as market,
+        market.scene.browser(market.ada) as browser,
+    ):
+        for _ in range(2):
+            _, back = await market.answer(browser)
+            assert "Shop is connected" in shown(await browser.get(back))
+        [account] = await market.scene.accounts()
+        [grant] = market.vendor.state.grants
+        assert (account["status"], grant.dead) == ("active", False)

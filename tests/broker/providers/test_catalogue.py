@@ -101,6 +101,52 @@ def test_the_recovery_profiles_are_those_of_the_vendors() -> None:
     assert profiles["microsoft"].idle_seconds == 90 * 86_400
 
 
+ADDRESSES = {
+    "google": (
+        "https://accounts.google.com/o/oauth2/v2/auth",
+        "https://oauth2.googleapis.com/token",
+        "https://oauth2.googleapis.com/revoke",
+    ),
+    "microsoft": (
+        "https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
+        "https://login.microsoftonline.com/common/oauth2/v2.0/token",
+        "",
+    ),
+    "notion": tuple(f"https://api.notion.com/v1/oauth/{one}" for one in ("authorize", "token", "revoke")),
+    "atlassian": ("https://auth.atlassian.com/authorize", "https://auth.atlassian.com/oauth/token", ""),
+    "github": (
+        "https://github.com/login/oauth/authorize",
+        "https://github.com/login/oauth/access_token",
+        "https://api.github.com/applications/an-id/grant",
+    ),
+    "supabase": tuple(f"https://api.supabase.com/v1/oauth/{one}" for one in ("authorize", "token", "revoke")),
+    "fitbit": (
+        "https://www.fitbit.com/oauth2/authorize",
+        "https://api.fitbit.com/oauth2/token",
+        "https://api.fitbit.com/oauth2/revoke",
+    ),
+}
+ADDRESSES |= {"google_health": ADDRESSES["google"], "github_oauth_app": ADDRESSES["github"]}
+
+
+@pytest.mark.parametrize("provider_id", ADDRESSES)
+def test_the_addresses_are_those_of_the_vendor(provider_id: str) -> None:
+    provider = OWN.get(provider_id)
+    oauth, values = provider.oauth, settings_of(provider, {})
+    assert oauth is not None
+    revoke = "" if oauth.revoke is None else filled_url(oauth.revoke.url, values, client_id="an-id")
+    assert ADDRESSES[provider_id] == (*(filled_url(u, values) for u in (oauth.authorize_url, oauth.token_url)), revoke)
+    assert (oauth.pkce == "none") == (provider_id in ("notion", "atlassian")), "neither documents it"
+
+
+def test_the_lives_of_grants_are_those_of_the_vendors() -> None:
+    lives = {one.id: one.oauth.refresh for one in OWN.known.values() if one.oauth}
+    assert {name: rules.idle_days for name, rules in lives.items() if rules.idle_days} == {
+        "google": 180, "google_health": 180, "microsoft": 90, "atlassian": 90, "github": 180, "github_oauth_app": 365,
+    }  # fmt: skip
+    assert {name: rules.life_days for name, rules in lives.items() if rules.life_days} == {"atlassian": 365}
+
+
 def test_an_unknown_one_is_not_found() -> None:
     with pytest.raises(NotFound, match="there is no provider 'nobody'; there are: atlassian"):
         OWN.get("nobody")

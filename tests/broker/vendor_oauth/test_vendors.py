@@ -1,16 +1,22 @@
 """Every habit of vendors.md §2, against a counterpart that has it."""
 
+from datetime import UTC, datetime
+from urllib.parse import parse_qsl, urlsplit
+
 import pytest
 
+from broker.refresh.outcome import keep_alive_time
 from broker.vendor_oauth import reasons
+from broker.vendor_oauth.account import VendorAccounts
+from broker.vendor_oauth.authorize_url import authorize_url
 from broker.vendor_oauth.exchange import Answer, ErrorClass, Failed, VendorClient
-from broker.vendor_oauth.scopes import lacking
+from broker.vendor_oauth.scopes import lacking, to_ask
 from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
 from core.secret import Secret
 from tests.broker.vendor_oauth.conftest import REDIRECT_URI, VERIFIER, Ways, connected, granted
 from tests.support.vendor_tokens import STYLES, Fault, VendorTokens, vendor_tokens
 from tests.support.vendor_tokens.server import PLAIN_SECRET
-from tests.support.vendor_tokens.styles import Refusal, microsoft_refusal, notion_refusal, rfc
+from tests.support.vendor_tokens.styles import DAY, Refusal, microsoft_refusal, notion_refusal, rfc
 
 OAUTH = sorted(STYLES.keys() - {"toggl"})
 REFRESHING = sorted(set(OAUTH) - {"github_oauth_app"})
@@ -369,6 +375,86 @@ async def test_fitbit_knows_its_user_and_has_two_minutes_of_grace(
 
 
 # All
+
+
+def keep_alive(vendor: VendorTokens) -> float:
+    """After how many seconds an unused grant is refreshed."""
+    assert vendor.provider.oauth is not None
+    begun = datetime.now(UTC)
+    due = keep_alive_time(vendor.provider.oauth.refresh, begun)
+    assert due is not None
+    return (due - begun).total_seconds()
+
+
+@of("google", "microsoft", "atlassian", "github")
+async def test_a_grant_that_is_not_used_dies_and_ours_are_refreshed_long_before(
+    vendor: VendorTokens, endpoint: VendorTokenEndpoint
+) -> None:
+    first = await connected(vendor, endpoint, "one", "offline_access")
+    refresh = first.tokens.refresh
+    assert refresh is not None
+    for _ in range(4):
+        vendor.state.now += keep_alive(vendor)
+        refresh = granted(await endpoint.refresh(vendor.provider, vendor.client, refresh)).tokens.refresh or refresh
+    vendor.state.now += (vendor.style.idle_days or 0) * DAY + 1
+    dead = failed(await endpoint.refresh(vendor.provider, vendor.client, refresh))
+    assert dead.cls is ErrorClass.PERMANENT
+    assert keep_alive(vendor) < (vendor.style.idle_days or 0) * DAY / 2
+
+
+@of("atlassian")
+async def test_a_grant_of_atlassians_dies_after_a_year_whatever_is_done(
+    vendor: VendorTokens, endpoint: VendorTokenEndpoint
+) -> None:
+    first = await connected(vendor, endpoint, "one", "offline_access")
+    refresh, began = first.tokens.refresh, vendor.state.now
+    assert refresh is not None
+    while vendor.state.now + keep_alive(vendor) < began + 365 * DAY:
+        vendor.state.now += keep_alive(vendor)
+        refresh = granted(await endpoint.refresh(vendor.provider, vendor.client, refresh)).tokens.refresh
+        assert refresh is not None
+    vendor.state.now = began + 365 * DAY + 1
+    dead = failed(await endpoint.refresh(vendor.provider, vendor.client, refresh))
+    assert (dead.cls, dead.reason) == (ErrorClass.PERMANENT, reasons.REVOKED)
+    assert vendor.provider.oauth is not None
+    assert vendor.provider.oauth.refresh.life_days == vendor.style.life_days
+
+
+@of("google", "github_oauth_app")
+async def test_one_grant_too_many_ends_the_oldest_without_a_word(
+    vendor: VendorTokens, endpoint: VendorTokenEndpoint, way: Ways
+) -> None:
+    first = await connected(vendor, endpoint, "one")
+    most = vendor.style.most_grants
+    assert most is not None
+    for _ in range(most - 1):
+        last = await connected(vendor, endpoint, "one")
+    assert vendor.state.alive(first.tokens.access.reveal())
+    last = await connected(vendor, endpoint, "one")
+    assert vendor.state.alive(last.tokens.access.reveal())
+    if first.tokens.refresh is not None:
+        dead = failed(await endpoint.refresh(vendor.provider, vendor.client, first.tokens.refresh))
+    else:
+        asked = VendorAccounts(await way(vendor.url))
+        dead = await asked.who(vendor.provider, vendor.client.settings, first.tokens.access, {})
+        assert isinstance(dead, Failed)
+    assert (dead.cls, dead.reason) == (ErrorClass.PERMANENT, reasons.REVOKED)
+
+
+@of("google", "microsoft", "atlassian")
+async def test_we_ask_for_what_a_refresh_token_takes(vendor: VendorTokens, endpoint: VendorTokenEndpoint) -> None:
+    oauth = vendor.provider.oauth
+    assert oauth is not None
+    url = authorize_url(
+        vendor.provider, vendor.client, redirect_uri=REDIRECT_URI, state="s", scopes=to_ask(oauth, ["one"]),
+        verifier=Secret(VERIFIER),
+    )  # fmt: skip
+    asked = dict(parse_qsl(urlsplit(url).query))
+    first = await connected(vendor, endpoint, *asked["scope"].split(), asked=asked)
+    assert first.tokens.refresh is not None
+    # The control: a vendor that is asked for less gives none.
+    less = {name: value for name, value in asked.items() if name not in ("access_type", "scope")}
+    assert (await connected(vendor, endpoint, "one", asked=less)).tokens.refresh is None
 
 
 @of(*REFRESHING)

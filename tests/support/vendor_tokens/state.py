@@ -3,10 +3,11 @@
 import hashlib
 import secrets
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.vendor_tokens.styles import Style
+from tests.support.vendor_tokens.styles import DAY, Style
 
 
 @dataclass
@@ -37,6 +38,9 @@ class Grant:
     good_old: set[str] = field(default_factory=set[str])
     spent: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict[str, tuple[float, dict[str, Any]]])
     dead: bool = False
+    refreshes: bool = True
+    began: float = 0.0
+    used: float = 0.0
 
 
 @dataclass
@@ -66,15 +70,43 @@ class State:
         self.replayed = 0
         self._codes: dict[str, _Code] = {}
 
-    def consent(self, scopes: list[str], redirect_uri: str, verifier: str, unticked: tuple[str, ...] = ()) -> str:
-        """A person says yes, but for what they untick; the code that the browser brings."""
-        grant = Grant([scope for scope in scopes if scope not in unticked])
+    def consent(
+        self,
+        scopes: list[str],
+        redirect_uri: str,
+        verifier: str,
+        unticked: tuple[str, ...] = (),
+        asked: Mapping[str, str] | None = None,
+    ) -> str:
+        """A person says yes, but for what they untick; the code that the browser brings. `asked` is the whole
+        authorization request, where it is to be looked at."""
+        grant = self._granted([scope for scope in scopes if scope not in unticked])
+        if asked is not None:
+            style = self.style
+            scoped = not style.refresh_scope or style.refresh_scope in asked.get("scope", "").split()
+            grant.refreshes = scoped and style.refresh_needs.items() <= asked.items()
         digest = hashlib.sha256(verifier.encode()).digest()
         challenge = urlsafe_b64encode(digest).decode().rstrip("=") if self.style.pkce and verifier else ""
         code = "code-" + secrets.token_urlsafe(24)
         self._codes[code] = _Code(grant, redirect_uri, challenge)
-        self.grants.append(grant)
         return code
+
+    def _granted(self, scopes: list[str]) -> Grant:
+        if self.style.same_grant_again and self.grants and not self.grants[-1].dead:
+            return self.grants[-1]
+        grant = Grant(scopes, began=self.now, used=self.now)
+        self.grants.append(grant)
+        most = self.style.most_grants
+        for old in self.grants[: -most if most else 0]:
+            old.dead = True
+            old.access.clear()
+        return grant
+
+    def _has_lived(self, grant: Grant) -> bool:
+        """Whether its time is over."""
+        idle, life = self.style.idle_days, self.style.life_days
+        unused = idle is not None and self.now - grant.used > idle * DAY
+        return unused or (life is not None and self.now - grant.began > life * DAY)
 
     def redeem(self, fields: dict[str, str]) -> dict[str, Any]:
         """The answer to a code; it counts once."""
@@ -91,8 +123,9 @@ class State:
         """The answer to a refresh token, by the vendor's rules."""
         self.presented.append(token)
         grant = next((one for one in self.grants if token in (one.refresh, *one.good_old, *one.spent)), None)
-        if grant is None or grant.dead:
+        if grant is None or grant.dead or self._has_lived(grant):
             raise Refused("dead")
+        grant.used = self.now
         if token in grant.spent:
             return self._shown_again(grant, token)
         before = grant.refresh
@@ -129,6 +162,8 @@ class State:
 
     def _answer(self, grant: Grant, *, first: bool) -> dict[str, Any]:
         style = self.style
+        if first and style.same_grant_again and grant.access:
+            return self._told_again(grant)
         if style.kills_access:
             grant.access.clear()
         access = "at_" + secrets.token_urlsafe(32)
@@ -136,7 +171,7 @@ class State:
         answer: dict[str, Any] = {"access_token": access, "token_type": "bearer", **style.extra}
         if style.access_seconds is not None:
             answer["expires_in"] = style.access_seconds
-        if style.gives_refresh:
+        if style.gives_refresh and grant.refreshes:
             if first or style.rotates:
                 grant.refresh = "rt_" + secrets.token_urlsafe(32)
             if first or not style.omits_refresh:
@@ -144,6 +179,10 @@ class State:
         if style.refresh_seconds is not None:
             answer["refresh_token_expires_in"] = style.refresh_seconds
         return answer | self._scope(grant)
+
+    def _told_again(self, grant: Grant) -> dict[str, Any]:
+        tokens = {"access_token": max(grant.access), "token_type": "bearer", "refresh_token": grant.refresh}
+        return {**tokens, **self.style.extra, **self._scope(grant)}
 
     def _scope(self, grant: Grant) -> dict[str, str]:
         separator = self.style.scope_separator

@@ -52,6 +52,17 @@ class Style:
     """Paths that answer a good token or key."""
     settings: tuple[str, ...] = ()
     """The settings of the provider that are this vendor's origin."""
+    idle_days: float | None = None
+    """A grant that was not refreshed for so long is dead; with `life_days`, so long after the consent in any case."""
+    life_days: float | None = None
+    most_grants: int | None = None
+    """Of one person: the oldest ends without a word when there is one more."""
+    refresh_needs: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the authorization request has to say, or there is no refresh token."""
+    refresh_scope: str = ""
+    """The scope without which there is none."""
+    same_grant_again: bool = False
+    """A person who agrees once more is given the grant that there is, with the tokens that it has."""
     client_id: str = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 
 
@@ -105,6 +116,9 @@ STYLES: Mapping[str, Style] = {
             access_seconds=3599,
             rotates=False,
             omits_refresh=True,
+            idle_days=182,
+            most_grants=100,
+            refresh_needs={"access_type": "offline", "prompt": "consent"},
             scope_names={"email": "https://www.googleapis.com/auth/userinfo.email"},
             claims={"sub": "1077", "email": "ada@acme.example", "iss": "https://accounts.google.com"},
             refusals=_RFC,
@@ -116,6 +130,8 @@ STYLES: Mapping[str, Style] = {
             "/common/oauth2/v2.0/token",
             access_seconds=4130,
             old_stays_good=True,
+            idle_days=90,
+            refresh_scope="offline_access",
             unreported=("openid", "profile", "offline_access"),
             scope_names={"Tasks.Read": "https://graph.microsoft.com/Tasks.Read"},
             claims={"oid": "00000000-aaaa", "preferred_username": "ada@acme.example", "tid": "11111111-bbbb"},
@@ -180,6 +196,9 @@ STYLES: Mapping[str, Style] = {
             client_auth=frozenset({"post"}),
             pkce=False,
             grace_seconds=600,
+            idle_days=90,
+            life_days=365,
+            refresh_scope="offline_access",
             unreported=("offline_access",),
             refusals={
                 **_RFC,
@@ -204,6 +223,7 @@ STYLES: Mapping[str, Style] = {
             form_unless_asked=True,
             access_seconds=28_800,
             refresh_seconds=15_811_200,
+            idle_days=183,
             kills_access=True,
             scope_separator="",
             refusals=_GITHUB,
@@ -221,6 +241,7 @@ STYLES: Mapping[str, Style] = {
             form_unless_asked=True,
             access_seconds=None,
             gives_refresh=False,
+            most_grants=10,
             scope_separator=",",
             refusals=_GITHUB,
             revoke=("DELETE", "/applications/{client_id}/grant", "json", "access_token", 204),
