@@ -10,8 +10,20 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
 TABLES = PAGE.partition("## Attacks and their tests")[2].partition("## What it does not do")[0]
-TESTS = sorted(set(re.findall(r"`([a-z_/]+\.py::\w+)`", TABLES)))
-FILES = sorted(set(re.findall(r"`((?:broker|core|gateway|admin_ui)/[a-z_/]+\.(?:py|html))`", TABLES)))
+
+
+def named_tests(text: str) -> list[str]:
+    """The tests that a page names, as ``path::function`` below tests/."""
+    return sorted(set(re.findall(r"`([a-z_/]+\.py::\w+)`", text)))
+
+
+def defences(text: str) -> list[str]:
+    """The files of the product that a page names."""
+    return sorted(set(re.findall(r"`((?:broker|core|gateway|admin_ui)/[a-z_/]+\.(?:py|html))`", text)))
+
+
+TESTS = named_tests(TABLES)
+FILES = defences(TABLES)
 
 
 @cache

@@ -1,11 +1,15 @@
 """`mcpist` with one module more, the shop of :mod:`tests.support.toy_vendor`: ``python -m tests.support.shop_program``.
 
-The variable SHOP_URL says where its vendor is.
+The variable SHOP_URL says where its vendor is; where SWEEP_EVERY is set, accounts are looked through for due ones every
+so many seconds.
 """
 
 import os
+from functools import partial
 from unittest import mock
 
+from broker.refresh.service import kept_fresh
+from broker.refresh.sweeper import EVERY
 from gateway.catalogue import Catalogue, build, installed
 from gateway.cli import main
 from tests.support.toy_vendor import shop_module
@@ -18,5 +22,9 @@ if __name__ == "__main__":
     with (
         mock.patch("gateway.single.split.installed", catalogue),
         mock.patch("gateway.single.product.installed", catalogue),
+        mock.patch(
+            "gateway.single.vendor_oauth.kept_fresh",
+            partial(kept_fresh, every=float(os.environ.get("SWEEP_EVERY", EVERY))),
+        ),
     ):
         main()

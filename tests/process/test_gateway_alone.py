@@ -1,0 +1,90 @@
+"""What a gateway that was taken over has by itself is its key: it opens no door of a running broker (G10)."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from uuid import UUID
+
+import aiohttp
+import pytest
+from starlette.routing import BaseRoute, Mount, Route
+
+from broker.http.gateway_keys import load_private
+from broker.http.service_token import ServiceKey
+from broker.http.wire import EXCHANGE, PATHS, STATUS, VERIFY, asked_lease, asked_subject
+from broker.interface import LeaseRequest
+from core.secret import Secret
+from tests.support.identity import identity_on
+from tests.support.postgres import DatabaseServer, ScratchDatabase
+from tests.support.product import Person, product_on
+from tests.support.split import Split, split_on
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.no_canary("presents ids and addresses as if they were tokens")]
+
+SECRET = "the-vendor-token-of-an-absent-person"
+QUESTIONS = {
+    VERIFY: lambda guess: asked_subject(guess),
+    STATUS: lambda guess: asked_subject(guess),
+    EXCHANGE: lambda guess: asked_lease(LeaseRequest(guess, "shop", "look")),
+}
+
+
+@pytest.fixture
+async def split(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
+    async with split_on(database, tmp_path, gateways=1) as made:
+        yield made
+
+
+@pytest.fixture
+async def doors(database_server: DatabaseServer, tmp_path: Path) -> list[tuple[str, str]]:
+    """Every route besides those for gateways, from the table of a whole product."""
+    async with (
+        database_server.database() as scratch,
+        product_on(scratch, tmp_path / "another") as product,
+        identity_on(product, providers=False) as identity,
+    ):
+        return sorted(set(walked(identity.gateway.app.otherwise._router.routes)))
+
+
+def walked(routes: list[BaseRoute], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for route in routes:
+        if isinstance(route, Mount):
+            yield from walked(route.routes or [], prefix + route.path)
+        elif isinstance(route, Route):
+            path = prefix + route.path
+            for name in route.param_convertors:
+                path = path.replace(f"{{{name}}}", str(UUID(int=1)))
+            yield from ((method, path) for method in route.methods or ())
+
+
+async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(split: Split, doors: list[tuple[str, str]]) -> None:
+    tenant = await split.product.tenant("acme", services=["shop"])
+    ada = await split.product.person(tenant, "ada@acme.test", allow=["*"])
+    await split.add(ada, SECRET)
+    assert await split.said(ada, "look", at=0) == "ada@acme.test: tea"
+    gateway = split.gateways[0]
+    key = ServiceKey(load_private(gateway.home / "own.pem"))
+    assert set(QUESTIONS) == set(PATHS), "whoever adds a question for gateways asks it here, too"
+    for path, question in QUESTIONS.items():
+        for guess in guesses(ada, key):
+            body = question(Secret(guess))
+            status, said = await asked(split, "POST", path, body, key.sign("POST", path, body))
+            assert (status, b'"refused":{"reason":"unknown"' in said) == (200, True), (path, guess, said)
+    assert len(doors) > 30
+    for method, path in doors:
+        told = [await asked(split, method, path, b"", token) for token in (key.sign(method, path, b""), "nonsense")]
+        assert told[0][0] == told[1][0], (method, path, told)
+        assert SECRET.encode() not in told[0][1]
+        assert b"ada@acme.test" not in told[0][1]
+
+
+def guesses(who: Person, key: ServiceKey) -> list[str]:
+    """What a gateway has seen of somebody who is not calling now, but for the token itself."""
+    return ["", who.token_id, str(who.id), who.email, str(who.tenant.id), who.token[:-1], key.gateway]
+
+
+async def asked(split: Split, method: str, path: str, body: bytes, token: str) -> tuple[int, bytes]:
+    url = f"http://127.0.0.1:{split.broker.port}{path}"
+    headers = {"Authorization": f"Bearer {token}", "Host": split.public_url.removeprefix("http://")}
+    options = {"data": body, "headers": headers, "allow_redirects": False}
+    async with aiohttp.ClientSession() as http, http.request(method, url, **options) as answer:
+        return answer.status, await answer.read()
