@@ -87,8 +87,15 @@ async def test_a_gateway_has_nothing_of_the_broker_s(split: Split) -> None:
     assert said
 
 
-async def test_without_a_broker(split: Split) -> None:
+@pytest.fixture(params=["tcp", "unix"])
+async def either(database: ScratchDatabase, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Split]:
+    async with split_on(database, tmp_path, gateways=1, unix=request.param == "unix") as made:
+        yield made
+
+
+async def test_without_a_broker(either: Split) -> None:
     """What is known goes on; what is new gets a clear error at once; it comes back without help."""
+    split = either
     ada, bob = await person(split), await person(split, "globex", "bob")
     assert await split.said(ada, "look", at=0) == "ada@acme.test: tea"
     await split.broker.kill()

@@ -170,8 +170,11 @@ def _heard(response: aiohttp.ClientResponse, body: bytes) -> Heard:
 
 
 @contextlib.asynccontextmanager
-async def split_on(database: ScratchDatabase, folder: Path, *, gateways: int = 2) -> AsyncIterator[Split]:
-    """A deployment in `folder`, its shop, and every process ready."""
+async def split_on(
+    database: ScratchDatabase, folder: Path, *, gateways: int = 2, unix: bool = False
+) -> AsyncIterator[Split]:
+    """A deployment in `folder`, its shop, and every process ready. With `unix` the broker listens on a socket there,
+    and nowhere else."""
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
@@ -180,6 +183,9 @@ async def split_on(database: ScratchDatabase, folder: Path, *, gateways: int = 2
         port, public_port = free_port(), free_port()
         public_url = f"http://127.0.0.1:{public_port}"
         broker, nodes = _processes(product, vendor, folder, public_url, gateways)
+        if unix:
+            for process in (broker, *nodes):
+                process.variables["MCPIST_BROKER_URL"] = f"unix:{folder}/broker.sock"
         await stack.enter_async_context(round_robin(port, [node.port for node in nodes]))
         before = await stack.enter_async_context(front(public_port, broker=broker.port, gateways=port))
         await stack.enter_async_context(running([broker]))
