@@ -1,5 +1,6 @@
 """The commands, put together; and the one place where a failure becomes a line and an exit code."""
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
@@ -110,7 +111,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command; its exit code. Whatever goes wrong has been told on standard error."""
     as_json = "--json" in arguments
     try:
-        code: Any = typer.main.get_command(app).main(choice.first(arguments), prog_name="mcpist", standalone_mode=False)
+        code: Any = _command().main(choice.first(arguments), prog_name="mcpist", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except Stop as stop:
         return stop.exit_code
@@ -119,6 +120,11 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 this is where every failure ends
         return _failed(error, as_json)
+
+
+@functools.cache
+def _command() -> Any:
+    return typer.main.get_command(app)
 
 
 def _failed(error: BaseException, as_json: bool) -> int:

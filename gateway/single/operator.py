@@ -29,7 +29,11 @@ class Operator:
     console: Database
     tokens: ApiTokens
     links: OneTimeLinks
-    catalogue: Catalogue
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is installed. Most commands do without, and it takes a while to make."""
+        return installed()
 
 
 def now() -> datetime:
@@ -55,7 +59,7 @@ async def opened(deployment: Deployment) -> AsyncGenerator[Operator]:
     ):
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=now)
         links = OneTimeLinks(broker, Sessions(broker, clock=now), clock=now)
-        yield Operator(deployment, console, tokens, links, installed())
+        yield Operator(deployment, console, tokens, links)
 
 
 @contextlib.asynccontextmanager
