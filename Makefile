@@ -1,6 +1,8 @@
 # MCPist. `make help` lists the targets. Recipes use relative paths only, so a clone may live in a folder with spaces.
 
 MAKEFLAGS += --no-print-directory
+# Some images set it; then every process of a test compiles all of our code anew, half a second each.
+unexport PYTHONDONTWRITEBYTECODE
 ARGS ?=
 T ?= tests
 SETUP_INPUTS := pyproject.toml setup.py tools/setup requirements/build.txt requirements/runtime.txt
