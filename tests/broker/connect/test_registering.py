@@ -1,0 +1,188 @@
+"""Dynamic registration as MCPist does it where nobody has registered a client: against a server of every temper."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import pytest
+from aiohttp import web
+
+from broker.connect.introductions import PAUSE_SECONDS, Introductions, introduction
+from broker.connect.oauth_clients import OAuthClients
+from broker.connect.refusals import ConnectRefused
+from broker.providers.catalogue import own_providers
+from broker.providers.model import Provider
+from broker.vendor_oauth import reasons
+from broker.vendor_oauth.exchange import VendorClient
+from broker.vendor_oauth.wire import VendorHttp
+from core.directory.actor import Actor
+from core.outbound.addresses import AllowedAddresses
+from tests.support.product import ACTOR
+
+PUBLIC, LOCAL = "https://mcp.test", "http://127.0.0.1:8000"
+
+
+@dataclass
+class Server:
+    """Registers clients. `lasts` says for which methods a secret has no end; `status` refuses everybody."""
+
+    url: str = ""
+    status: int = 201
+    lasts: bool = True
+    public: bool = True
+    asked: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    given_back: list[str] = field(default_factory=list[str])
+
+    async def register(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        self.asked.append(body)
+        if self.status != 201:
+            return web.json_response({"error": "invalid_client_metadata"}, status=self.status)
+        name = f"client-{len(self.asked)}"
+        told: dict[str, Any] = {"client_id": name, "registration_client_uri": f"{self.url}/register/{name}"}
+        told |= {"registration_access_token": f"management-of-{name}"}
+        method = body["token_endpoint_auth_method"]
+        if method != "none" or not self.public:
+            told |= {
+                "client_secret": f"c0x-Lq2vN8rWt5zYb7-{name}",
+                "client_secret_expires_at": 0 if self.lasts else 2e9,
+            }
+            method = "client_secret_basic"
+        return web.json_response(told | {"token_endpoint_auth_method": method}, status=201)
+
+    async def remove(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        assert request.headers["Authorization"] == f"Bearer management-of-{name}"
+        self.given_back.append(name)
+        return web.Response(status=204)
+
+
+@dataclass
+class Kept:
+    """What would be stored; `first` says that nobody else was quicker."""
+
+    first: bool = True
+    clients: list[VendorClient] = field(default_factory=list[VendorClient])
+
+    async def introduced(self, actor: Actor, tenant_id: UUID, provider: str, client: VendorClient, by: str) -> bool:
+        self.clients.append(client)
+        return self.first
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    made = Server()
+    app = web.Application()
+    app.router.add_post("/register", made.register)
+    app.router.add_delete("/register/{name}", made.remove)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
+
+
+@dataclass
+class Bench:
+    server: Server
+    kept: Kept
+    clock: SimpleNamespace
+    introductions: Introductions
+    tenant_id: UUID = field(default_factory=uuid4)
+
+    async def introduce(self, **oauth: Any) -> None:
+        await self.introductions.introduce(ACTOR, self.tenant_id, provider(self.server.url, **oauth))
+
+
+@pytest.fixture
+async def bench(server: Server) -> AsyncIterator[Bench]:
+    http = VendorHttp(AllowedAddresses.of([server.url.partition("://")[2]]))
+    await http.open()
+    kept, clock = Kept(), SimpleNamespace(now=100.0)
+    yield Bench(server, kept, clock, Introductions(cast("OAuthClients", kept), http, PUBLIC, lambda: clock.now))
+    await http.close()
+
+
+def provider(url: str, **oauth: Any) -> Provider:
+    places = {"authorize_url": f"{url}/authorize", "token_url": f"{url}/token", "registration_url": f"{url}/register"}
+    return own_providers().read("acme", {"title": "Acme", "oauth": {**places, "client_auth": "basic", **oauth}})
+
+
+async def test_many_at_once_register_once(bench: Bench) -> None:
+    await asyncio.gather(*(bench.introduce() for _ in range(5)))
+    [asked] = bench.server.asked
+    assert asked["redirect_uris"] == [f"{PUBLIC}/connect/callback/acme"]
+    assert asked["client_name"] == "MCPist at mcp.test"
+    [client] = bench.kept.clients
+    assert (client.client_id, client.auth_method, client.secret is None) == ("client-1", "basic", False)
+
+
+async def test_a_secret_that_ends_is_not_taken_if_there_is_a_client_without_one(bench: Bench) -> None:
+    bench.server.lasts = False
+    await bench.introduce()
+    assert [one["token_endpoint_auth_method"] for one in bench.server.asked] == ["client_secret_basic", "none"]
+    assert bench.server.given_back == ["client-1"]
+    [client] = bench.kept.clients
+    assert (client.client_id, client.auth_method, client.secret) == ("client-2", "none", None)
+
+
+@pytest.mark.parametrize("pkce", ["S256", "none"])
+async def test_a_server_whose_secrets_all_end_needs_an_administrator(bench: Bench, pkce: str) -> None:
+    bench.server.lasts = bench.server.public = False
+    with pytest.raises(ConnectRefused) as refused:
+        await bench.introduce(pkce=pkce)
+    assert (refused.value.key, refused.value.cause) == ("connect_setup", reasons.SECRET_EXPIRED)
+    assert len(bench.server.given_back) == len(bench.server.asked) == (2 if pkce == "S256" else 1)
+    assert bench.kept.clients == []
+
+
+async def test_a_client_that_another_process_was_quicker_with_is_given_back(bench: Bench) -> None:
+    bench.kept.first = False
+    await bench.introduce()
+    assert bench.server.given_back == ["client-1"]
+
+
+async def test_a_refusal_is_remembered_for_a_moment(bench: Bench) -> None:
+    bench.server.status = 403
+    for _ in range(3):
+        with pytest.raises(ConnectRefused) as refused:
+            await bench.introduce()
+        assert (refused.value.key, refused.value.cause) == ("connect_setup", reasons.REGISTRATION_REFUSED)
+    assert len(bench.server.asked) == 1
+    bench.clock.now += PAUSE_SECONDS + 1
+    bench.server.status = 201
+    await bench.introduce()
+    assert len(bench.kept.clients) == 1
+
+
+async def test_a_document_asks_nobody(bench: Bench) -> None:
+    await bench.introduce(client_documents=True)
+    assert bench.server.asked == []
+    [client] = bench.kept.clients
+    assert client.client_id == f"{PUBLIC}/connect/-/clients/{bench.tenant_id}/acme.json"
+
+
+@pytest.mark.parametrize(
+    ("oauth", "public_url", "way"),
+    [
+        ({}, PUBLIC, "registration"),
+        ({"client_documents": True}, PUBLIC, "document"),
+        ({"client_documents": True}, LOCAL, "registration"),
+        ({"client_documents": True, "registration_url": None}, LOCAL, ""),
+        ({"registration_url": None}, PUBLIC, ""),
+    ],
+)
+def test_which_way_there_is(oauth: dict[str, Any], public_url: str, way: str) -> None:
+    assert introduction(provider("https://acme.example", **oauth), public_url) == way
+
+
+def test_a_provider_with_something_to_fill_in_has_none() -> None:
+    for one in own_providers().known.values():
+        assert introduction(one, PUBLIC) == ""
+    document = provider("https://acme.example", client_documents=True).as_document()
+    document["settings"] = {"region": {"title": "Region"}}
+    assert introduction(own_providers().read("acme", document), PUBLIC) == ""
