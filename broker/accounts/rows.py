@@ -84,7 +84,7 @@ def client_place(client_row: UUID, version: int) -> Place:
 
 _LOOK = """SELECT a.id, a.provider, a.version, a.status, a.reason, a.access, a.refresh,
     extract(epoch FROM a.expires_at - c.now)::float8,
-    greatest(0, extract(epoch FROM a.expires_at - coalesce(a.refreshed_at, a.updated_at)))::float8,
+    greatest(0, extract(epoch FROM a.expires_at - coalesce(a.refreshed_at, a.granted_at)))::float8,
     CASE WHEN a.lease_until > c.now THEN extract(epoch FROM a.lease_until - c.now)::float8 END,
     coalesce(a.lease_until <= c.now, false),
     a.uncertain OR coalesce(a.lease_until <= c.now, false),

@@ -25,11 +25,12 @@ def boottime() -> float:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Prepared:
-    """Everything that a refresh needs, decrypted."""
+    """Everything that a refresh needs, decrypted. `endpoint`: see :func:`broker.refresh.counted_with.endpoint_of`."""
 
     ref: Ref
     seen: Seen
     provider: Provider
+    endpoint: str
     rules: RefreshRules
     client: VendorClient
     refresh: Secret

@@ -15,6 +15,7 @@ from broker.accounts.rows import REFRESH, Seen, account_place, client_place
 from broker.accounts.values import Ref
 from broker.providers.model import Provider
 from broker.refresh.attempt import Attempt, Boottime, Prepared
+from broker.refresh.counted_with import endpoint_of
 from broker.refresh.timing import Timing
 from broker.vault.vault import Vault
 from broker.vendor_oauth.exchange import VendorClient
@@ -55,9 +56,12 @@ async def prepare(work: UnitOfWork, vault: Vault, provider: Provider, ref: Ref, 
     assert seen.refresh is not None
     place = account_place(seen.id, REFRESH, seen.version)
     refresh = Secret((await vault.open(work, place, seen.refresh)).decode())
-    client = VendorClient(seen.client_id, await _client_secret(work, vault, seen), seen.auth_method, _settings(seen))
-    sealer = await vault.sealer(work)
-    return Prepared(ref, seen, provider, provider.oauth.refresh, client, refresh, sealer)
+    settings = _settings(seen)
+    client = VendorClient(seen.client_id, await _client_secret(work, vault, seen), seen.auth_method, settings)
+    endpoint = endpoint_of(ref.tenant_id, provider, settings)
+    return Prepared(
+        ref, seen, provider, endpoint, provider.oauth.refresh, client, refresh, sealer=await vault.sealer(work)
+    )
 
 
 async def claim(database: Database, prepared: Prepared, timing: Timing, boottime: Boottime) -> Attempt | None:
@@ -66,7 +70,14 @@ async def claim(database: Database, prepared: Prepared, timing: Timing, boottime
     owner, began, seen = uuid4(), boottime(), prepared.seen
     async with database.tenant(prepared.ref.tenant_id) as work:
         row = await work.fetchrow(
-            _CLAIM, prepared.ref.id, seen.version, owner, timing.lease, seen.client_row, seen.client_version
+            _CLAIM,
+            prepared.ref.id,
+            seen.version,
+            owner,
+            timing.lease,
+            seen.client_row,
+            seen.client_version,
+            prepared.endpoint,
         )
     await failpoint("claimed")
     if row is None:
@@ -94,8 +105,8 @@ def _settings(seen: Seen) -> Mapping[str, str]:
 
 _CLAIM = """UPDATE vault.accounts a SET lease_owner = $4, lease_until = c.now + make_interval(secs => $5),
     uncertain = a.uncertain OR a.lease_owner IS NOT NULL, attempt_no = a.attempt_no + 1, attempted_at = c.now,
-    presented_at = CASE WHEN a.uncertain OR a.lease_owner IS NOT NULL THEN coalesce(a.presented_at, c.now)
-        ELSE c.now END
+    endpoint = $8, presented_at = CASE WHEN a.uncertain OR a.lease_owner IS NOT NULL
+        THEN coalesce(a.presented_at, c.now) ELSE c.now END
     FROM (SELECT vault.clock() AS now) c
     WHERE a.tenant_id = $1 AND a.id = $2 AND a.version = $3 AND a.status = 'active'
     AND (a.lease_until IS NULL OR a.lease_until < c.now)

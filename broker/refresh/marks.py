@@ -6,7 +6,7 @@ from uuid import UUID
 
 from broker.accounts.events import What, note
 from broker.accounts.rows import ACCESS, REFRESH, account_place, candidate_place
-from broker.refresh.attempt import Attempt
+from broker.refresh.attempt import Attempt, Prepared
 from broker.refresh.recovery import LOST_ROTATION
 from broker.refresh.timing import Timing
 from broker.vault.vault import Vault
@@ -31,7 +31,7 @@ async def refused(work: UnitOfWork, vault: Vault, attempt: Attempt, failed: Fail
     await note(work, attempt.ref.id, What.FAILED, failed.cls, failed.exchange.as_json())
     if await _adopted(work, vault, attempt):
         return
-    if not row["long_refused"] and await _wave(work, attempt.prepared.seen.provider, timing):
+    if not row["long_refused"] and await _wave(work, attempt.prepared, timing):
         wait = timing.backoff(attempt.number)
         await work.execute(_HELD_BACK, attempt.ref.id, attempt.version, wait)
         await note(work, attempt.ref.id, What.HELD_BACK, failed.cls)
@@ -71,18 +71,23 @@ async def _resealed(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row
     return attempt.prepared.sealer.seal(account_place(attempt.ref.id, field, attempt.version + 1), plain)
 
 
-async def _wave(work: UnitOfWork, provider: str, timing: Timing) -> bool:
+async def _wave(work: UnitOfWork, prepared: Prepared, timing: Timing) -> bool:
     """Whether the vendor refuses so many accounts at once that it is the vendor's doing. Who was taken for revoked in
     the minutes before it showed is so no more."""
     window = timedelta(seconds=timing.mass_window)
-    row = await work.fetchrow(_ANSWERS, provider, window)
+    row = await work.fetchrow(_ANSWERS, prepared.endpoint, window)
     assert row is not None
     if row["refused"] < timing.mass_least or row["refused"] <= timing.mass_share * row["attempted"]:
         return False
-    undone = await work.fetchval(_UNDO, provider, window)
+    undone = await work.fetchval(_UNDO, prepared.endpoint, window)
+    told = {
+        "provider": prepared.provider.id,
+        "refused": row["refused"],
+        "attempted": row["attempted"],
+        "undone": undone,
+    }
     log.error(
-        "a vendor refuses many accounts at once: nobody is asked to connect again until it refuses few",
-        extra={"provider": provider, "refused": row["refused"], "attempted": row["attempted"], "undone": undone},
+        "a vendor refuses many accounts at once: nobody is asked to connect again until it refuses few", extra=told
     )
     return True
 
@@ -105,6 +110,6 @@ _ADOPT = """UPDATE vault.accounts SET version = version + 1, access = $4, refres
     refresh_at = $6, lease_owner = NULL, lease_until = NULL, uncertain = true, next_try_at = NULL,
     presented_at = NULL, refused_at = NULL, updated_at = vault.clock()
     WHERE tenant_id = $1 AND id = $2 AND version = $3"""
-# These two look at all tenants, by functions that tell numbers only; $1 is there because every statement has it.
+# These two look at all tenants of one endpoint, by functions that tell numbers only; $1 is in every statement.
 _ANSWERS = "SELECT attempted, refused FROM vault.vendor_answers($2, $3) WHERE $1::uuid IS NOT NULL"
 _UNDO = "SELECT vault.undo_marks($2, $3) WHERE $1::uuid IS NOT NULL"

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from broker.accounts.rows import ACCESS, Seen, account_place, look
@@ -15,6 +14,7 @@ from broker.refresh.present import present
 from broker.refresh.recovery import Do, Mark, Step, Wish, next_step
 from broker.refresh.settle import Settler
 from broker.refresh.timing import Timing
+from broker.refresh.turns import Turns
 from broker.vault.envelope import Unreadable
 from broker.vault.vault import Vault
 from broker.vendor_oauth.exchange import Answer, Granted, TokenEndpoint
@@ -24,8 +24,10 @@ from core.secret import Secret
 UNREADABLE = "unreadable"
 STOPPING = "stopping"
 SHORT_LIVED = "short_lived"
-MOST_CALLS_AT_ONCE = 16
-"""To one provider, from this process."""
+MOST_AT_ONCE = 16
+"""Calls from this process to one token endpoint, for one tenant."""
+MOST_OF_A_TENANT = 32
+MOST_IN_ALL = 192
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Refresher:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._at_once: defaultdict[str, asyncio.Semaphore] = defaultdict(_turns)
+        self._turns = Turns(each=MOST_AT_ONCE, tenant=MOST_OF_A_TENANT, all=MOST_IN_ALL)
         self.stopping = False
 
     async def look(self, ref: Ref, wish: Wish) -> Fresh | Stuck | None:
@@ -139,7 +141,7 @@ class Refresher:
     async def _attempt(self, prepared: Prepared) -> Answer | None:
         """Claim, present and settle: the vendor's answer; None if another process was first."""
         tools = self._tools
-        async with self._at_once[prepared.provider.id]:
+        async with self._turns.turn(prepared.ref.tenant_id, prepared.endpoint):
             if self.stopping:
                 return None
             attempt = await claim(tools.database, prepared, tools.timing, tools.boottime)
@@ -155,10 +157,6 @@ class Refresher:
         assert seen.access is not None
         plain = await self._tools.vault.open(work, account_place(seen.id, ACCESS, seen.version), seen.access)
         return Fresh(Secret(plain.decode()), seen.version, seen.expires_in)
-
-
-def _turns() -> asyncio.Semaphore:
-    return asyncio.Semaphore(MOST_CALLS_AT_ONCE)
 
 
 # Who comes late finds the row without an owner, and nobody's attempt after its own.

@@ -21,7 +21,7 @@ from core.outbound.session import guarded_session, may_ask
 CONNECT_SECONDS = 3.0
 WHOLE_SECONDS = 10.0
 MOST_BYTES = 256 * 1024
-MOST_CONNECTIONS = 64
+MOST_CONNECTIONS = 256
 HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
 
 Clock = Callable[[], float]

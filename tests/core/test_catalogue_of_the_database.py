@@ -49,6 +49,8 @@ EXTRA_POLICIES = {
     ("vault.connect_flows", "lookup_by_state"): ("r", ("mcpist_broker",)),
     # What vault.due_accounts and vault.vendor_answers count and name, and what vault.sweep removes.
     ("vault.accounts", "owner_finds_due"): ("r", ("mcpist_owner",)),
+    ("core.tenants", "owner_sees_who_is_suspended"): ("r", ("mcpist_owner",)),
+    ("core.users", "owner_sees_who_is_suspended"): ("r", ("mcpist_owner",)),
     ("vault.accounts", "owner_shreds"): ("w", ("mcpist_owner",)),
     ("vault.oauth_clients", "owner_sees_breakers"): ("r", ("mcpist_owner",)),
     ("vault.candidates", "owner_sweeps_candidates"): ("*", ("mcpist_owner",)),

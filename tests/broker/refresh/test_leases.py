@@ -154,16 +154,17 @@ async def test_how_it_stands(house: House) -> None:
     assert await house.world.generation(house.ada.tenant_id) == generation + 1
 
 
-async def test_a_lease_itself_raises_no_generation_and_a_new_version_does(house: House) -> None:
-    await house.connect("github")
+async def test_neither_a_lease_nor_a_refresh_raises_a_generation(house: House) -> None:
+    account = await house.connect("github")
+    before = await house.version(account)
     generation = await house.world.generation(house.ada.tenant_id)
     house.endpoint.answers = [failed(ErrorClass.NOT_SENT, "connect")]
     await house.ahead(LIFE - 40)
     await house.leased()
     assert await house.world.generation(house.ada.tenant_id) == generation
     await house.ahead(LIFE + 400)
-    await house.leased()
-    assert await house.world.generation(house.ada.tenant_id) == generation + 1
+    assert (await house.leased()).version == before + 1
+    assert await house.world.generation(house.ada.tenant_id) == generation
 
 
 async def test_no_answer_holds_what_must_not_leave_the_broker(house: House) -> None:

@@ -136,11 +136,11 @@ async def test_an_oauth_client_that_the_vendor_refuses_is_not_swept(rig: Rig, st
 
 async def test_it_runs_and_outlives_a_failure(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
-    await rig.execute("ALTER FUNCTION vault.due_accounts(interval, integer) RENAME TO hidden")
+    await rig.execute("ALTER FUNCTION vault.due_accounts(interval, integer, integer) RENAME TO hidden")
     running = asyncio.create_task(sweeper(rig, every=0.02).run())
     try:
         await asyncio.sleep(0.1)
-        await rig.execute("ALTER FUNCTION vault.hidden(interval, integer) RENAME TO due_accounts")
+        await rig.execute("ALTER FUNCTION vault.hidden(interval, integer, integer) RENAME TO due_accounts")
         await rig.ahead(HOUR - 300)
 
         async def refreshed() -> bool:

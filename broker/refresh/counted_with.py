@@ -1,0 +1,30 @@
+"""Whose answers are counted together: those of one token endpoint, as far as no tenant has a say in where it is."""
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from broker.providers.catalogue import own_providers
+from broker.providers.model import Provider
+from broker.providers.templates import filled_url, settings_of
+from core.errors import Invalid
+
+
+def endpoint_of(tenant_id: UUID, provider: Provider, settings: Mapping[str, str]) -> str:
+    """The origin of the token endpoint, for every tenant the same where the provider is MCPist's own and its host not
+    changed; else the tenant's alone: a server of their own must not speak for other tenants' accounts."""
+    origin = _origin(provider, settings)
+    if origin and own_providers().known.get(provider.id) == provider and origin == _origin(provider, {}):
+        return origin
+    return f"{tenant_id} {origin}"
+
+
+def _origin(provider: Provider, settings: Mapping[str, str]) -> str:
+    """Scheme and host; "" where a setting is missing or wrong."""
+    if provider.oauth is None:
+        return ""
+    try:
+        parts = urlsplit(filled_url(provider.oauth.token_url, settings_of(provider, settings)))
+    except Invalid:
+        return ""
+    return f"{parts.scheme}://{parts.netloc}"
