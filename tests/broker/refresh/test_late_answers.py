@@ -16,6 +16,7 @@ from broker.refresh.timing import Timing
 from broker.vault.credentials import Owner
 from broker.vendor_oauth.exchange import ErrorClass, Tokens
 from core.db import Database
+from core.failpoints import arm
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Held, Scripted, failed
 from tests.broker.refresh.rig import Rig, rig_on
@@ -138,19 +139,24 @@ async def test_what_a_refresh_of_an_old_grant_brings_is_void(rig: Rig, strict: V
     assert await rig.count("vault.candidates") == 0
 
 
-async def test_a_process_that_slept_past_its_lease_sends_nothing(rig: Rig, strict: Vendor) -> None:
+async def test_a_process_that_slept_past_its_lease_sends_nothing(rig: Rig, strict: Vendor, tmp_path: Path) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     slept = 0.0
+    sleeper = rig.with_endpoint(rig.tools.endpoint, Timing(), lambda: boottime() + slept)
+    arm(tmp_path, "before_send")
+    try:
+        asking = asyncio.create_task(sleeper.fresh(rig.tenant.id, account))
 
-    def clock() -> float:
-        """Asked when the lease is taken, and then only when the machine has slept."""
-        nonlocal slept
-        slept += 20.0
-        return boottime() + slept
+        async def claimed() -> bool:
+            return (tmp_path / "before_send.reached").exists()
 
-    sleeper = rig.with_endpoint(rig.tools.endpoint, Timing(longest_wait=1), clock)
-    answer = await sleeper.fresh(rig.tenant.id, account)
+        await within(10, claimed)
+        slept = 20.0  # the lease has ten seconds left, and a call may take longer
+        (tmp_path / "before_send.go").touch()
+        answer = await asking
+    finally:
+        arm(tmp_path)
     assert isinstance(answer, Stuck)
     assert await strict.calls() == 0
     row = await rig.row(account)
