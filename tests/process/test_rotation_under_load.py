@@ -1,0 +1,107 @@
+"""Key-encryption keys change beside a running broker and its gateway, by commands that are killed half way: no lease
+fails meanwhile, and the old key is gone at the end (G8)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.secret import Secret
+from gateway.deployment import KEYS, PASSWORDS, VAULT_KEYS
+from tests.process.split_load import Load
+from tests.support.eventually import within
+from tests.support.postgres import PASSWORDS as KNOWN
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import ACTOR, Person
+from tests.support.running_product import MCPIST, command, environment
+from tests.support.split import Split, split_on
+
+pytestmark = pytest.mark.timeout(240)
+
+SECRETS = 60
+"""More than a batch, so that a command that is killed has left something."""
+
+
+@pytest.fixture
+async def split(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
+    async with split_on(database, tmp_path, gateways=1) as made:
+        passwords = made.broker.home / KEYS / PASSWORDS
+        passwords.touch(mode=0o600)
+        passwords.write_text(json.dumps({role: secret.reveal() for role, secret in KNOWN.items()}))
+        yield made
+
+
+async def keys(split: Split, *arguments: str) -> Any:
+    """`mcpist keys …`, as the operator runs it."""
+    url = split.product.database.admin.url.reveal()
+    return await command(split.broker.home, split.broker.port, "keys", *arguments, MCPIST_DATABASE_URL=url)
+
+
+async def killed(split: Split, *arguments: str, seconds: float) -> None:
+    """The same, killed after so long: before it has begun, half way or when it is done, whichever it is."""
+    url = split.product.database.admin.url.reveal()
+    process = await asyncio.create_subprocess_exec(
+        str(MCPIST), "keys", *arguments, env=environment(split.broker.home, split.broker.port, MCPIST_DATABASE_URL=url),
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, stdin=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+
+
+async def people(split: Split) -> list[Person]:
+    """Two who call, and many whose secrets are there as well."""
+    tenant = await split.product.tenant("acme", services=["shop", "knowledge_graph"])
+    made = [await split.product.person(tenant, f"{name}@acme.test", allow=["*"]) for name in ("ada", "bob")]
+    for person in made:
+        await split.add(person, f"token-at-the-shop-of-{person.id}")
+    for number in range(SECRETS):
+        one = await split.product.person(tenant, f"person-{number}@acme.test")
+        owner = await split.credentials.owner(tenant.id, email=one.email)
+        await split.credentials.put(ACTOR, tenant.id, "shop", owner, Secret(f"token-at-the-shop-of-{one.id}"), "")
+    return made
+
+
+async def rotated(split: Split, pauses: tuple[float, ...]) -> None:
+    old = next(key["kek_id"] for key in (await keys(split, "status"))["keys"] if key["active"])
+    new = (await keys(split, "add"))["id"]
+    await keys(split, "activate", new)
+    for step in ("rewrap", "reencrypt"):
+        for seconds in pauses:
+            await killed(split, step, seconds=seconds)
+        await within(60, partial(complete, split, step))
+    await keys(split, "retire", old)
+    assert list(json.loads((split.broker.home / KEYS / VAULT_KEYS).read_text())["keys"]) == [new]
+
+
+async def complete(split: Split, step: str) -> bool:
+    done = await keys(split, step)
+    assert done.get("damaged", 0) == 0
+    return done.get("busy", 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("rounds", "pauses"),
+    [(1, (1.0,)), pytest.param(6, (0.6, 0.9, 1.2, 1.8), marks=[pytest.mark.long, pytest.mark.timeout(900)])],
+)
+async def test_keys_change_under_load_by_commands_that_are_killed(
+    split: Split, rounds: int, pauses: tuple[float, ...]
+) -> None:
+    load = Load(split, await people(split))
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(load.work(who, number)) for number, who in enumerate(load.people)]
+        tasks.append(group.create_task(load.churn()))
+        await load.answers(10)
+        for _ in range(rounds):
+            await rotated(split, pauses)
+        await load.everybody_is_served()
+        load.stop = True
+        await asyncio.wait(tasks)
+    assert load.errors == {}, "no lease has failed"
