@@ -21,7 +21,7 @@ def changed(
     Raises:
         Invalid: names each setting that is unknown or has the wrong form, and what was expected; never its value.
     """
-    return applied(form, stored, {**dict.fromkeys(unset), **{name: _read(value) for name, value in given.items()}})
+    return applied(form, stored, {**dict.fromkeys(unset), **{name: read_value(value) for name, value in given.items()}})
 
 
 def applied(form: type[VendorSettings], stored: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,8 +52,8 @@ def parsed(form: type[VendorSettings], stored: Mapping[str, Any]) -> VendorSetti
         raise Invalid("; ".join(_told(form, problem) for problem in problems)) from None
 
 
-def _read(text: str) -> Any:
-    """Lists and objects are written as JSON; everything else is read by its field."""
+def read_value(text: str) -> Any:
+    """A value that was typed. Lists and objects are written as JSON; everything else is read by its field."""
     if text[:1] not in ("[", "{"):
         return text
     try:

@@ -15,6 +15,7 @@ from gateway.cli import (
     backup,
     call,
     client,
+    connect,
     credential,
     doctor,
     issuer,
@@ -78,6 +79,7 @@ def _root(  # pyright: ignore[reportUnusedFunction]
 serve.register(app)
 stdio.register(app)
 login.register(app)
+connect.register(app)
 app.add_typer(tenant.app, name="tenant")
 app.add_typer(user.app, name="user")
 app.add_typer(allow.app, name="allow")

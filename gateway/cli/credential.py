@@ -12,14 +12,16 @@ from gateway.cli.installed import ModuleName, the_module, the_vendor
 from gateway.cli.options import JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
 from gateway.cli.secret_input import is_asked_for, read_secret, refuse_on_command_line
-from gateway.cli.session import administer, locally
+from gateway.cli.session import administer, either, locally
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from broker.vault.credentials import Owner, StoredCredential
     from core.settings import Settings
     from gateway.cli.progress import Report
+    from gateway.cli.remote.api import Api
+    from gateway.cli.remote.credentials import CredentialView
     from gateway.single.accounts import Accounts, Stored, Tested
     from gateway.single.operator import Operator
 
@@ -63,15 +65,23 @@ def set_(
     refuse_on_command_line(context.args)
     whose = _one_owner(user, role)
     if is_asked_for(from_file, stdin):  # before anybody looks for a secret that cannot be stored
-        administer(lambda operating: _ready(operating, tenant, module, user, role))
+        administer(lambda operating: _ready(operating, tenant, module, user, role), _own(user), tenant=tenant)
     secret = read_secret(f"Secret of {whose} for {module}", from_file, stdin)
 
     async def work(accounts: "Accounts", owner: "Owner | None") -> "Stored":
         assert owner is not None
         return await accounts.put(owner, secret, test=not no_test, replace_account=replace_account)
 
-    stored = _on_accounts(work, tenant, module, user, role)
-    _tell_stored(stored, whose, module, tested=not no_test, as_json=as_json)
+    def here() -> "Mapping[str, Any]":
+        return _stored(_on_accounts(work, tenant, module, user, role), whose, module, tested=not no_test)
+
+    def at_server(api: "Api") -> "Mapping[str, Any]":
+        from gateway.cli.remote.credentials import store
+
+        return store(api, module, user, role, secret, test=not no_test, replace_account=replace_account)
+
+    document = either(here, at_server, tenant=tenant)
+    emit(as_json, document, lambda: _tell_stored(document))
 
 
 @app.command("list", epilog="Example: mcpist credential list github --json")
@@ -82,7 +92,7 @@ def list_(
 ) -> None:
     """Show whose credentials there are, for which accounts, and which of them are broken; never the secrets."""
 
-    async def work(operating: "Operator") -> "list[StoredCredential]":
+    async def work(operating: "Operator") -> list[dict[str, Any]]:
         from gateway.cli.tenancy import the_tenant
         from gateway.single.vault_access import closed_credentials
 
@@ -91,26 +101,19 @@ def list_(
             listed = await credentials.list(found.id, module)
         if module is not None and not listed:
             the_vendor(the_module(operating.catalogue, module))
-        return listed
+        return [_document(one) for one in listed]
 
-    found = administer(work)
+    def at_server(api: "Api") -> list[dict[str, Any]]:
+        from gateway.cli.remote.credentials import credentials
+
+        return [_document(one) for one in credentials(api, module)]
+
+    found = administer(work, at_server, tenant=tenant)
     columns = ("Module", "Owner", "Kind", "By", "Account", "State", "Cause", "Since", "Last used")
-    rows = [
-        (
-            one.module,
-            one.owner,
-            one.kind,
-            one.provider or "key",
-            one.account,
-            STATES[one.state],
-            one.cause,
-            one.updated_at,
-            one.last_used_at,
-        )
-        for one in found
-    ]
+    shown = ("module", "owner", "kind", "provider", "account", "state", "cause", "since", "last_used_at")
+    rows = [[one[name] or ("key" if name == "provider" else one[name]) for name in shown] for one in found]
     empty = "No credential yet: `mcpist credential set` stores one."
-    emit(as_json, [_document(one) for one in found], lambda: table(columns, rows, empty=empty))
+    emit(as_json, found, lambda: table(columns, rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist credential remove github --user ada@acme.example")
@@ -138,7 +141,12 @@ def remove(
                 the_module(operating.catalogue, module)
                 raise
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote import credentials
+
+        credentials.remove(api, module, user, role)
+
+    administer(work, at_server, tenant=tenant)
     emit(as_json, {"module": module, "owner": whose, "removed": True}, lambda: say(f"Removed {module} of {whose}."))
 
 
@@ -219,13 +227,22 @@ def _on_accounts(
     return locally(run)
 
 
-def _tell_stored(stored: "Stored", whose: str, module: str, *, tested: bool, as_json: bool) -> None:
+def _own(user: str | None) -> "Callable[[Api], None]":
+    def check(api: "Api") -> None:
+        from gateway.cli.remote.credentials import check_owner
+
+        check_owner(api, user)
+
+    return check
+
+
+def _stored(stored: "Stored", whose: str, module: str, *, tested: bool) -> "Mapping[str, Any]":
     before = stored.before
     if not tested:
         note("Note: the vendor was not asked, so nobody knows yet whether this secret works: mcpist credential test")
     if not stored.service_on:
         note(f"Note: {module} is off for this tenant, and nobody can use it: mcpist service enable {module}")
-    document = {
+    return {
         "module": module,
         "owner": whose,
         "account": stored.account,
@@ -233,13 +250,17 @@ def _tell_stored(stored: "Stored", whose: str, module: str, *, tested: bool, as_
         "replaced": before is not None,
         "previous_account": before.account if before else None,
     }
-    account = f", account {stored.account}" if stored.account else ""
-    earlier = before.account if before and before.account != stored.account else ""
-    instead = (f" It replaces one of {earlier}." if earlier else " It replaces the one before.") if before else ""
-    emit(as_json, document, lambda: say(f"Stored {module} for {whose}{account}.{instead}"))
 
 
-def _document(one: "StoredCredential") -> dict[str, Any]:
+def _tell_stored(document: "Mapping[str, Any]") -> None:
+    now, before = document["account"], document["previous_account"]
+    account = f", account {now}" if now else ""
+    earlier = before if before != now else ""
+    instead = f" It replaces one of {earlier}." if earlier else " It replaces the one before."
+    say(f"Stored {document['module']} for {document['owner']}{account}." + (instead if document["replaced"] else ""))
+
+
+def _document(one: "StoredCredential | CredentialView") -> dict[str, Any]:
     return {
         "module": one.module,
         "owner": one.owner,
@@ -247,7 +268,7 @@ def _document(one: "StoredCredential") -> dict[str, Any]:
         "type": one.type,
         "provider": one.provider,
         "account": one.account,
-        "state": STATES[one.state],
+        "state": STATES.get(one.state, one.state),
         "cause": one.cause,
         "since": one.updated_at,
         "last_used_at": one.last_used_at,

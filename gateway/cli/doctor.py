@@ -8,10 +8,11 @@ import typer
 from gateway.cli.failures import Stop
 from gateway.cli.options import JsonOption
 from gateway.cli.output import emit, say, table
-from gateway.cli.session import load_settings, quiet_logs
+from gateway.cli.session import either, load_settings, quiet_logs
 
 if TYPE_CHECKING:
-    from gateway.single.checkup import Finding
+    from gateway.cli.remote.api import Api
+    from gateway.single.finding import Finding
 
 MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
 
@@ -24,14 +25,24 @@ def register(app: typer.Typer) -> None:
 def doctor(as_json: JsonOption = False) -> None:
     """Look for everything that can be wrong.
 
-    It checks data folder, keys, database, schema, clock, audit log, modules and port, and changes nothing. Exit code 1
-    if something is bad.
+    It checks data folder, keys, database, schema, clock, audit log, modules, port and accounts, and changes nothing. At
+    a server, administrators are told of their tenant, and whoever operates it of all the rest. Exit code 1 if something
+    is bad.
     """
-    from gateway.single.checkup import checkup
 
-    settings = load_settings()
-    quiet_logs(settings)
-    found = asyncio.run(checkup(settings))
+    def here() -> "list[Finding]":
+        from gateway.single.checkup import checkup
+
+        settings = load_settings()
+        quiet_logs(settings)
+        return asyncio.run(checkup(settings))
+
+    def at_server(api: "Api") -> "list[Finding]":
+        from gateway.cli.remote.checks import findings
+
+        return findings(api)
+
+    found = either(here, at_server)
     healthy = all(finding.state != "bad" for finding in found)
     emit(as_json, {"healthy": healthy, "checks": found}, lambda: _print(found, healthy))
     if not healthy:

@@ -14,6 +14,7 @@ from gateway.cli.session import administer
 
 if TYPE_CHECKING:
     from broker.oauth.signing_key_store import StoredKey
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
     from gateway.single.vault_keys import VaultKeys
 
@@ -35,7 +36,12 @@ def status(as_json: JsonOption = False) -> None:
 
         return await vault_keys(operating.deployment, operating.console)
 
-    found = administer(work)
+    def at_server(api: "Api") -> "VaultKeys":
+        from gateway.cli.remote.checks import keys
+
+        return keys(api)
+
+    found = administer(work, at_server)
     emit(as_json, {"healthy": found.healthy, **asdict(found), "file": str(found.file)}, lambda: _print(found))
     if not found.healthy:
         raise Stop(1)
@@ -94,6 +100,9 @@ def _print(found: "VaultKeys") -> None:
         for key in found.keys
     ]
     table(columns, rows, empty="No key yet: the first start makes one.")
+    if found.to_rewrap or found.to_reencrypt:
+        say(f"\n{found.to_rewrap} data and signing keys hang on another key than the active one: mcpist keys rewrap")
+        say(f"{found.to_reencrypt} secrets hang on another data key than the newest: mcpist keys reencrypt")
     if found.trouble:
         say(f"\n{found.trouble}")
     if "file" in found.keepers:

@@ -14,6 +14,7 @@ from gateway.cli.session import administer, load_settings
 if TYPE_CHECKING:
     from broker.connect.oauth_clients import OAuthClient
     from core.secret import Secret
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
 app = group("The OAuth apps that are registered at vendors; secrets go in and never come out.")
@@ -55,18 +56,22 @@ def set_(
     The secret is read at a prompt, from --stdin or from a file, never from the command line. What it prints is the
     redirect URI that the app has to have at the vendor.
     """
-    from broker.connect.addresses import redirect_uri
-
     refuse_on_command_line(context.args)
     settings = _settings(setting)
     secret = None if public else read_secret(f"Client secret for {provider}", from_file, stdin)
-    public_url = load_settings().public_url
 
-    async def work(operating: "Operator") -> None:
+    async def work(operating: "Operator") -> str:
+        from broker.connect.addresses import redirect_uri
+
         await _register(operating, tenant, provider, role, client_id, secret, auth_method, settings)
+        return redirect_uri(load_settings().public_url, provider)
 
-    administer(work)
-    uri = redirect_uri(public_url, provider)
+    def at_server(api: "Api") -> str:
+        from gateway.cli.remote.oauth_clients import register
+
+        return register(api, provider, role, client_id, secret, auth_method, settings)
+
+    uri = administer(work, at_server, tenant=tenant)
     document = {"provider": provider, "role": role, "client_id": client_id, "redirect_uri": uri}
     emit(as_json, document, lambda: say(f"Stored. Redirect URI to register at the vendor: {uri}"))
 
@@ -83,7 +88,12 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
         async with closed_oauth_clients(operating.deployment) as clients:
             return await clients.list(found.id)
 
-    found = administer(work)
+    def at_server(api: "Api") -> "list[OAuthClient]":
+        from gateway.cli.remote.oauth_clients import oauth_clients
+
+        return oauth_clients(api)
+
+    found = administer(work, at_server, tenant=tenant)
     columns = ("Provider", "For", "Client id", "Secret", "Settings", "State", "Cause", "Accounts", "Since")
     rows = [
         (
@@ -124,7 +134,12 @@ def remove(
                 raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")
             await clients.remove(OPERATOR, found.id, one.id)
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote import oauth_clients
+
+        oauth_clients.remove(api, provider, role)
+
+    administer(work, at_server, tenant=tenant)
     document = {"provider": provider, "role": role, "removed": True}
     emit(as_json, document, lambda: say(f"The OAuth app for {provider} is removed."))
 

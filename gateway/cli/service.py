@@ -10,13 +10,14 @@ from core.errors import Invalid
 from gateway.cli.installed import ModuleName, the_module, the_vendor
 from gateway.cli.options import JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer, locally
+from gateway.cli.session import administer, either, locally
 
 if TYPE_CHECKING:
     from core.directory.services import Service
     from core.settings import Settings
     from gateway.catalogue import Catalogue
     from gateway.cli.progress import Report
+    from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
     from modules.kit import VendorApi
 
@@ -34,7 +35,12 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
         services = await list_services(operating.console, (await the_tenant(operating, tenant)).id)
         return _shown(operating.catalogue, {service.module: service for service in services})
 
-    found = administer(work)
+    def at_server(api: "Api") -> list[dict[str, Any]]:
+        from gateway.cli.remote.services import services
+
+        return services(api)
+
+    found = administer(work, at_server, tenant=tenant)
     rows = [
         (one["module"], one["enabled"], one["tools"], _as_given(one["settings"]), one["description"]) for one in found
     ]
@@ -77,11 +83,19 @@ def set_(
 
         async with operator(settings, report) as operating:
             api = the_vendor(the_module(operating.catalogue, module))
-            values = _pairs(given or (), unset or (), api)
+            values = _pairs(given or (), unset or (), _forms(api))
             doubt = await _doubt(settings, values.get("base_url"))
             return await _changed(operating, tenant, module, api, values, unset or ()), doubt
 
-    service, doubt = locally(work)
+    def at_server(api: "Api") -> "tuple[Service, str | None]":
+        from gateway.cli.remote.services import available, set_settings
+        from gateway.service_settings import read_value
+
+        values = _pairs(given or (), unset or (), () if given or unset else available(api, module))
+        typed = {name: read_value(value) for name, value in values.items()}
+        return set_settings(api, module, typed, unset or ()), None
+
+    service, doubt = either(lambda: locally(work), at_server, tenant=tenant)
     if doubt:
         note(f"Note: {doubt}.")
     if not service.enabled:
@@ -90,10 +104,14 @@ def set_(
     emit(as_json, document, lambda: say(f"{module}: {_as_given(service.settings) or 'nothing set'}."))
 
 
-def _pairs(given: Sequence[str], unset: Sequence[str], api: "VendorApi") -> dict[str, str]:
+def _forms(api: "VendorApi") -> list[tuple[str, str]]:
+    return [(name, field.description or "") for name, field in api.settings.model_fields.items()]
+
+
+def _pairs(given: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str, str]]) -> dict[str, str]:
     if not given and not unset:
-        forms = (f"{name} ({field.description})" for name, field in api.settings.model_fields.items())
-        raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. There are: {', '.join(forms)}")
+        told = ", ".join(f"{name} ({description})" for name, description in forms)
+        raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. There are: {told}")
     values: dict[str, str] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
@@ -149,7 +167,12 @@ def _switch(module: str, tenant: str | None, as_json: bool, *, enabled: bool) ->
         the_module(operating.catalogue, module)
         await set_service(operating.console, OPERATOR, found.id, module, enabled=enabled)
 
-    administer(work)
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.services import switch
+
+        switch(api, module, enabled)
+
+    administer(work, at_server, tenant=tenant)
     emit(as_json, {"module": module, "enabled": enabled}, lambda: say(f"{module} is {'on' if enabled else 'off'}."))
 
 

@@ -68,7 +68,7 @@ async def test_a_session_for_all_from_its_link_to_its_end(scene: Scene) -> None:
         assert str(page.url) == f"{scene.url}/account"
         assert (await started(browser))["state"] == "done", "nothing needs it any more"
         events = await scene.product.events(scene.tenants["acme"], "connect.started")
-        assert next(one.detail["session"] for one in events) == session["id"]
+        assert (events[0].detail or {})["session"] == session["id"]
 
 
 async def test_what_fails_has_its_cause_and_may_be_tried_again(scene: Scene) -> None:

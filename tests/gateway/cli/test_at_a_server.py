@@ -161,7 +161,64 @@ def test_who_one_is(both: Both) -> None:
     assert both.at_the_server("whoami").json()["operator"] is True
 
 
+def test_services(both: Both) -> None:
+    before = both.documents("service", "list")
+    assert {"github", "knowledge_graph"} <= {one["module"] for one in before if one["enabled"]}
+    for change in (("disable", "github"), ("enable", "github"), ("set", "github", "timeout=7")):
+        assert both.documents("service", *change)["module"] == "github"
+        both.documents("service", "list")
+    assert both.documents("service", "set", "github", "--unset", "timeout")["settings"] == {}
+    assert both.documents("service", "list") == before
+    assert "TIMEOUT" in both.at_the_server("service", "set", "github").err.upper()
+
+
+def test_oauth_clients_and_credentials(both: Both, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("zq-9-made-up")
+    secret.chmod(0o600)
+    asked = ("oauth-client", "set", "github", "--client-id", "Iv1.x", "--from-file", str(secret))
+    assert both.documents(*asked)["redirect_uri"].endswith("/connect/callback/github")
+    both.at_the_server("role", "create", "coders")
+    both.documents(*asked, "--role", "coders")
+    listed = both.documents("oauth-client", "list")
+    assert [(one["provider"], one["role"], one["has_secret"]) for one in listed] == [
+        ("github", "", True),
+        ("github", "coders", True),
+    ]
+    assert both.at_the_server("oauth-client", "remove", "github", "--role", "coders").code == 0
+    assert both.locally("oauth-client", "remove", "github").code == 0
+    assert both.documents("oauth-client", "list") == []
+    stored = ("credential", "set", "github", "--user", ADMIN, "--from-file", str(secret), "--no-test")
+    assert both.at_the_server(*stored).code == 2
+    assert both.locally(*stored).code == 0
+    [shown] = both.documents("credential", "list", "github")
+    assert (shown["owner"], shown["state"]) == (ADMIN, "connected")
+    assert both.at_the_server("credential", "remove", "github", "--user", ADMIN).code == 0
+    assert both.documents("credential", "list") == []
+
+
+def test_keys_and_the_doctor(both: Both) -> None:
+    here, there = both.here.run("keys", "status", "--json").json(), both.at_the_server("keys", "status").json()
+    assert here == there
+    assert (there["healthy"], there["to_rewrap"], there["to_reencrypt"]) == (True, 0, 0)
+    found = both.at_the_server("doctor").json()
+    assert found["healthy"] is True, found
+    checks = {one["check"] for one in found["checks"]}
+    assert {"data folder", "keys", "database", "schema", "clock", "audit log", "vault keys", "deployment"} <= checks
+    assert "All is well." in both.there.run("doctor", MCPIST_SERVER=both.url).out
+
+
 MISTAKES = [
+    (("service", "enable", "nothing_known"), 4),
+    (("service", "set", "github", "nothing_known=1"), 2),
+    (("service", "set", "github", "timeout=never"), 2),
+    (("service", "set", "knowledge_graph", "timeout=5"), 2),
+    (("oauth-client", "set", "nothing_known", "--client-id", "x", "--no-secret"), 4),
+    (("oauth-client", "set", "github", "--client-id", "x", "--no-secret"), 2),
+    (("oauth-client", "remove", "github"), 4),
+    (("oauth-client", "remove", "github", "--role", "nobody knows"), 4),
+    (("credential", "remove", "github", "--user", ADMIN), 4),
+    (("credential", "remove", "github"), 2),
     (("user", "create", ADMIN), 5),
     (("user", "create", "no address"), 2),
     (("user", "create", "x@acme.example", "--role", "nobody knows"), 4),
@@ -208,17 +265,15 @@ ONLY_HERE = [
     ("gateway",),
     ("broker",),
     ("migrate",),
-    ("doctor",),
     ("backup", "x"),
     ("restore", "x"),
     ("stdio",),
     ("call", "knowledge_graph", "search"),
     ("schema",),
-    ("service", "list"),
-    ("credential", "list"),
+    ("credential", "test", "github"),
     ("issuer", "list"),
     ("issuer", "trust", "https://login.acme.example"),
-    ("keys", "status"),
+    ("keys", "rewrap"),
     ("keys", "signing", "rotate"),
     ("audit", "verify"),
     ("audit", "anchors"),

@@ -1,0 +1,96 @@
+"""Credentials at a server: one's own, and for administrators those that roles share."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from core.errors import Forbidden, Invalid, NotFound
+from core.secret import Secret
+from gateway.cli.remote.api import Api
+from gateway.cli.remote.me import me
+from gateway.cli.remote.roles import role_of
+
+
+class CredentialView(msgspec.Struct, frozen=True):
+    """All that may be shown of a credential."""
+
+    id: UUID
+    module: str
+    type: str
+    provider: str
+    kind: str
+    owner: str
+    account: str
+    state: str
+    cause: str
+    created_at: datetime
+    updated_at: datetime
+    last_used_at: datetime | None
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    module: str
+    account: str
+    replaced: bool
+    previous_account: str | None
+
+
+def credentials(api: Api, module: str | None = None) -> list[CredentialView]:
+    """Everybody's, for an administrator; else one's own and those that one's roles share."""
+    everyone = True if me(api).system_role == "admin" else None
+    found = api.all("/credentials", CredentialView, everyone="true" if everyone else None)
+    return [one for one in found if module in (None, one.module)]
+
+
+def check_owner(api: Api, user: str | None) -> None:
+    """People give their own keys.
+
+    Raises:
+        Forbidden: it shall be somebody else's.
+    """
+    mine = me(api).email
+    if user is not None and user.lower() != mine:
+        raise Forbidden(f"at a server people give their own keys, and you are {mine}: they can do it at /connect")
+
+
+def store(
+    api: Api, module: str, user: str | None, role: str | None, secret: Secret, *, test: bool, replace_account: bool
+) -> Mapping[str, Any]:
+    """Store a key, which the server has checked at the vendor; what is printed.
+
+    Raises:
+        Invalid: the vendor shall not be asked.
+    """
+    if not test:
+        raise Invalid("at a server the vendor is always asked: leave out --no-test")
+    check_owner(api, user)
+    role_id = None if role is None else str(role_of(api, role).id)
+    body = {"secret": secret.reveal(), "role_id": role_id, "replace_account": replace_account}
+    missing = f"there is no service {module[:100]!r} that takes a key, for you or that role"
+    answer = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
+    stored = msgspec.convert(answer.json(), _Stored)
+    return {
+        "module": stored.module,
+        "owner": user or f"role {role}",
+        "account": stored.account,
+        "tested": True,
+        "replaced": stored.replaced,
+        "previous_account": stored.previous_account,
+    }
+
+
+def remove(api: Api, module: str, user: str | None, role: str | None) -> None:
+    """End a credential; the vendor of an account is told.
+
+    Raises:
+        NotFound: there is none.
+    """
+    wanted = ("shared", role) if user is None else ("personal", user.lower())
+    for one in credentials(api, module):
+        if (one.kind, one.owner) == wanted:
+            api.delete("/credentials/{}", str(one.id))
+            return
+    raise NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")
