@@ -9,6 +9,9 @@
                broker/refresh/marks.py       refused: adopt a candidate, else ask the owner to come back
      recover   broker/refresh/recovery.py    an intent without an outcome, by the vendor's profile
 
+   Where a process may be killed, the model names the points at which the fault table (test_fault_matrix.py) kills a
+   real one: in brackets.
+
    Variants (-D):
      CRASH      one process may be killed at any step, and starts anew (kill -9)
      SPOOL      what a killed process had been granted lies in its spool, and is stored when it starts again
@@ -122,24 +125,24 @@ started:
 #endif
   do
   :: atomic { refreshes >= MOST || row_reauth -> break }
-  /* claim; recover: of an uncertain row only when the access token has ended, unless the vendor has a grace */
+  /* [before_claim] claim; recover: of an uncertain row only when the access token has ended, unless the vendor has a grace */
 #ifdef GRACE
   :: atomic { row_owner == 0 && !row_reauth && refreshes < MOST && (!row_alive || row_uncertain) ->
 #else
   :: atomic { row_owner == 0 && !row_reauth && refreshes < MOST && !row_alive ->
 #endif
        row_owner = me; token = row_token; version = row_version; calling[me] = true; holding[me] = true }
-     maybe_killed();
+     maybe_killed();                                                              /* [claimed] [before_send] [sent] */
      /* present */
      atomic { shown_again_alive = shown_again_alive || (token == shown && row_alive); shown = token }
      vendor(token, answer);
-     maybe_killed();
+     maybe_killed();                                                              /* [in_flight] [answered] */
      atomic { calling[me] = false;
 #ifdef SPOOL
        if :: answer != 0 -> spooled_token[me] = answer; spooled_version[me] = version :: else -> skip fi
 #endif
      }
-     maybe_killed();
+     maybe_killed();                                                              /* [spooled] [storing] */
      /* settle */
      if
 #ifdef NO_RETRY
@@ -147,8 +150,11 @@ started:
 #endif
      :: answer != 0 ->
           store(answer, version, me);
+          maybe_killed();                                                         /* [stored] */
 #ifdef SPOOL
           spooled_token[me] = 0
+#else
+          skip
 #endif
      :: answer == 0 -> refused(version, me)
      fi;

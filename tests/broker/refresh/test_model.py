@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from broker.refresh.store import Stored
+from tests.broker.refresh.test_fault_matrix import POINTS
 
 ROOT = Path(__file__).resolve().parents[3]
 MODEL = (ROOT / "docs" / "refresh.pml").read_text()
@@ -19,6 +20,12 @@ def test_the_outcomes_of_a_store_are_those_of_the_model() -> None:
     named = set(re.findall(r"/\* ([A-Z_]+) +\*/", MODEL))
     assert named <= {one.name for one in Stored}
     assert {one.name for one in Stored} - named == {"GONE"}, "the model has no disconnecting"
+
+
+def test_the_model_kills_where_the_fault_table_does() -> None:
+    named = re.findall(r"\[(\w+)\]", MODEL.partition("proctype broker")[2].partition("init {")[0])
+    assert set(POINTS) <= set(named)
+    assert [name for name in named if name in POINTS] == list(POINTS), "and in the same order"
 
 
 def test_the_steps_have_their_functions() -> None:
