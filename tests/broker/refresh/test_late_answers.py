@@ -14,7 +14,7 @@ from broker.refresh.settle import Settler
 from broker.refresh.spool import Spool
 from broker.refresh.timing import Timing
 from broker.vault.credentials import Owner
-from broker.vendor_oauth.exchange import ErrorClass, Tokens
+from broker.vendor_oauth.exchange import ErrorClass, TokenEndpoint, Tokens
 from core.db import Database
 from core.failpoints import arm
 from core.secret import Secret
@@ -34,8 +34,8 @@ MOMENT = 3
 class Late:
     """A broker whose answer is on its way, while the others believe that it is dead."""
 
-    def __init__(self, rig: Rig, account: object) -> None:
-        self.endpoint = Held(rig.tools.endpoint)
+    def __init__(self, rig: Rig, account: object, endpoint: TokenEndpoint | None = None) -> None:
+        self.endpoint = Held(endpoint or rig.tools.endpoint)
         self.broker: Accounts = rig.with_endpoint(self.endpoint)
         self.task = asyncio.create_task(self.broker.fresh(rig.tenant.id, account, within=60))  # type: ignore[arg-type]
 
@@ -60,6 +60,25 @@ async def test_a_late_answer_is_not_written_over_a_newer_one(rig: Rig, vendors: 
     assert await vendor.takes((await rig.token(account)).access)
     assert await rig.count("vault.candidates") == 0, "of no use any more"
     assert await vendor.reuses() == 0
+
+
+@pytest.mark.parametrize("profile", ["grace", "non_rotating"])
+async def test_a_late_refusal_says_nothing_of_the_winner_s_token(
+    rig: Rig, vendors: dict[str, Vendor], profile: str
+) -> None:
+    """pomerium#6801: the loser of a race hears that its token is dead, which it is."""
+    vendor = vendors[profile]
+    account = await rig.connect(vendor)
+    await rig.ahead(HOUR + 10)
+    loser = Late(rig, account, Scripted(failed(ErrorClass.PERMANENT)))
+    await loser.endpoint.answered.wait()
+    await rig.ahead(HOUR + 10 + LEASE)
+    winner = await rig.token(account)
+    assert isinstance(await loser.arrives(), Fresh)
+    row = await rig.row(account)
+    assert (row["status"], row["version"], row["last_error_class"]) == ("active", winner.version, "")
+    assert (await rig.token(account)).access == winner.access
+    assert await rig.events(account) == [("connected", ""), ("refreshed", "")]
 
 
 async def test_a_late_answer_heals_what_was_given_up(rig: Rig, strict: Vendor) -> None:
