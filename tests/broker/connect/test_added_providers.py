@@ -9,6 +9,7 @@ import httpx2
 from broker.interface import Lease, LeaseRequest, NoCredential
 from core.secret import Secret
 from tests.broker.connect.rig import Browser, Scene, provider_document, shown
+from tests.support.product import Node
 
 
 async def asked(scene: Scene, browser: Browser, method: str, path: str, body: Any = None) -> httpx2.Response:
@@ -42,6 +43,9 @@ async def test_found_added_and_connected_without_a_line_of_code(scene: Scene) ->
         assert "Kiosk is connected" in shown(page)
         lease = await scene.identity.zone.broker.lease(request)
         assert isinstance(lease, Lease)
+        scene.shop.tokens[lease.access_token.reveal()] = "Ada"
+        called = await Node(scene.identity.gateway).call(ada.token, "kiosk", "look", {"what": "pears"})
+        assert called.value == {"said": "Ada: pears"}
         await browser.connect("kiosk", "newcomer")
     [client] = await scene.rows("SELECT * FROM vault.oauth_clients WHERE provider = 'newcomer'")
     assert client["client_id"] != scene.vendor.client_id

@@ -93,12 +93,17 @@ async def test_a_vendor_reads_who_we_are(house: House) -> None:
         assert "Shop is connected" in shown(page), shown(page)
     lease = await house.identity.zone.broker.lease(LeaseRequest(Secret(house.ada.token), "shop", "look"))
     assert isinstance(lease, Lease)
+    again = LeaseRequest(Secret(house.ada.token), "shop", "look", rejected_version=lease.version)
+    refreshed = await house.identity.zone.broker.lease(again)
+    assert isinstance(refreshed, Lease)
+    assert refreshed.access_token != lease.access_token, "a client without a secret refreshes too"
     [client] = await house.rows("SELECT provider, client_id, secret, auth_method, role_id FROM vault.oauth_clients")
     assert client == {
         "provider": PROVIDER, "client_id": client_id, "secret": None, "auth_method": "none", "role_id": None
     }  # fmt: skip
     counters = (await house.vendor.told())["counters"]
-    assert counters["granted:authorization_code"] == 1
+    assert (counters["granted:authorization_code"], "refresh_token_reuse_detected" in counters) == (1, False)
+    assert counters["granted:refresh_token"] >= 1
 
 
 async def test_a_document_is_the_same_for_whatever_there_could_be(house: House) -> None:

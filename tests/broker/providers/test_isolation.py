@@ -1,0 +1,187 @@
+"""Every statement about providers and OAuth clients without its tenant filter: no foreign row is read or changed."""
+
+import ast
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from broker.connect import added_providers
+from broker.connect.added_providers import AddedProviders
+from broker.connect.oauth_clients import OAuthClients, Registration
+from broker.connect.provider_book import ProviderBook
+from broker.connect.shown_providers import ShownProviders
+from broker.providers.catalogue import own_providers
+from broker.vault.credentials import Owner
+from broker.vendor_oauth.exchange import VendorClient
+from core.db import Database
+from core.errors import Conflict, MCPistError, NotFound
+from core.outbound.addresses import AllowedAddresses
+from core.secret import Secret
+from tests.broker.sealed_rows import connect
+from tests.broker.world import ACTOR, World, world_on
+from tests.core.directory.test_isolation import FILTER, mutants, watched
+from tests.support.mutation import Mutator
+from tests.support.postgres import ScratchDatabase
+
+ROOT = Path(__file__).parents[3]
+WRITTEN_IN = ("added_providers.py", "provider_book.py", "oauth_clients.py")
+SLUGS = (f"tenant-{number}" for number in count())
+TABLES = ("vault.providers", "vault.oauth_clients", "vault.accounts", "vault.credentials")
+HOST = "https://id.acme.example"
+
+
+def document(title: str) -> dict[str, Any]:
+    oauth = {"authorize_url": f"{HOST}/authorize", "token_url": f"{HOST}/token"}
+    return {"title": title, "oauth": oauth, "modules": {"github": {}}}
+
+
+async def told(world: World) -> list[Any]:
+    """The story of a tenant that has the same names as all tenants before it."""
+    tenant = await world.tenant(next(SLUGS))
+    team = await world.role(tenant, "team", allow=["*"])
+    ada = await world.person(tenant, "ada@example.test", "team")
+    book = ProviderBook(own_providers())
+    added = AddedProviders(world.trusted, book, AllowedAddresses(), ["github"])
+    shown = ShownProviders(world.trusted, book, added, "https://mcp.test")
+    clients = OAuthClients(world.trusted, world.vault, book)
+
+    async def seen() -> list[Any]:
+        every = [one.title for one in await shown.all(tenant) if one.origin == "added"]
+        whole = await shown.whole(tenant, "acme")
+        async with world.trusted.tenant(tenant) as work:
+            found, held = await book.find(work, "acme"), await book.hold(work, "acme")
+            chosen = await clients.choose(work, "acme", [team.role_id] if team.role_id else [])
+            opened = None if chosen is None else (await clients.opened(work, chosen)).secret
+            same = None if chosen is None else await clients.find(work, chosen.id)
+        listed = [(one.client_id, one.role, one.accounts) for one in await clients.list(tenant)]
+        client = (chosen and chosen.client_id, opened and opened.reveal(), same == chosen)
+        return [
+            every,
+            whole.title,
+            whole.version,
+            str(whole.standing),
+            found and found.title,
+            found == held,
+            client,
+            listed,
+        ]
+
+    said: list[Any] = [(await added.put(ACTOR, tenant, "acme", document("One"), None))[1]]
+    await added.put(ACTOR, tenant, "acme", document("Two"), 1)
+    said += [
+        await seen(),
+        await clients.introduced(ACTOR, tenant, "acme", VendorClient("own", None, "none"), "document"),
+    ]
+    said.append(await clients.introduced(ACTOR, tenant, "acme", VendorClient("second", None, "none"), "document"))
+    said.append(await registered(clients, tenant, "by-hand"))
+    said.append(await registered(clients, tenant, "of-a-role", team))
+    said += [await seen(), await refused(added, tenant)]
+    await connect(world, ada, "github")
+    said += [[(one.provider, one.accounts) for one in await clients.list(tenant)], await refused(added, tenant)]
+    for one in await clients.list(tenant):
+        await clients.remove(ACTOR, tenant, one.id)
+    said += [await seen(), await refused(added, tenant), await refused(added, tenant)]
+    return said
+
+
+async def registered(clients: OAuthClients, tenant: UUID, client_id: str, role: Owner | None = None) -> bool:
+    role_id = None if role is None else role.role_id
+    asked = Registration("acme", client_id, Secret(f"c0x-Lq2vN8rWt5-{client_id}"), role_id)
+    made = await clients.register(ACTOR, tenant, asked)
+    return made == await clients.register(ACTOR, tenant, asked)
+
+
+async def refused(added: AddedProviders, tenant: UUID) -> str:
+    """What becomes of removing it."""
+    try:
+        await added.remove(ACTOR, tenant, "acme")
+    except (Conflict, NotFound) as problem:
+        return str(problem)
+    return "removed"
+
+
+async def stored(world: World) -> set[str]:
+    async with world.database.admin_connection() as admin:
+        return {row[0] for table in TABLES for row in await admin.fetch(f"SELECT '{table}' || t::text FROM {table} t")}
+
+
+async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
+    """What a story tells, and whether everything older was left alone."""
+    before = await stored(world)
+    with monkeypatch.context() as patch:
+        patch.setattr(added_providers, "MOST_ADDED", 1)
+        watched(patch, mutator)
+        said = await told(world)
+    return said, before <= await stored(world)
+
+
+async def neighbours(world: World) -> None:
+    """Tenants whose providers, clients and accounts stay."""
+    for _ in range(2):
+        tenant = await world.tenant(next(SLUGS))
+        await world.role(tenant, "team", allow=["*"])
+        ada = await world.person(tenant, "ada@example.test", "team")
+        book = ProviderBook(own_providers())
+        added = AddedProviders(world.trusted, book, AllowedAddresses(), ["github"])
+        for one in ("acme", "beta"):
+            await added.put(ACTOR, tenant, one, document("Another tenant's"), None)
+        await registered(OAuthClients(world.trusted, world.vault, book), tenant, "foreign")
+        await connect(world, ada, "github")
+
+
+def written() -> list[str]:
+    """Every statement with a filter in the sources."""
+    trees = (ast.parse((ROOT / "broker" / "connect" / name).read_text("utf-8")) for name in WRITTEN_IN)
+    texts = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return sorted({text for text in texts if isinstance(text, str) and FILTER.search(text)})
+
+
+async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await neighbours(world)
+    mutator = Mutator()
+    expected, alone = await outcome(world, monkeypatch, mutator)
+    assert alone
+    assert [sql for sql in written() if sql not in mutator.seen] == [], "a statement is missing from the story"
+    for sql in written():
+        for mutant in mutants(sql):
+            assert await outcome(world, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
+
+
+# Without its filter such a statement finds the same row: by an id that nobody can give it but for their own tenant.
+BY_AN_ID_OF_ITS_OWN = (
+    "FROM vault.oauth_clients WHERE tenant_id = $1 AND id = $2",
+    "WHERE tenant_id = $1 AND oauth_client_id = $2",
+    "DELETE FROM vault.oauth_clients",
+)
+
+
+async def test_without_row_level_security_the_same_mutants_are_noticed(
+    database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: the story tells a missing filter from one that is there, if nothing stands behind it."""
+    superuser = Database(database.admin)
+    await superuser.open()
+    async with world_on(database, superuser) as world:
+        expected = await outcome(world, monkeypatch, Mutator())
+        unnoticed = [
+            sql
+            for sql in written()
+            if not await noticed(world, monkeypatch, sql, expected)
+            and not any(part in sql for part in BY_AN_ID_OF_ITS_OWN)
+        ]
+    await superuser.close()
+    assert not unnoticed, "\n\n".join(unnoticed)
+
+
+async def noticed(world: World, monkeypatch: pytest.MonkeyPatch, sql: str, expected: tuple[list[Any], bool]) -> bool:
+    await neighbours(world)  # a mutant before has perhaps taken away those that there were
+    try:
+        return await outcome(world, monkeypatch, Mutator({sql: mutants(sql)[-1]})) != expected
+    except (asyncpg.PostgresError, MCPistError, ValueError):
+        return True
