@@ -64,6 +64,26 @@ async def test_batches_keep_the_order_and_each_tenant_its_own_chain(
         assert (await verify(console, tenant)).ok
 
 
+async def test_what_is_committed_later_stands_later_and_what_is_taken_back_nowhere(
+    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+) -> None:
+    """A long transaction writes its event first and commits last; another one is rolled back."""
+    async with gateway.connection() as long, gateway.connection() as taken_back:
+        first, second = long.transaction(), taken_back.transaction()
+        await first.start()
+        await second.start()
+        await long.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(1))])
+        await taken_back.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(2))])
+        await append(gateway, [call(3)])
+        assert await sealer.seal_once() == 1, "nobody waits for what is not committed"
+        await second.rollback()
+        await first.commit()
+    assert await sealer.seal_once() == 1
+    rows = await sealed(database)
+    assert [(row["seq"], row["request_id"]) for row in rows] == [(1, "request-3"), (2, "request-1")]
+    assert (await verify(console, TENANT)).ok
+
+
 async def test_doubles_are_dropped_within_a_batch_and_later(
     database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
 ) -> None:
