@@ -153,6 +153,8 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
         "keepers": ["file"],
         "keys": [],
         "trouble": "",
+        "to_rewrap": 0,
+        "to_reencrypt": 0,
     }
     file, kept = fresh.path / "keys" / "vault-kek.json", fresh.path / "keys" / "kept"
     assert not file.exists()
