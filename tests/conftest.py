@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import postgres
 
-pytest_plugins = ("tests.support.canary_plugin", "tests.support.reuse_plugin", "tests.support.system_roots")
+pytest_plugins = ("tests.support.canary_plugin", "tests.support.reuse_plugin", "tests.support.made_once")
 
 
 @pytest.fixture(scope="session")

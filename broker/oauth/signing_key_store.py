@@ -99,7 +99,8 @@ class SigningKeyStore:
         """
         context = signing_context(self._deployment_id, sealed.kid)
         plain = await self._provider.unwrap(sealed.kek_id, sealed.wrapped, context)
-        private = load_der_private_key(plain, password=None)
+        # Its seal vouches for it: proving its primes anew takes 30 ms, longer than all else here.
+        private = load_der_private_key(plain, password=None, unsafe_skip_rsa_key_validation=True)
         if not isinstance(private, RSAPrivateKey):
             raise Unreadable
         return _as_jwk(private, sealed.kid)

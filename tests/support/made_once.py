@@ -1,0 +1,60 @@
+"""What takes long to make and is the same for all tests: made once a process.
+
+The system's certificate authorities, which httpx2 reads for every client (25 ms), and the RSA keys that products make
+to sign with (two for each product, 100 ms). Two keys made in one test are never the same.
+"""
+
+import functools
+import os
+import ssl
+import threading
+from collections.abc import Callable, Generator
+from unittest import mock
+
+import httpcore2
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+from broker.oauth import signing_key_store
+
+
+class _Keys:
+    def __init__(self, make: Callable[..., RSAPrivateKey]) -> None:
+        self._make = make
+        self._made: list[RSAPrivateKey] = []
+        self._turn = threading.Lock()
+        self.given = 0
+
+    def __call__(self, **kind: int) -> RSAPrivateKey:
+        with self._turn:
+            if self.given == len(self._made):
+                self._made.append(self._make(**kind))
+            self.given += 1
+            return self._made[self.given - 1]
+
+
+_KEYS = _Keys(signing_key_store.generate_private_key)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def made_once() -> Generator[None]:
+    read = httpcore2.default_ssl_context
+
+    @functools.cache
+    def kept(trust_env: bool, *named: str | None) -> ssl.SSLContext:
+        return read(_trust_env=trust_env)
+
+    def roots(*, _trust_env: bool = True) -> ssl.SSLContext:
+        return kept(_trust_env, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+    with (
+        mock.patch.object(httpcore2, "default_ssl_context", roots),
+        mock.patch.object(signing_key_store, "generate_private_key", _KEYS),
+    ):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def keys_from_the_first(made_once: None) -> None:
+    """A test may have the keys of the tests before it."""
+    _KEYS.given = 0
