@@ -67,8 +67,8 @@ async def store_key(module: Module, asked: KeyAsked, caller: FreshPerson, connec
 
 def _problem(refused: ConnectRefused) -> MCPistError:
     title = refused.title or "the service"
-    if refused.key == "key_busy":
-        return LimitReached(f"{title} asks to wait; try again in a minute. Nothing was stored", 60.0)
+    if refused.key in ("key_busy", "key_often"):
+        return LimitReached(f"{title} was asked too often; try again in a minute. Nothing was stored", 60.0)
     if refused.key == "key_away":
         return Unavailable(f"{title} cannot be reached, so nobody knows whose key this is. Nothing was stored", 30.0)
     return Invalid(_REFUSED.get(refused.key, _REFUSED["key_setup"]).format(title=title))
