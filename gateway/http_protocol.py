@@ -10,6 +10,9 @@ from gateway.http_answers import WholeAnswers
 
 MOST_HEAD = 32 * 1024
 HEAD_SECONDS = 15.0
+BODY_SECONDS = 45.0
+"""Longer than whoever reads a body waits for it: what is left then is one that nobody reads, after a refusal, say."""
+
 REFUSED = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain\r\ncontent-length: 29\r\n"
     b"connection: close\r\n\r\nThe request head is too large"
@@ -17,7 +20,9 @@ REFUSED = (
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """Closes a connection whose request head is over 32 KiB, or not whole within :data:`HEAD_SECONDS`.
+    """Closes a connection whose request head is over 32 KiB, or not whole within :data:`HEAD_SECONDS`, or whose body is
+    not whole within :data:`BODY_SECONDS` of that, answered or not: of a body that drips in, every byte sets uvicorn's own
+    clock for idle connections back.
 
     A keep-alive connection that says nothing is uvicorn's to close; :func:`close_slow` is to be called now and then.
     """
@@ -26,6 +31,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._head_size = 0
         self._head_since: float | None = time.monotonic()
+        self._body_since: float | None = None
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -43,14 +49,21 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._head_since = None
+        self._body_since = time.monotonic()
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._body_since = None
+        super().on_message_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         super()._start_asgi_task(cycle, WholeAnswers(cycle, app))
 
     def is_slow(self, now: float) -> bool:
-        """Whether the head of a request (a connection's first may not even have begun) has been awaited too long."""
-        return self._head_since is not None and now - self._head_since > HEAD_SECONDS
+        """Whether the head of a request (a connection's first may not even have begun) or the rest of its body has been
+        awaited too long."""
+        head, body = self._head_since, self._body_since
+        return (head is not None and now - head > HEAD_SECONDS) or (body is not None and now - body > BODY_SECONDS)
 
 
 def close_slow(connections: set[Any], now: float) -> int:

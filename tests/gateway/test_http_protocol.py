@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator
+from typing import Any
 
 import uvicorn
 
-from gateway.http_protocol import HEAD_SECONDS, BoundedHttp, close_slow
+from gateway.http_protocol import BODY_SECONDS, HEAD_SECONDS, BoundedHttp, close_slow
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: x\r\n"
 
@@ -20,8 +21,8 @@ async def application(scope, receive, send) -> None:
 
 
 @contextlib.asynccontextmanager
-async def served() -> AsyncGenerator[tuple[uvicorn.Server, int]]:
-    config = uvicorn.Config(application, port=0, http=BoundedHttp, lifespan="off", ws="none", log_config=None)
+async def served(app: Any = application) -> AsyncGenerator[tuple[uvicorn.Server, int]]:
+    config = uvicorn.Config(app, port=0, http=BoundedHttp, lifespan="off", ws="none", log_config=None)
     server = uvicorn.Server(config)
     task = asyncio.create_task(server.serve())
     async with asyncio.timeout(10):
@@ -90,4 +91,27 @@ async def test_slow_heads_are_closed_and_others_are_not() -> None:
         idle[1].write(REQUEST + b"\r\n")
         assert b"200 OK" in await idle[0].readuntil(b"ok")
         for _, writer in (silent, slow, idle):
+            writer.close()
+
+
+async def refusing(scope, receive, send) -> None:
+    """Answers before it has read anything, as who refuses a caller does."""
+    await send({"type": "http.response.start", "status": 429, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"no"})
+
+
+async def test_a_body_that_drips_in_after_its_answer_is_cut_off() -> None:
+    async with served(refusing) as (server, port):
+        dripping = await asyncio.open_connection("127.0.0.1", port)
+        dripping[1].write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4000\r\n\r\nx")
+        assert b"429" in await dripping[0].readuntil(b"no")
+        whole = await asyncio.open_connection("127.0.0.1", port)
+        whole[1].write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx")
+        assert b"429" in await whole[0].readuntil(b"no")
+        dripping[1].write(b"x")
+        assert close_slow(server.server_state.connections, time.monotonic()) == 0
+        assert close_slow(server.server_state.connections, time.monotonic() + BODY_SECONDS + 1) == 1
+        with contextlib.suppress(ConnectionError):
+            assert await dripping[0].read() == b""
+        for _, writer in (dripping, whole):
             writer.close()

@@ -39,8 +39,8 @@ MOST_DELAY = 0.1
 GROWTH = 1.1
 CLIENTS = 500
 LEAST_SECONDS = 2.5
-CUT_SECONDS = 60
-"""After which a dripping client has been cut off: the limits are 15 s for a head and 30 s for a body."""
+CUT_SECONDS = 90
+"""After which a dripping client has been cut off: the limits are 15 s for a head and 45 s for a body."""
 
 
 @dataclass(frozen=True)
