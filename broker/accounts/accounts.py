@@ -24,6 +24,11 @@ class Accounts:
         self._looks = SingleFlight[tuple[Ref, Wish], Fresh | Stuck | None]()
         self._flights = SingleFlight[Ref, Fresh | Stuck]()
 
+    @property
+    def may_ask_vendors(self) -> bool:
+        """Whether this is the original of the deployment; in a copy that nobody has adopted, every way here is shut."""
+        return self._tools.vault.may_ask_vendors
+
     async def open(self) -> None:
         """Store what processes before this one had been granted and could not store.
 

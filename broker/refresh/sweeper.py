@@ -38,7 +38,10 @@ _Client = tuple[UUID, UUID]
 
 
 class Sweeper:
-    """Looks for due accounts every :data:`EVERY` seconds, each time a little earlier or later than the others."""
+    """Looks for due accounts every :data:`EVERY` seconds, each time a little earlier or later than the others.
+
+    In a copy of another's database that nobody has adopted it leaves all of them alone, and says so once.
+    """
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class Sweeper:
         self._accounts = accounts
         self._database = database
         self._timing = timing
+        self._is_idle = False
         self._every = every
         self._chance = chance
         self._turns = Turns(each=EACH_PARALLEL, tenant=TENANT_PARALLEL, all=PARALLEL)
@@ -100,11 +104,19 @@ class Sweeper:
 
     async def _begin(self) -> list["asyncio.Task[int]"]:
         """Begin with what is due, of each OAuth client that has nothing under way."""
+        if not self._awake():
+            return []
         used_within = timedelta(seconds=self._timing.used_within)
         due: defaultdict[_Client, list[UUID]] = defaultdict(list)
         for row in await self._database.fetch(_DUE, used_within, MOST_EACH, MOST_AT_ONCE):
             due[row["tenant_id"], row["client_id"]].append(row["account_id"])
         return [self._start(client, accounts) for client, accounts in due.items() if client not in self._under_way]
+
+    def _awake(self) -> bool:
+        was_idle, self._is_idle = self._is_idle, not self._accounts.may_ask_vendors
+        if self._is_idle and not was_idle:
+            log.warning("accounts are not kept fresh: this is a copy of another's database that nobody has adopted")
+        return not self._is_idle
 
     def _start(self, client: _Client, accounts: list[UUID]) -> "asyncio.Task[int]":
         task = self._under_way[client] = asyncio.create_task(self._batch(client, accounts))

@@ -22,7 +22,9 @@ ACTOR = Actor("tests")
 KEYS = {"k1": KEY, "k2": b"2" * 32}
 
 
-async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(rig: Rig, strict: Vendor, tmp_path: Path) -> None:
+async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
+    rig: Rig, strict: Vendor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     account = await rig.connect(strict)
     file = tmp_path / "home" / "deployment-id"
     guard = DeploymentGuard(rig.database, file)
@@ -38,12 +40,17 @@ async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(rig: Rig, s
         await rig.ahead(hours)
         with pytest.raises(NotAdopted):
             await copy.fresh(rig.tenant.id, account)
-    await Sweeper(copy, rig.database, rig.tools.timing).sweep()
+    sweeper = Sweeper(copy, rig.database, rig.tools.timing)
+    for _ in range(3):
+        assert await sweeper.sweep() == 0
+    assert len(caplog.records) == 1, "said once, whatever the number of due accounts and of looks at them"
+    assert "nobody has adopted" in caplog.text
     assert await strict.calls() == 0
     assert await rig.row(account) == before, "not even the intent of a refresh is left behind"
 
     await adopt(rig.database, file, ACTOR)
     await guard.look()
+    assert await sweeper.sweep() == 1, "without a restart"
     answer = await copy.fresh(rig.tenant.id, account)
     assert isinstance(answer, Fresh)
     assert (await strict.calls(), await strict.reuses()) == (1, 0)
