@@ -15,14 +15,13 @@ from yarl import URL
 
 from broker.vendor_oauth import reasons
 from broker.vendor_oauth.exchange import ErrorClass, always
-from core.outbound.addresses import AllowedAddresses, Lookup, RefusedAddress, SystemLookup
-from core.outbound.session import guarded_session, may_ask
+from core.outbound.addresses import AllowedAddresses, Lookup, RefusedAddress
+from core.outbound.session import GuardedClient
 
 CONNECT_SECONDS = 3.0
 WHOLE_SECONDS = 10.0
 MOST_BYTES = 256 * 1024
 MOST_CONNECTIONS = 256
-HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
 
 Clock = Callable[[], float]
 
@@ -57,7 +56,7 @@ class NoReply:
     status: int | None = None
 
 
-class VendorHttp:
+class VendorHttp(GuardedClient):
     """Asks. For tests: shorter times, `lookup` in place of the system's resolver, `tls` with another root."""
 
     def __init__(
@@ -70,40 +69,14 @@ class VendorHttp:
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._allow = allow
+        super().__init__(allow, connections=MOST_CONNECTIONS, lookup=lookup, tls=tls, request_class=_AskedLast)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds, sock_connect=connect_seconds)
         self._seconds = seconds
         self.clock = clock
-        self._lookup = lookup
-        self._tls = tls
-        self._system: SystemLookup | None = None
-        self._http: aiohttp.ClientSession | None = None
-
-    async def open(self) -> None:
-        """Make the session, in the event loop that serves."""
-        if self._lookup is None:
-            self._lookup = self._system = SystemLookup()
-        self._http = guarded_session(
-            self._allow,
-            self._lookup,
-            connections=MOST_CONNECTIONS,
-            headers=HEADERS,
-            tls=self._tls,
-            request_class=_AskedLast,
-        )
-
-    async def close(self) -> None:
-        """Close every connection. Requests that still run fail as uncertain."""
-        http, self._http = self._http, None
-        if http is not None:
-            await http.close()
-        if self._system is not None:
-            self._system.close()
-            self._lookup = self._system = None
 
     async def ask(self, request: Request, may_send: Callable[[], bool] = always) -> Reply | NoReply:
         """Send `request` once. `may_send` is asked with the connection open and nothing written on it."""
-        if not may_ask(self._allow, request.url):
+        if not self.may_ask(request.url):
             return NoReply(ErrorClass.SERVICE, reasons.URL_REFUSED)
         asked = _MAY_SEND.set(may_send)
         try:
@@ -115,7 +88,6 @@ class VendorHttp:
             _MAY_SEND.reset(asked)
 
     async def _asked(self, request: Request) -> Reply | NoReply:
-        assert self._http is not None, "open() comes first"
         status: int | None = None
         try:
             async with self._http.request(

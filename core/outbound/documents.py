@@ -13,12 +13,11 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from core.outbound.addresses import AllowedAddresses, Lookup, RefusedAddress, SystemLookup
-from core.outbound.session import guarded_session, may_ask
+from core.outbound.addresses import AllowedAddresses, Lookup, RefusedAddress
+from core.outbound.session import GuardedClient
 
 WHOLE_SECONDS = 5.0
 MOST_CONNECTIONS = 16
-HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
 
 _MEDIA_TYPE = re.compile(r"application/([0-9a-z!#$&^_.-]+\+)?json", re.IGNORECASE)
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,9})", re.IGNORECASE)
@@ -58,7 +57,7 @@ class Document:
         return cast("dict[str, Any]", found)
 
 
-class Documents:
+class Documents(GuardedClient):
     """Fetches documents. Every fetch resolves and connects anew, to an address that was checked; nothing is kept, no
     redirect followed, no cookie, proxy or netrc of the environment read.
 
@@ -73,33 +72,8 @@ class Documents:
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.allow = allow
+        super().__init__(allow, connections=MOST_CONNECTIONS, lookup=lookup, tls=tls)
         self._seconds = seconds
-        self._lookup = lookup
-        self._tls = tls
-        self._system: SystemLookup | None = None
-        self._http: aiohttp.ClientSession | None = None
-
-    async def open(self) -> None:
-        """Make the session, in the event loop that serves."""
-        if self._lookup is None:
-            self._lookup = self._system = SystemLookup()
-        self._http = guarded_session(
-            self.allow, self._lookup, connections=MOST_CONNECTIONS, headers=HEADERS, tls=self._tls
-        )
-
-    async def close(self) -> None:
-        """Close every connection."""
-        http, self._http = self._http, None
-        if http is not None:
-            await http.close()
-        if self._system is not None:
-            self._system.close()
-            self._lookup = self._system = None
-
-    def may_ask(self, url: str) -> bool:
-        """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is fetched."""
-        return may_ask(self.allow, url)
 
     async def read(self, url: str, most_bytes: int) -> Document:
         """The JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.
@@ -119,7 +93,6 @@ class Documents:
         raise NoDocument("refused" if refused else "unreachable")
 
     async def _fetched(self, url: str, most_bytes: int) -> Document:
-        assert self._http is not None, "open() comes first"
         async with self._http.get(URL(url, encoded=True), allow_redirects=False) as response:
             if response.status >= 500 or response.status == 429:
                 raise NoDocument("unreachable")

@@ -4,15 +4,15 @@ redirect is followed by itself, no request repeated, no cookie kept, no proxy or
 
 import re
 import ssl
-from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 import aiohttp
 
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup
+from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
 from core.outbound.roots import system_roots
 
 LONGEST_URL = 2000
+HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
 
 _HTTP_URL = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?/[0-9A-Za-z\-._~:/?@!$&'()*+,;=%]*")
 
@@ -21,35 +21,68 @@ class HungUp(aiohttp.ClientError):
     """The server closed the connection without an answer."""
 
 
-def guarded_session(
-    allow: AllowedAddresses,
-    lookup: Lookup,
-    *,
-    connections: int,
-    headers: Mapping[str, str],
-    tls: ssl.SSLContext | None = None,
-    request_class: type[aiohttp.ClientRequest] = aiohttp.ClientRequest,
-) -> aiohttp.ClientSession:
-    """A session, made in the event loop that serves. Whoever asks passes `allow_redirects=False`, reads with a limit.
+class GuardedClient:
+    """What a client of strangers' servers is made on. Whoever asks passes `allow_redirects=False`, reads with a limit.
 
-    For tests: `tls` with another root.
+    For tests: `lookup` in place of the system's resolver, `tls` with another root.
     """
-    connector = aiohttp.TCPConnector(
-        resolver=CheckedResolver(allow, lookup),
-        ssl=tls or system_roots(),
-        limit=connections,
-        force_close=True,
-        use_dns_cache=False,
-    )
-    return aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers=headers,
-        auto_decompress=False,
-        trust_env=False,
-        middlewares=(_once,),
-        request_class=request_class,
-    )
+
+    def __init__(
+        self,
+        allow: AllowedAddresses,
+        *,
+        connections: int,
+        lookup: Lookup | None = None,
+        tls: ssl.SSLContext | None = None,
+        request_class: type[aiohttp.ClientRequest] = aiohttp.ClientRequest,
+    ) -> None:
+        self.allow = allow
+        self._connections = connections
+        self._lookup = lookup
+        self._tls = tls
+        self._request_class = request_class
+        self._system: SystemLookup | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Make the session, in the event loop that serves."""
+        if self._lookup is None:
+            self._lookup = self._system = SystemLookup()
+        connector = aiohttp.TCPConnector(
+            resolver=CheckedResolver(self.allow, self._lookup),
+            ssl=self._tls or system_roots(),
+            limit=self._connections,
+            force_close=True,
+            use_dns_cache=False,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=HEADERS,
+            auto_decompress=False,
+            trust_env=False,
+            middlewares=(_once,),
+            request_class=self._request_class,
+        )
+
+    async def close(self) -> None:
+        """Close every connection. Requests that still run fail."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+        if self._system is not None:
+            self._system.close()
+            self._lookup = self._system = None
+
+    def may_ask(self, url: str) -> bool:
+        """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is connected
+        to."""
+        return may_ask(self.allow, url)
+
+    @property
+    def _http(self) -> aiohttp.ClientSession:
+        assert self._session is not None, "open() comes first"
+        return self._session
 
 
 def may_ask(allow: AllowedAddresses, url: str) -> bool:
