@@ -52,7 +52,8 @@ class LeaseRequest:
 class Lease:
     """A vendor's access token for one caller: kept in memory only, and for at most `expires_in` seconds.
 
-    `settings` are the tenant's for the service.
+    `settings` are the tenant's for the service. `renewable` says that another token can be had in place of one which
+    the vendor refuses; of a pasted key none can, and telling of its refusal ends it.
     """
 
     access_token: Secret
@@ -61,6 +62,7 @@ class Lease:
     kind: CredentialKind
     credential_id: UUID
     settings: Mapping[str, Any]
+    renewable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

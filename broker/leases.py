@@ -104,7 +104,8 @@ class Leases:
         if isinstance(answer, Stuck):
             return _stuck(request.module, row, answer)
         settings = access.settings(request.module)
-        return Lease(answer.access, answer.version, _lasts(answer), _kind(row), row["id"], settings)
+        lasts, kind = _lasts(answer), _kind(row)
+        return Lease(answer.access, answer.version, lasts, kind, row["id"], settings, answer.renewable)
 
     async def _answer(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> Lease | NoCredential:
         if row["state"] == "broken":
@@ -118,7 +119,7 @@ class Leases:
             return await self._broken(work, row, UNREADABLE)
         await self._note_use(work, row)
         settings = access.settings(request.module)
-        return Lease(token, row["version"], LONGEST, _kind(row), row["id"], settings)
+        return Lease(token, row["version"], LONGEST, _kind(row), row["id"], settings, renewable=False)
 
     async def _broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
         await mark_broken(work, row["id"], row["version"], cause, self._clock())
@@ -199,13 +200,24 @@ def _connection(module: str, row: Row | None) -> Connection:
     if row is None:
         return Connection(module, ConnectionState.NEEDS_CONNECT)
     if row["type"] == "B":
-        state = ConnectionState.CONNECTED if row["status"] == "active" else ConnectionState.BROKEN
-        return Connection(module, state, _kind(row), row["reason"], row["vendor_account"], row["account_version"])
+        state, cause = _account_state(row)
+        return Connection(module, state, _kind(row), cause, row["vendor_account"], row["account_version"])
     return Connection(module, _STATES[row["state"]], _kind(row), row["cause"], row["account"], row["version"])
 
 
+def _account_state(row: Row) -> tuple[ConnectionState, str]:
+    """What passes by itself within minutes is no state of an account: whoever calls meanwhile is told."""
+    if row["status"] != "active":
+        return ConnectionState.BROKEN, row["reason"] or row["status"]
+    if row["misconfigured"]:
+        return ConnectionState.BROKEN, StuckState.MISCONFIGURED.value
+    return ConnectionState.CONNECTED, ""
+
+
 _FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.last_used_at, c.type,
-    c.account_id, a.version AS account_version, a.status, a.reason, a.account AS vendor_account
+    c.account_id, a.version AS account_version, a.status, a.reason, a.account AS vendor_account,
+    o.state = 'misconfigured' AS misconfigured
     FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
     WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = ANY ($4::uuid[]))"""
 _USED = "UPDATE vault.credentials SET last_used_at = $3 WHERE tenant_id = $1 AND id = $2"

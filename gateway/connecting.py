@@ -11,15 +11,29 @@ from types import MappingProxyType
 from core.connection import CredentialKind
 from modules.kit import Module, ToolError
 
+MISCONFIGURED = "misconfigured"
 PASSING: Mapping[str, str] = MappingProxyType(
     {
         "vendor": "{title} cannot be reached to renew the access to {whose} account, or asks to wait",
         "refreshing": "the access to {whose} account at {title} is being renewed just now",
         "refused": "{title} refuses an access that it has just renewed for {whose} account",
-        "misconfigured": "{title} refuses the OAuth client of your company; an administrator has to look at it",
+        MISCONFIGURED: "{title} refuses the OAuth client of your company; an administrator has to look at it",
     }
 )
 """What stands in the way of an account that is fine, by cause: connecting it again would not help."""
+
+WHY: Mapping[str, str] = MappingProxyType(
+    {
+        "lost_rotation": "an answer of {title} was lost on its way, and with it the access to {whose}",
+        "account_disabled": "{title} says that {whose} is disabled there",
+        "interaction": "{title} wants the owner of {whose} to sign in or to agree there again",
+        "expired": "the access to {whose} at {title} has run out",
+        "scope": "{title} granted less for {whose} than is needed",
+        "unreadable": "what is stored of {whose} at {title} was changed and cannot be read",
+    }
+)
+OTHERWISE = "{title} refuses {whose}: it has expired or was revoked there"
+"""Why an account has to be connected again, by cause."""
 
 
 class NotConnected(ToolError):
@@ -44,23 +58,22 @@ class ConnectLinks:
         """Where a user connects an account for the module."""
         return self._base + module.name
 
-    def note(self, module: Module, *, broken: bool, kind: CredentialKind | None) -> str:
-        """What is missing or broken, and who can mend it."""
+    def note(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> str:
+        """What is missing or broken, why, and who can mend it."""
         url = self.url(module)
+        if broken and cause == MISCONFIGURED:
+            return (
+                f"{PASSING[cause].format(title=module.title)}. No account is lost, and connecting again does not help."
+            )
         if not broken:
             return (
                 f"{module.title} is not connected for you: you have no account of your own there, and none of your "
                 f"roles shares one. Connect yours at {url} or ask an administrator to share one; then call again."
             )
         if kind == "shared":
-            return (
-                f"{module.title} refuses the account that one of your roles shares: it has expired or was revoked "
-                f"there. An administrator can replace it, or connect one of your own at {url}; then call again."
-            )
-        return (
-            f"{module.title} refuses your account: it has expired or was revoked there. Connect it again at {url}; "
-            "then call again."
-        )
+            why = _why(module, cause, "the account that one of your roles shares")
+            return f"{why}. An administrator can replace it, or connect one of your own at {url}; then call again."
+        return f"{_why(module, cause, 'your account')}. Connect it again at {url}; then call again."
 
     def passing(self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None) -> ToolError:
         """The error of a call whose account is fine, but cannot be used now."""
@@ -69,6 +82,12 @@ class ConnectLinks:
         again = f"; try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "; try again later"
         return ToolError(f"{text[0].upper()}{text[1:]}{again}.")
 
-    def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None) -> NotConnected:
+    def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> NotConnected:
         """The error that a call without a usable credential ends in."""
-        return NotConnected(module, self.note(module, broken=broken, kind=kind), self.url(module), broken=broken)
+        text = self.note(module, broken=broken, kind=kind, cause=cause)
+        return NotConnected(module, text, self.url(module), broken=broken)
+
+
+def _why(module: Module, cause: str, whose: str) -> str:
+    text = WHY.get(cause, OTHERWISE).format(title=module.title, whose=whose)
+    return text[0].upper() + text[1:]

@@ -33,9 +33,14 @@ class Held:
     access_token: Secret
     version: int
     credential: str
+    renewable: bool
     settings: VendorSettings
     generation: int | None
     until: float
+
+    def is_same(self, other: "Held") -> bool:
+        """Whether it is the same token of the same credential."""
+        return (self.credential, self.version) == (other.credential, other.version)
 
 
 class Leases:
@@ -54,50 +59,58 @@ class Leases:
         self._generations = generations
         self._clock = clock
         self._held: OrderedDict[_Key, Held] = OrderedDict()
-        self._asking: dict[_Key, asyncio.Task[Held]] = {}
+        self._asking: dict[tuple[_Key, int | None], asyncio.Task[Held]] = {}
 
-    async def hold(
-        self, request: RequestContext, tool: CatalogueTool, *, fresh: bool = False, rejected_version: int | None = None
-    ) -> Held:
-        """The credential that counts for this caller and tool. `fresh` passes over what is held here;
-        `rejected_version` is one that the vendor has refused twice: the broker takes it for broken.
+    async def hold(self, request: RequestContext, tool: CatalogueTool) -> Held:
+        """The credential that counts for this caller and tool.
 
         Raises:
             gateway.connecting.NotConnected: there is none, or it is broken; the text says what to do.
             ToolError: what the caller may use has just changed, or the service is set up wrongly.
             core.errors.Unavailable: the broker is away.
         """
-        key = (request.caller.credential.id, tool.module, tool.tool.name)
-        if fresh or rejected_version is not None:
-            return await self._renewed(key, request, tool, rejected_version)
+        key = _key(request, tool)
         held = self._held.get(key)
-        if held is None or not self._counts(request, held):
-            held = await self._once(key, request, tool)
-        return held
+        if held is not None and self._counts(request, held):
+            return held
+        joins = (key, None) in self._asking
+        held = await self._once(key, request, tool, None)
+        # Who joined after a change asks for itself.
+        return held if not joins or self._counts(request, held) else await self._asked(key, request, tool, None)
 
-    async def _once(self, key: _Key, request: RequestContext, tool: CatalogueTool) -> Held:
-        """Ask once for all calls that miss the same lease now; one that goes away stops nobody, and one that came
-        after a change asks for itself."""
-        task = self._asking.get(key)
+    async def replacing(self, request: RequestContext, tool: CatalogueTool, refused: Held, *, tell: bool) -> Held:
+        """What there is in place of a lease that the vendor has refused with 401. With `tell` the broker hears of the
+        refusal, once for all calls that were refused with it.
+
+        Raises:
+            Exception: as :meth:`hold`.
+        """
+        key = _key(request, tool)
+        held = self._held.get(key)
+        if held is not None and not held.is_same(refused) and self._counts(request, held):
+            return held
+        if tell:
+            return await self._once(key, request, tool, refused.version)
+        return await self._asked(key, request, tool, None)
+
+    async def _once(self, key: _Key, request: RequestContext, tool: CatalogueTool, rejected: int | None) -> Held:
+        """Ask once for all calls that miss the same lease, or were refused with it; one that goes away stops nobody."""
+        task = self._asking.get((key, rejected))
         if task is None:
-            task = self._asking[key] = asyncio.create_task(self._renewed(key, request, tool, None))
-            task.add_done_callback(lambda done: self._asked(key, done))
-            return await asyncio.shield(task)
-        held = await asyncio.shield(task)
-        return held if self._counts(request, held) else await self._renewed(key, request, tool, None)
+            task = self._asking[key, rejected] = asyncio.create_task(self._asked(key, request, tool, rejected))
+            task.add_done_callback(lambda done: self._answered((key, rejected), done))
+        return await asyncio.shield(task)
 
-    def _asked(self, key: _Key, done: asyncio.Task[Held]) -> None:
+    def _answered(self, key: tuple[_Key, int | None], done: asyncio.Task[Held]) -> None:
         self._asking.pop(key, None)
         if not done.cancelled():
             done.exception()  # whoever waits has it; nobody may be left who does
 
-    async def _renewed(
-        self, key: _Key, request: RequestContext, tool: CatalogueTool, rejected_version: int | None
-    ) -> Held:
+    async def _asked(self, key: _Key, request: RequestContext, tool: CatalogueTool, rejected: int | None) -> Held:
         self._held.pop(key, None)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
         generation = self._generations.current(request.caller.tenant_id)
-        held = _held(tool, await self._ask(request, tool, rejected_version), generation, self._clock())
+        held = _held(tool, await self._ask(request, tool, rejected), generation, self._clock())
         self._held[key] = held
         if len(self._held) > MOST_CACHED:
             self._held.popitem(last=False)
@@ -118,7 +131,8 @@ class Leases:
         if isinstance(answer, NoCredential):
             if answer.cause in PASSING:
                 raise self._links.passing(tool.owner, answer.cause, answer.kind, answer.retry_after)
-            raise self._links.missing(tool.owner, broken=answer.reason == "broken", kind=answer.kind)
+            broken = answer.reason == "broken"
+            raise self._links.missing(tool.owner, broken=broken, kind=answer.kind, cause=answer.cause)
         return answer
 
     async def _patiently(self, asked: LeaseRequest, deadline: float) -> Lease | NoCredential | Refused:
@@ -140,8 +154,9 @@ class ToolLease:
     """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor, which begins
     with `held`.
 
-    The first refusal makes it look again, because the credential may have been replaced meanwhile; only the second is
-    told to the broker, for which it is broken then: one stray 401 must not cost anybody their account.
+    A refusal is told to the broker at once where another token can be had; the request then goes out with that. Of a
+    pasted key none can, and telling ends it: one stray 401 must not cost anybody their key, so the first only makes it
+    look whether the key was replaced meanwhile, and the second is told.
     """
 
     __slots__ = ("_held", "_leases", "_refused", "_request", "_tool")
@@ -154,13 +169,17 @@ class ToolLease:
         self._refused = False
 
     async def lease(self, rejected_version: int | None = None) -> Held:
-        """See :meth:`Leases.hold`."""
+        """What the request begins with; with `rejected_version`, what it goes on with."""
         if rejected_version is None:
             return self._held
-        if not self._refused:
-            self._refused = True
-            return await self._leases.hold(self._request, self._tool, fresh=True)
-        return await self._leases.hold(self._request, self._tool, rejected_version=rejected_version)
+        tell = self._held.renewable or self._refused
+        self._refused = True
+        self._held = await self._leases.replacing(self._request, self._tool, self._held, tell=tell)
+        return self._held
+
+
+def _key(request: RequestContext, tool: CatalogueTool) -> _Key:
+    return request.caller.credential.id, tool.module, tool.tool.name
 
 
 def _held(tool: CatalogueTool, lease: Lease, generation: int | None, now: float) -> Held:
@@ -173,4 +192,5 @@ def _held(tool: CatalogueTool, lease: Lease, generation: int | None, now: float)
             f"the settings of {tool.owner.title} do not fit; an administrator has to mend them (mcpist service set)"
         ) from None
     until = now + min(LONGEST, lease.expires_in)
-    return Held(lease.access_token, lease.version, str(lease.credential_id), settings, generation, until)
+    credential = str(lease.credential_id)
+    return Held(lease.access_token, lease.version, credential, lease.renewable, settings, generation, until)

@@ -12,7 +12,7 @@ from core.connection import Connection, ConnectionState
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.connecting import ConnectLinks
+from gateway.connecting import MISCONFIGURED, ConnectLinks
 from gateway.leases import Leases, ToolLease
 from gateway.mcp.context import RequestContext
 from gateway.vendor_session.session import VendorSessions
@@ -82,8 +82,9 @@ class Vendors:
             return {"connection": "shared" if known.kind == "shared" else state.value}
         broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
         cause = {"cause": known.cause} if known and known.cause else {}
-        note = self._links.note(module, broken=broken, kind=kind)
-        return {"connection": state.value, **cause, "note": note, "connect": self._links.url(module)}
+        note = self._links.note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))
+        mend = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.url(module)}
+        return {"connection": state.value, **cause, "note": note, **mend}
 
     async def connected(self, caller: Caller, subject: Secret) -> frozenset[str]:
         """The modules whose vendor the caller has a working account at.

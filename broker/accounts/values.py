@@ -17,11 +17,13 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """An access token that the vendor takes for `expires_in` more seconds; None where it has no end."""
+    """An access token that the vendor takes for `expires_in` more seconds; None where it has no end. It is `renewable`
+    where the vendor gave a refresh token."""
 
     access: Secret
     version: int
     expires_in: float | None
+    renewable: bool = True
 
 
 class StuckState(StrEnum):

@@ -50,6 +50,7 @@ class WireLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: CredentialKind
     credential_id: UUID
     settings: dict[str, Any]
+    renewable: bool
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -141,10 +142,17 @@ def _wired(lease: Lease) -> WireLease:
         lease.kind,
         lease.credential_id,
         dict(lease.settings),
+        lease.renewable,
     )
 
 
 def _unwired(lease: WireLease) -> Lease:
     return Lease(
-        Secret(lease.access_token), lease.version, lease.expires_in, lease.kind, lease.credential_id, lease.settings
+        Secret(lease.access_token),
+        lease.version,
+        lease.expires_in,
+        lease.kind,
+        lease.credential_id,
+        lease.settings,
+        lease.renewable,
     )

@@ -156,7 +156,7 @@ class Refresher:
             await work.execute(_USED, seen.id)
         assert seen.access is not None
         plain = await self._tools.vault.open(work, account_place(seen.id, ACCESS, seen.version), seen.access)
-        return Fresh(Secret(plain.decode()), seen.version, seen.expires_in)
+        return Fresh(Secret(plain.decode()), seen.version, seen.expires_in, seen.refresh is not None)
 
 
 # Who comes late finds the row without an owner, and nobody's attempt after its own.

@@ -16,7 +16,7 @@ from core.permissions import Policy
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool, build
 from gateway.connecting import ConnectLinks
-from gateway.leases import Held, Leases
+from gateway.leases import Held, Leases, ToolLease
 from gateway.mcp.context import RequestContext
 from tests.support.toy_vendor import shop_module
 
@@ -31,6 +31,8 @@ class SlowBroker:
     """Answers when it is let; `generation` is the tenant's, as the gateway knows it."""
 
     asked: int = 0
+    renewable: bool = True
+    rejected: list[int | None] = field(default_factory=list)
     away: bool = False
     generation: int | None = 1
     let: asyncio.Event = field(default_factory=asyncio.Event)
@@ -43,20 +45,24 @@ class SlowBroker:
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
         self.asked += 1
+        self.rejected.append(request.rejected_version)
         version = self.asked
         await self.let.wait()
         if self.away:
             raise Unavailable
-        return Lease(Secret("at-00000001-of-the-shop"), version, 60.0, "personal", UUID(int=3), {})
+        return Lease(Secret("at-00000001-of-the-shop"), version, 60.0, "personal", UUID(int=3), {}, self.renewable)
 
     def current(self, _tenant_id: UUID) -> int | None:
         return self.generation
 
 
-def call(leases: Leases) -> "asyncio.Task[Held]":
+def asking() -> RequestContext:
     deadline = asyncio.get_running_loop().time() + 0.01
-    request = RequestContext(CALLER, "r", deadline, subject=Secret("mcpist_made-up"))
-    return asyncio.create_task(leases.hold(request, TOOL))
+    return RequestContext(CALLER, "r", deadline, subject=Secret("mcpist_made-up"))
+
+
+def call(leases: Leases) -> "asyncio.Task[Held]":
+    return asyncio.create_task(leases.hold(asking(), TOOL))
 
 
 async def started(broker: SlowBroker, calls: int) -> tuple[Leases, list["asyncio.Task[Held]"]]:
@@ -96,6 +102,35 @@ async def test_nothing_is_kept_while_changes_do_not_arrive() -> None:
     await one
     await call(leases)
     assert broker.asked == 2
+
+
+async def test_a_refused_lease_is_told_once_for_all_calls_and_what_is_newer_is_used() -> None:
+    broker = SlowBroker()
+    broker.let.set()
+    leases, (one,) = await started(broker, 1)
+    refused = await one
+    broker.let.clear()
+    told = [asyncio.create_task(leases.replacing(asking(), TOOL, refused, tell=True)) for _ in range(20)]
+    while broker.asked < 2:
+        await asyncio.sleep(0)
+    told[0].cancel()
+    broker.let.set()
+    assert {held.version for held in await asyncio.gather(*told[1:])} == {2}
+    late = await leases.replacing(asking(), TOOL, refused, tell=True)
+    assert late.version == 2, "who was refused with the old one uses what another has got"
+    assert broker.rejected == [None, refused.version]
+
+
+@pytest.mark.parametrize("renewable", [True, False])
+async def test_when_a_refusal_is_told(renewable: bool) -> None:
+    """At once where another token can be had; of a key, when the vendor has refused it a second time."""
+    broker = SlowBroker(renewable=renewable)
+    broker.let.set()
+    leases, (one,) = await started(broker, 1)
+    source = ToolLease(leases, asking(), TOOL, await one)
+    versions = [(await source.lease(rejected)).version for rejected in (None, 1, 2)]
+    assert versions == [1, 2, 3]
+    assert broker.rejected == ([None, 1, 2] if renewable else [None, None, 2])
 
 
 async def test_a_broker_that_is_away_fails_all_who_wait_and_is_asked_anew() -> None:

@@ -197,7 +197,7 @@ async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> Non
 def test_no_answer_has_room_for_more_than_an_access_token() -> None:
     """Row 46: no refresh token, no key, no client secret; nothing under a name that is not listed here."""
     fields = msgspec.json.schema(Answer)["$defs"]["WireLease"]["properties"]
-    assert set(fields) == {"access_token", "version", "expires_in", "kind", "credential_id", "settings"}
+    assert set(fields) == {"access_token", "version", "expires_in", "kind", "credential_id", "settings", "renewable"}
     names = {field.name for field in msgspec.structs.fields(Answer)}
     assert names == {"credential", "connections", "lease", "no_credential", "refused"}
 
