@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from broker.connect.added_providers import AddedProviders
 from broker.connect.connecting import Connecting
 from broker.connect.disconnecting import Disconnecting
+from broker.connect.doctor import Doctor
 from broker.connect.finishing import Finishing
 from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import OAuthClients
@@ -39,3 +40,4 @@ class ConnectParts:
     shown: ShownProviders
     credentials: Credentials
     sessions: ConnectSessions
+    doctor: Doctor

@@ -125,7 +125,7 @@ class Services:
             return []
         async with self._database.tenant(session.tenant_id) as work:
             services = await _enabled(work)
-            roles = await _roles(work, None)
+            roles = await roles_of(work, None)
         if module not in services:
             return []
         return [(role_id, role.name) for role_id, role in roles if needs_of(self._offered[module], [role])]
@@ -149,7 +149,7 @@ async def whom_of(work: UnitOfWork, session: Person, role_id: UUID | None) -> Wh
         return await person(work, session)
     if session.system_role != ADMINISTRATOR:
         return None
-    roles = await _roles(work, role_id)
+    roles = await roles_of(work, role_id)
     return Whom(Owner("shared", role_id), tuple(roles), await _enabled(work)) if roles else None
 
 
@@ -202,7 +202,8 @@ async def _enabled(work: UnitOfWork) -> frozenset[str]:
     return frozenset(row["module"] for row in await work.fetch(_SERVICES))
 
 
-async def _roles(work: UnitOfWork, role_id: UUID | None) -> list[tuple[UUID, Role]]:
+async def roles_of(work: UnitOfWork, role_id: UUID | None) -> list[tuple[UUID, Role]]:
+    """One role with what it permits, or all of the tenant, the highest first."""
     given: dict[tuple[UUID, str, int], list[tuple[str, str]]] = {}
     for row in await work.fetch(_ROLES, role_id):
         of_role = given.setdefault((row["id"], row["name"], row["priority"]), [])

@@ -22,7 +22,8 @@ class Notice:
     """What has to be told. `about` account and credential are the owner's to mend, oauth_client the administrators'.
 
     `service` is a module (of a credential) or a provider; `module` is one that the link can name, if there is any.
-    `told_by` names the channels that have told it already. `over`: it has been mended meanwhile.
+    `told_by` names the channels that have told it already. `over`: it has been mended meanwhile; if it has come again
+    since, that has a notice of its own, so that what comes and goes is told once, and when it has stayed for a while.
     """
 
     tenant_id: UUID
@@ -88,7 +89,9 @@ _READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name 
     coalesce(a.account, c.account, '') AS account, coalesce(a.user_id, c.user_id) AS user_id,
     CASE n.about WHEN 'account' THEN a.status IS DISTINCT FROM 'needs_reauth'
         WHEN 'credential' THEN c.state IS DISTINCT FROM 'broken'
-        ELSE o.state IS DISTINCT FROM 'misconfigured' END AS over
+        ELSE o.state IS DISTINCT FROM 'misconfigured' END
+    OR EXISTS (SELECT FROM vault.notices m WHERE m.tenant_id = $1 AND m.about = n.about
+        AND m.subject_id = n.subject_id AND (m.created_at, m.id) > (n.created_at, n.id)) AS over
     FROM vault.notices n
     JOIN core.tenants t ON t.tenant_id = n.tenant_id
     LEFT JOIN vault.accounts a ON n.about = 'account' AND a.tenant_id = $1 AND a.id = n.subject_id

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from broker.accounts.standing import meaning
+from broker.accounts.standing import CLIENTS, meaning
 from broker.notices.outbox import Notice
 
 
@@ -18,7 +18,7 @@ class Wording:
 def worded(notice: Notice, title: str, public_url: str) -> Wording:
     """`title` is the service's or provider's name for people."""
     if notice.about == "oauth_client":
-        return _for_administrators(notice, title, f"{public_url}/console")
+        return _for_administrators(notice, title, public_url + CLIENTS)
     link = f"{public_url}/connect/{notice.module}" if notice.module else f"{public_url}/connect"
     account = f" ({notice.account})" if notice.account else ""
     whose = "the account that a role shares" if notice.shared else "your account"

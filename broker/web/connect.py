@@ -1,6 +1,6 @@
 """The pages of connecting: what can be connected, one service, the questions that a new grant leaves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,18 +8,21 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from broker.accounts.standing import Standing
 from broker.connect.connecting import Declined, Start
 from broker.connect.finishing import Connected, Question
 from broker.connect.flows import Flow
+from broker.connect.oauth_clients import OAuthClient
 from broker.connect.parts import ConnectParts
 from broker.connect.pasted_keys import OtherAccount
 from broker.connect.refusals import ConnectRefused
+from broker.connect.services import ADMINISTRATOR
 from broker.connect.session_progress import Wish
 from broker.identity.front_door import FrontDoor
 from broker.identity.sessions import Session
 from broker.web.client_documents import client_documents
 from broker.web.connect_paths import CONNECT, Queue, address, module_of, queue_of, role_of, session_path
-from broker.web.connect_shown import shown_service, shown_services
+from broker.web.connect_shown import shown_refused, shown_service, shown_services, state_of
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
 from broker.web.requests import fields as fields_of
@@ -63,6 +66,9 @@ class ConnectPages:
             return sign_in_first(CONNECT)
         asked = query(request)
         services = await self._connect.services.all(session)
+        refused: Sequence[OAuthClient] = ()
+        if session.system_role == ADMINISTRATOR:
+            refused = await self._connect.clients.list(session.tenant_id)
         return self._parts.pages.render(
             request,
             "connect_list.html",
@@ -70,7 +76,8 @@ class ConnectPages:
             tenant=session.tenant_name,
             done=asked.get("done", "") if asked.get("done") in DONE else "",
             done_title=await self._title(session, asked.get("module", "")),
-            **shown_services(services),
+            refused=shown_refused(refused, self._parts.settings.public_url),
+            **shown_services(services, await self._standings(session)),
         )
 
     async def begin_all(self, request: Request) -> Response:
@@ -186,6 +193,10 @@ class ConnectPages:
             await self._connect.sessions.failed(session, "kept", flow_id=outcome.flow.id)
         return _to_module(outcome.flow, "kept" if outcome.kept else "connected")
 
+    async def _standings(self, session: Session) -> Mapping[UUID | None, Standing]:
+        async with self._connect.database.tenant(session.tenant_id) as work:
+            return {one.id: one for one in await self._connect.doctor.of_person(work, session.user_id)}
+
     async def _session(self, request: Request) -> Session | None:
         return await session_of(self._parts, self._door, request)
 
@@ -221,7 +232,8 @@ class ConnectPages:
             other=more.get("other"),
             refused="" if refused is None else refused.key,
             after=await self._title(session, asked.get("after", "")),
-            administers=session.system_role == "admin",
+            administers=session.system_role == ADMINISTRATOR,
+            standing=state_of(service, await self._standings(session)),
             **shown_service(service, self._parts.settings.public_url),
         )
 

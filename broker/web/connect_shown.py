@@ -2,28 +2,56 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
+from broker.accounts.standing import Standing, State
 from broker.connect.addresses import redirect_uri
 from broker.connect.held import Held
+from broker.connect.oauth_clients import OAuthClient
 from broker.connect.offers import wanted
 from broker.connect.services import Service, Way
 
 CAUSES = frozenset({"revoked", "expired", "lost_rotation", "scope", "account_disabled", "interaction", "rejected"})
+CLIENT_CAUSES = frozenset({"client_refused", "secret_expired", "client_not_allowed", "scope_refused", "not_found"})
+STATES = {State.REFRESHING: "refreshing", State.VENDOR_DOWN: "away", State.SERVICE_MISCONFIGURED: "misconfigured"}
+"""What a person can do nothing about; besides there are connected, broken and none."""
 
 
-def shown_services(services: Sequence[Service]) -> Mapping[str, Any]:
-    """The list: one entry a service, and how many are not connected."""
+def shown_services(services: Sequence[Service], standings: Mapping[UUID | None, Standing]) -> Mapping[str, Any]:
+    """The list: one entry a service, and how many their person can connect."""
     entries = [
         {
             "name": one.needs.module.name,
             "title": one.needs.module.title,
             "own": _held(one.own),
             "shared": _held(next(iter(one.shared), None)),
-            "state": "none" if one.counts is None else one.counts.state,
+            "state": state_of(one, standings),
         }
         for one in services
     ]
-    return {"services": entries, "open": sum(one["state"] != "connected" for one in entries)}
+    return {"services": entries, "open": sum(one["state"] in ("none", "broken") for one in entries)}
+
+
+def state_of(service: Service, standings: Mapping[UUID | None, Standing]) -> str:
+    """How the credential stands that a call uses."""
+    if service.counts is None:
+        return "none"
+    found = standings.get(service.counts.id)
+    return service.counts.state if found is None else STATES.get(found.state, service.counts.state)
+
+
+def shown_refused(clients: Sequence[OAuthClient], public_url: str) -> Sequence[Mapping[str, Any]]:
+    """The OAuth clients that vendors refuse, for administrators."""
+    return [
+        {
+            "provider": one.provider,
+            "role": one.role,
+            "cause": one.cause if one.cause in CLIENT_CAUSES else "other",
+            "redirect_uri": redirect_uri(public_url, one.provider),
+        }
+        for one in clients
+        if one.state == "misconfigured"
+    ]
 
 
 def shown_service(service: Service, public_url: str) -> Mapping[str, Any]:

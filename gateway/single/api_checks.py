@@ -47,7 +47,8 @@ class ServerChecks:
     async def tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[Finding]:
         tenant = await get_tenant(self._console, tenant_id)
         services = await service_findings(self._console, tenant) if user_id is None else []
-        credentials = await credentials_of(self._broker, self._console, tenant, self._catalogue, user_id)
+        url = self._settings.public_url
+        credentials = await credentials_of(self._broker, self._console, tenant, self._catalogue, url, user_id)
         return [*services, *first_of(credentials)]
 
 

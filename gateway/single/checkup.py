@@ -38,7 +38,7 @@ async def checkup(settings: Settings) -> list[Finding]:
         return found
     try:
         async with joined(settings, _silent) as deployment:
-            return found + [finding async for finding in _database(deployment)]
+            return found + [finding async for finding in _database(deployment, settings.public_url)]
     except (PostgresError, MCPistError) as error:
         return [*found, Finding("database", "bad", str(error))]
     except (OSError, asyncpg.PostgresError) as error:
@@ -100,7 +100,7 @@ async def deployment_findings(settings: Settings, deployment: Deployment) -> lis
     return found
 
 
-async def _database(deployment: Deployment) -> AsyncGenerator[Finding]:
+async def _database(deployment: Deployment, public_url: str) -> AsyncGenerator[Finding]:
     async for finding in _server(deployment):
         yield finding
         if finding.check == "schema" and finding.state != "ok":
@@ -115,7 +115,7 @@ async def _database(deployment: Deployment) -> AsyncGenerator[Finding]:
                 yield finding
         for finding in await vault_findings(deployment, console):
             yield finding
-        for finding in await credential_findings(deployment, console, installed()):
+        for finding in await credential_findings(deployment, console, installed(), public_url):
             yield finding
         yield await _access(console)
 

@@ -11,6 +11,7 @@ from broker.connect.accounts import AccountRows
 from broker.connect.added_providers import AddedProviders
 from broker.connect.connecting import Connecting
 from broker.connect.disconnecting import Disconnecting
+from broker.connect.doctor import Doctor
 from broker.connect.finishing import Finishing
 from broker.connect.flows import Flows
 from broker.connect.introductions import Introductions
@@ -139,6 +140,7 @@ def assembled(
         ShownProviders(database, book, providers, public_url),
         credentials,
         sessions,
+        Doctor(book, modules),
     )
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import Path, Query
 
-from broker.accounts.standing import Happened, Standing, State, Who, history, standings
+from broker.accounts.standing import Happened, Standing, State, Who
 from broker.web.api.connect_parts import Connect
 from core.api.app import router
 from core.api.callers import Person, whose
@@ -21,10 +21,11 @@ Everyone = Annotated[bool, Query(description="Those of all people and roles of t
 
 
 class ConnectionView(Told):
-    """How a credential stands. `cause` is a fixed word and `meaning` its sentence; `who` can do something about it, at
-    `link`; `again_at` is when MCPist asks the vendor next by itself."""
+    """How a credential stands, or that there is none yet (`credential_id` null). `cause` is a fixed word and `meaning`
+    its sentence; `who` can do something about it, at `link`; `again_at` is when MCPist asks the vendor next by
+    itself."""
 
-    credential_id: UUID
+    credential_id: UUID | None
     module: str
     provider: str
     kind: Literal["personal", "shared"]
@@ -62,27 +63,31 @@ async def list_connections(
     limit: Most = 50,
     cursor: Cursor = None,
 ) -> PageOf[ConnectionView]:
-    """One's own, or for administrators those of a `user`, or of `everyone`."""
+    """One's own, those that one's roles share, and what is not connected yet; for administrators those of a `user`, or
+    the credentials of `everyone`."""
     owner = whose(caller, user, ADMIN_READ)
     if everyone and not caller.administers(ADMIN_READ):
         raise Forbidden("only an administrator sees everybody's")
     after = None if cursor is None else key_of(cursor, tuple[TextKey, UUID])
     async with connect.database.tenant(caller.tenant_id) as work:
-        found = await standings(work, user_id=None if everyone else owner, after=after, limit=limit + 1)
-    shown, following = paged(found, limit, lambda one: (one.module, one.id))
+        if everyone:
+            found = await connect.doctor.of_everyone(work, after=after, limit=limit + 1)
+        else:
+            found = [one for one in await connect.doctor.of_person(work, owner) if after is None or one.key > after]
+    shown, following = paged(found[: limit + 1], limit, lambda one: one.key)
     return PageOf(items=[_view(one, connect.public_url) for one in shown], next_cursor=following)
 
 
 @routes.get("/connections/{credential_id}")
 async def read_connection(credential_id: Annotated[UUID, Path()], caller: Person, connect: Connect) -> ConnectionDetail:
-    """One of one's own, or for an administrator anybody's, with its history."""
+    """One of one's own or of one's roles', or for an administrator anybody's, with its history."""
     user_id = None if caller.administers(ADMIN_READ) else caller.user_id
     async with connect.database.tenant(caller.tenant_id) as work:
-        found = await standings(work, user_id=user_id, credential_id=credential_id)
-        if not found:
-            raise NotFound("there is no such connection")
-        happened = await history(work, credential_id)
-    shown = _view(found[0], connect.public_url)
+        found = await connect.doctor.one(work, credential_id, user_id)
+    if found is None:
+        raise NotFound("there is no such connection")
+    standing, happened = found
+    shown = _view(standing, connect.public_url)
     return ConnectionDetail(**shown.model_dump(), events=[_event(one) for one in happened])
 
 

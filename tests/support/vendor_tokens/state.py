@@ -6,6 +6,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.support.vendor_tokens.styles import DAY, Style
 
@@ -90,6 +91,14 @@ class State:
         code = "code-" + secrets.token_urlsafe(24)
         self._codes[code] = _Code(grant, redirect_uri, challenge)
         return code
+
+    def agree(self, url: str, issuer: str = "") -> str:
+        """A person opens the authorization page at `url` and says yes; where their browser is sent back to."""
+        asked = dict(parse_qsl(urlsplit(url).query))
+        code = self.consent(asked.get("scope", "").split(), asked["redirect_uri"], "")
+        self._codes[code].challenge = asked.get("code_challenge", "") if self.style.pkce else ""
+        answer = {"code": code, "state": asked["state"], **({"iss": issuer} if issuer else {})}
+        return f"{asked['redirect_uri']}?{urlencode(answer)}"
 
     def _granted(self, scopes: list[str]) -> Grant:
         if self.style.same_grant_again and self.grants and not self.grants[-1].dead:

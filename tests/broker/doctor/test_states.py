@@ -1,0 +1,247 @@
+"""Every state of a connection, brought about at the vendor, and where people see it: the admin API, their connect page,
+get_module_schema, the call itself and `mcpist doctor`."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from broker.vendor_oauth import reasons
+from tests.broker.doctor.ward import SCOPE, Case, Ward, ward_on
+from tests.support.eventually import within
+from tests.support.postgres import ScratchDatabase
+from tests.support.vendor_tokens.state import Fault
+from tests.support.vendor_tokens.styles import microsoft_refusal
+
+
+@pytest.fixture
+async def ward(request: pytest.FixtureRequest, database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Ward]:
+    async with ward_on(database, tmp_path, *getattr(request, "param", ("google",))) as made:
+        yield made
+
+
+async def revoked(case: Case) -> None:
+    for grant in case.vendor.state.grants:
+        grant.dead = True
+    await case.run_out()
+    await case.call()
+
+
+async def lost(case: Case) -> None:
+    """The vendor has rotated, and nobody has its answer."""
+    case.vendor.faults.append(Fault("hang_up_after"))
+    await case.run_out()
+    await case.call()
+    await case.ward.later(400)
+    await case.call()
+
+
+async def disabled(case: Case) -> None:
+    case.vendor.overrides["dead"] = microsoft_refusal("invalid_grant", 50057)
+    await revoked(case)
+
+
+async def granted_less(case: Case) -> None:
+    case.vendor.state.grants[0].scopes.remove(SCOPE)
+    await case.run_out()
+    await case.call()
+
+
+async def other_secret(case: Case) -> None:
+    case.vendor.secret = "cs-0001-another-one"
+    await case.run_out()
+    await case.call()
+
+
+async def away(case: Case) -> None:
+    case.vendor.faults.append(Fault("status", 503, {"Retry-After": "90"}))
+    await case.run_out()
+    await case.call()
+
+
+async def nothing(case: Case) -> None:
+    await case.call()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the places say. `why` is the cause that get_module_schema names."""
+
+    style: str
+    does: Callable[[Case], Awaitable[None]]
+    state: str
+    cause: str
+    who: str
+    mark: str
+    why: str
+    page: str
+    call: str
+    doctor: str
+
+
+STATES = {
+    "connected": Seen("google", nothing, "connected", "", "", "connected", "", "Connected as", "tea", "is connected"),
+    "revoked": Seen(
+        "google", revoked, "needs_reconnect", "revoked", "owner", "broken", "revoked",
+        "access was taken back there", "expired or was revoked there. Connect it again at", "or used up elsewhere; its",
+    ),
+    "lost rotation": Seen(
+        "github", lost, "needs_reconnect", "lost_rotation", "owner", "broken", "lost_rotation",
+        "An answer of the vendor was lost", "was lost on its way, and with it", "not given twice; its owner",
+    ),
+    "scope too small": Seen(
+        "google", granted_less, "needs_reconnect", "scope", "owner", "connected", "",
+        "did not grant all that was asked for", "tea", "does not cover what is needed; its owner",
+    ),
+    "account disabled": Seen(
+        "microsoft", disabled, "needs_reconnect", "account_disabled", "owner", "broken", "account_disabled",
+        "The account is disabled at the vendor", "says that your account is disabled", "is disabled at the vendor; its",
+    ),
+    "service misconfigured": Seen(
+        "google", other_secret, "service_misconfigured", "client_refused", "administrator", "broken", "misconfigured",
+        "tell your administrator", "an administrator has to look at it", "an administrator looks at it: mcpist oauth",
+    ),
+    "vendor down": Seen(
+        "google", away, "vendor_down", "unavailable", "", "connected", "",
+        "MCPist tries again by itself", "asks to wait; try again in", "waits, the vendor is not available for now;",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.reuse("nothing is left to lose: the rule of recovery shows the token once more")
+@pytest.mark.parametrize("ward", [("google", "github", "microsoft")], indirect=True)
+@pytest.mark.parametrize("state", STATES)
+async def test_every_state_is_seen_everywhere(ward: Ward, state: str) -> None:
+    seen = STATES[state]
+    case = await ward.case(seen.style)
+    await case.connect()
+    await seen.does(case)
+    shown = await case.standing()
+    assert (shown["state"], shown["cause"], shown["who"]) == (seen.state, seen.cause, seen.who)
+    assert bool(shown["meaning"]) == (seen.state != "connected")
+    to = "/connect" if seen.who == "administrator" else f"/connect/{case.module}"
+    assert shown["link"] == ward.identity.url + to
+    assert (shown["again_at"] is not None) == (seen.state in ("vendor_down", "service_misconfigured"))
+
+    async def marked() -> bool:
+        schema = await case.schema()
+        return (schema["connection"], schema.get("cause", "")) == (seen.mark, seen.why)
+
+    await within(2, marked)
+    assert seen.page in await case.page()
+    assert seen.call in (await case.call()).text
+    assert seen.doctor in await case.told()
+
+
+async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: Ward) -> None:
+    case = await ward.case("google")
+    none = await case.standing()
+    assert (none["credential_id"], none["state"], none["who"]) == (None, "needs_connect", "owner")
+    assert none["link"] == f"{ward.identity.url}/connect/{case.module}"
+    assert (await case.schema())["connection"] == "needs_connect"
+    assert "Not connected" in await case.page("/connect")
+    assert f"nobody has connected an account yet for {case.module}; at {ward.identity.url}/connect" in "\n".join(
+        await case.doctor()
+    )
+    boss = await ward.administrator(case.tenant)
+    (role,) = await ward.rows("SELECT id FROM core.roles WHERE name = $1", case.person.email)
+    async with case.browser(boss) as browser:
+        url = await browser.start(case.module, case.provider, role=str(role["id"]))
+        await browser.get(case.vendor.state.agree(url))
+    assert (await case.standing())["kind"] == "shared"
+
+    async def marked() -> bool:
+        return (await case.schema())["connection"] == "shared"
+
+    await within(2, marked)
+    await revoked(case)
+    shared = await case.standing()
+    assert (shared["state"], shared["who"]) == ("needs_reconnect", "administrator")
+    assert "an administrator connects it again" in await case.told()
+    assert "does not work any more" in await case.page("/connect")
+
+
+async def test_while_it_is_renewed_it_says_so_everywhere(ward: Ward) -> None:
+    case = await ward.case("google")
+    await case.connect()
+    case.vendor.faults.append(Fault("stall_after"))
+    await case.run_out()
+    calling = asyncio.create_task(case.call())
+
+    async def renewing() -> bool:
+        return (await case.standing())["state"] == "refreshing"
+
+    await within(5, renewing)
+    assert "The access is being renewed" in await case.page()
+    assert "The access is being renewed" in await case.page("/connect")
+    assert "is being renewed" in await case.told()
+    assert (await case.schema())["connection"] == "connected"
+    case.vendor.stalled.set()
+    await calling
+
+
+async def test_an_administrator_is_told_what_to_mend_and_mending_it_is_enough(ward: Ward) -> None:
+    case = await ward.case("google")
+    boss = await ward.administrator(case.tenant)
+    await case.connect()
+    await other_secret(case)
+    page = await case.page("/connect", person=boss)
+    assert f"{case.provider} refuses the OAuth client" in page
+    assert "or the secret is wrong" in page
+    assert f"mcpist oauth-client set {case.provider}" in page
+    assert f"{ward.identity.url}/connect/callback/{case.provider}" in page
+    assert "refuses the OAuth client" not in await case.page("/connect")
+    case.vendor.secret = case.vendor.secret[::-1]
+    await ward.mend(case.tenant, case.vendor)
+    assert "tea" in (await case.call()).text
+    assert (await case.standing())["state"] == "connected"
+    assert "refuses the OAuth client" not in await case.page("/connect", person=boss)
+
+
+async def test_what_passes_by_itself_is_over_when_it_has_passed(ward: Ward) -> None:
+    case = await ward.case("google")
+    await case.connect()
+    await away(case)
+    assert (await case.standing())["state"] == "vendor_down"
+    await ward.later(91)
+    assert (await case.standing())["state"] == "vendor_down", "nobody has asked again yet"
+    assert "tea" in (await case.call()).text
+    assert (await case.standing())["state"] == "connected"
+
+
+async def test_a_vendor_that_loses_answers_again_and_again_is_down(ward: Ward) -> None:
+    case = await ward.case("google")
+    await case.connect()
+    await case.run_out()
+    states = []
+    for _ in range(4):
+        case.vendor.faults.append(Fault("hang_up_after"))
+        await case.call()
+        shown = await case.standing()
+        states.append(shown["state"])
+        assert shown["cause"] == reasons.CUT_OFF
+        await ward.later(400)
+    assert states == ["refreshing", "refreshing", "vendor_down", "vendor_down"]
+
+
+async def test_the_history_has_the_exchange_and_no_secret(ward: Ward) -> None:
+    case = await ward.case("google")
+    await case.connect()
+    await case.run_out()
+    await case.call()
+    await away(case)
+    await ward.later(91)
+    await revoked(case)
+    events = await case.history()
+    assert [one["kind"] for one in events] == ["needs_reauth", "failed", "failed", "refreshed", "connected"]
+    exchange = events[1]["exchange"]
+    assert (exchange["status"], exchange["reason"], exchange["vendor_error"]) == (400, "revoked", "invalid_grant")
+    assert (exchange["grant"], exchange["path"]) == ("refresh_token", "/token")
+    text = json.dumps(events)
+    state = case.vendor.state
+    secrets = [*state.presented, *(token for grant in state.grants for token in (grant.refresh, *grant.access))]
+    assert len(secrets) >= 3
+    assert not [secret for secret in (*secrets, case.vendor.secret) if secret and secret in text]
