@@ -28,6 +28,7 @@ _OWN_MEANINGS = {
     "rejected": "the vendor does not accept it any more: it has expired or was revoked there",
     UNREADABLE: "it was changed in the database and cannot be read",
     "disabled": "an administrator has switched it off",
+    "ending": "the vendor gives access for a limited time, whatever is done",
     "not_sent": "the vendor cannot be reached",
     "throttled": "the vendor asks to wait",
     "uncertain": "the vendor's last answer was lost",

@@ -19,7 +19,8 @@ Taken = tuple[UUID, UUID]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What has to be told. `about` account and credential are the owner's to mend, oauth_client the administrators'.
+    """What has to be told. `about` account and credential are the owner's to mend, oauth_client the administrators';
+    account_end is an account that works until `ends_at`, whatever is done.
 
     `service` is a module (of a credential) or a provider; `module` is one that the link can name, if there is any.
     `told_by` names the channels that have told it already. `over`: it has been mended meanwhile; if it has come again
@@ -29,13 +30,14 @@ class Notice:
     tenant_id: UUID
     id: UUID
     tenant: str
-    about: Literal["account", "credential", "oauth_client"]
+    about: Literal["account", "account_end", "credential", "oauth_client"]
     service: str
     module: str
     account: str
     cause: str
     shared: bool
     over: bool
+    ends_at: datetime | None
     created_at: datetime
     attempts: int
     told_by: tuple[str, ...]
@@ -65,6 +67,7 @@ async def read(work: UnitOfWork, notice_id: UUID) -> Notice | None:
         cause=row["cause"],
         shared=row["user_id"] is None,
         over=row["over"],
+        ends_at=row["ends_at"],
         created_at=row["created_at"],
         attempts=row["attempts"],
         told_by=tuple(row["told_by"]),
@@ -87,14 +90,17 @@ _READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name 
     coalesce(c.module, (SELECT min(b.module) FROM vault.credentials b
         WHERE b.tenant_id = $1 AND b.account_id = a.id)) AS module,
     coalesce(a.account, c.account, '') AS account, coalesce(a.user_id, c.user_id) AS user_id,
+    CASE WHEN n.about = 'account_end' THEN a.told_end END AS ends_at,
     CASE n.about WHEN 'account' THEN a.status IS DISTINCT FROM 'needs_reauth'
+        WHEN 'account_end' THEN a.status IS DISTINCT FROM 'active' OR a.told_end IS NULL
+            OR a.told_end <= vault.clock() OR least(a.ends_at, a.refresh_ends_at) > a.told_end
         WHEN 'credential' THEN c.state IS DISTINCT FROM 'broken'
         ELSE o.state IS DISTINCT FROM 'misconfigured' END
     OR EXISTS (SELECT FROM vault.notices m WHERE m.tenant_id = $1 AND m.about = n.about
         AND m.subject_id = n.subject_id AND (m.created_at, m.id) > (n.created_at, n.id)) AS over
     FROM vault.notices n
     JOIN core.tenants t ON t.tenant_id = n.tenant_id
-    LEFT JOIN vault.accounts a ON n.about = 'account' AND a.tenant_id = $1 AND a.id = n.subject_id
+    LEFT JOIN vault.accounts a ON n.about IN ('account', 'account_end') AND a.tenant_id = $1 AND a.id = n.subject_id
     LEFT JOIN vault.credentials c ON n.about = 'credential' AND c.tenant_id = $1 AND c.id = n.subject_id
     LEFT JOIN vault.oauth_clients o ON n.about = 'oauth_client' AND o.tenant_id = $1 AND o.id = n.subject_id
     WHERE n.tenant_id = $1 AND n.id = $2 AND n.closed_at IS NULL"""

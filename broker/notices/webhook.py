@@ -15,6 +15,7 @@ from broker.vendor_oauth.wire import Reply, Request, VendorHttp
 
 TYPES = {
     "account": "account.needs_reconnect",
+    "account_end": "account.ending",
     "credential": "credential.broken",
     "oauth_client": "oauth_client.refused",
 }
@@ -51,6 +52,7 @@ class Webhook:
             "cause": notice.cause,
             "meaning": meaning(notice.cause),
             "link": wording.link,
+            "ends_at": notice.ends_at and notice.ends_at.isoformat(),
             "recipients": list(notice.recipients),
         }
         return {"type": TYPES[notice.about], "timestamp": notice.created_at.isoformat(), "data": data}

@@ -1,6 +1,7 @@
 """What a notice says: in English and in Japanese, because nobody knows which of them the reader reads."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from broker.accounts.standing import CLIENTS, meaning
 from broker.notices.outbox import Notice
@@ -21,6 +22,8 @@ def worded(notice: Notice, title: str, public_url: str) -> Wording:
         return _for_administrators(notice, title, public_url + CLIENTS)
     link = f"{public_url}/connect/{notice.module}" if notice.module else f"{public_url}/connect"
     account = f" ({notice.account})" if notice.account else ""
+    if notice.ends_at is not None:
+        return _before_the_end(notice, f"{title}{account}", notice.ends_at, link)
     whose = "the account that a role shares" if notice.shared else "your account"
     whose_ja = "ロールで共有しているアカウント" if notice.shared else "あなたのアカウント"
     body = (
@@ -31,6 +34,18 @@ def worded(notice: Notice, title: str, public_url: str) -> Wording:
         f"次のページで接続し直してください: {link}\n"
     )
     return Wording(f"MCPist: {title} has to be connected again / 再接続が必要です", body, link)
+
+
+def _before_the_end(notice: Notice, whose: str, ends_at: datetime, link: str) -> Wording:
+    until = f"{ends_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    body = (
+        f"The access to {whose} ends on {until}.\n"
+        f"Why: {meaning(notice.cause)}.\n"
+        f"Connect it again before that, and nothing is interrupted: {link}\n\n"
+        f"{whose} へのアクセスは {until} に終了します。\n"
+        f"それまでに次のページで接続し直せば、中断なく利用できます: {link}\n"
+    )
+    return Wording(f"MCPist: {whose} has to be connected again by {until} / 再接続のお願い", body, link)
 
 
 def _for_administrators(notice: Notice, title: str, link: str) -> Wording:

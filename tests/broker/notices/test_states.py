@@ -152,6 +152,30 @@ async def test_each_time_that_it_stays_broken_is_told(office: Office) -> None:
         assert (await case.standing())["state"] == "connected"
 
 
+async def test_before_a_grant_ends_for_good_its_owner_is_told_once_and_not_after_renewing_it(office: Office) -> None:
+    first, second = await office.ward.case("google"), await office.ward.case("github")
+    for case in (first, second):
+        await case.connect()
+        await office.ward.execute(
+            "UPDATE vault.accounts SET granted_at = vault.clock() - interval '20 days', "
+            "ends_at = vault.clock() + interval '5 days' WHERE id = $1",
+            (await case.account())["id"],
+        )
+    async with office.process() as teller:
+        for _ in range(3):
+            await office.ward.identity.zone.database.call("SELECT vault.announce_ends()")
+            await office.ward.execute(
+                "UPDATE vault.accounts SET ends_at = vault.clock() + interval '90 days' WHERE id = $1",
+                (await second.account())["id"],
+            )
+            await office.ward.later(6 * MINUTE)
+            await teller.tell_due()
+    assert office.recipients() == [first.person.email]
+    body = office.server.messages[0].get_content()
+    assert f"{(await first.account())['told_end']:%Y-%m-%d %H:%M} UTC" in body
+    assert f"Connect it again before that, and nothing is interrupted: {office.ward.identity.url}/connect/" in body
+
+
 async def test_several_processes_and_their_restarts_tell_once(office: Office) -> None:
     cases = []
     for _ in range(3):
