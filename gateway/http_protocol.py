@@ -21,8 +21,8 @@ REFUSED = (
 
 class BoundedHttp(HttpToolsProtocol):
     """Closes a connection whose request head is over 32 KiB, or not whole within :data:`HEAD_SECONDS`, or whose body is
-    not whole within :data:`BODY_SECONDS` of that, answered or not: of a body that drips in, every byte sets uvicorn's own
-    clock for idle connections back.
+    not whole within :data:`BODY_SECONDS` of that, answered or not: each byte that drips in sets uvicorn's own clock for
+    idle connections back.
 
     A keep-alive connection that says nothing is uvicorn's to close; :func:`close_slow` is to be called now and then.
     """
