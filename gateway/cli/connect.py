@@ -52,8 +52,8 @@ def connect(
             return session
         if wait or not as_json:
             note(session.link)
-        if wait and browser and not as_json:
-            webbrowser.open(session.link)
+        if wait and browser and not as_json and session.link.startswith(f"{api.server}/connect/"):
+            webbrowser.open(session.link)  # and nothing else that a server may have named
         return followed(api, session, _tell) if wait else session
 
     session = either(_nobody, at_server)
