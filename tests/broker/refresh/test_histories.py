@@ -299,4 +299,4 @@ def test_every_history_keeps_the_promises(database_server: DatabaseServer) -> No
 @pytest.mark.timeout(1800)
 def test_many_histories_keep_the_promises(database_server: DatabaseServer) -> None:
     asyncio.run(database_server.template())
-    history(database_server, 200, 40)
+    history(database_server, 100, 40)
