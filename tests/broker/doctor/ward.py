@@ -8,12 +8,14 @@ async with ward_on(database, tmp_path, "google") as ward:
     shown = await case.standing()
 """
 
+import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -22,6 +24,7 @@ import httpx2
 from broker.connect.oauth_clients import OAuthClients, Registration
 from broker.connect.provider_book import ProviderBook
 from broker.providers.catalogue import own_providers
+from broker.refresh.sweeper import Sweeper
 from core.directory.services import set_service
 from core.directory.tenants import Tenant
 from gateway.catalogue import build
@@ -244,6 +247,7 @@ async def ward_on(
 ) -> AsyncIterator[Ward]:
     """The ward until the block is left; `more` modules come after those of the vendors, and `hosts` may be asked."""
     async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(mock.patch.object(Sweeper, "run", _never))  # nothing goes on while a test looks
         vendors: dict[str, VendorTokens] = {}
         for style in styles:
             vendors[style] = await stack.enter_async_context(vendor_tokens(STYLES[style]))
@@ -254,6 +258,10 @@ async def ward_on(
         asked = (*hosts, *(urlsplit(vendor.url).netloc for vendor in vendors.values()))
         identity = await stack.enter_async_context(identity_on(product, providers=False, allowed_private_hosts=asked))
         yield Ward(identity, Node(identity.gateway), vendors, asked)
+
+
+async def _never(_: Sweeper) -> None:
+    await asyncio.Event().wait()
 
 
 def _one_site(vendors: dict[str, VendorTokens]) -> None:
