@@ -49,7 +49,7 @@ async def test_who_what_outcome_duration(product: Product, node: Node, people: P
     for (intent, outcome), answer in zip(found, answers, strict=True):
         assert intent.request_id == outcome.request_id == request_id(answer)
         assert (intent.user_id, intent.credential_id) == (people.admin.id, people.admin.token_id)
-        assert intent.client == ("path tests" if revision == MODERN else "")
+        assert intent.client == ("test client" if revision == MODERN else "")
         assert len(intent.digest) == 32
         assert intent.arguments is None
         assert 0 <= outcome.duration_us < 60_000_000

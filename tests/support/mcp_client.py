@@ -33,9 +33,7 @@ class Answer:
     @property
     def messages(self) -> list[Any]:
         """The JSON-RPC messages in it, be it a stream or a plain answer."""
-        if self.header("content-type") == "text/event-stream":
-            return [orjson.loads(line[6:]) for line in self.body.split(b"\n") if line.startswith(b"data: ")]
-        return [orjson.loads(self.body)] if self.body else []
+        return messages_in(self.body, self.header("content-type"))
 
     @property
     def message(self) -> Any:
@@ -70,6 +68,13 @@ class Answer:
         return self.status, tuple(one for one in self.headers if one[0] not in NOT_COMPARED), self.body
 
 
+def messages_in(body: bytes, content_type: str) -> list[Any]:
+    """All JSON-RPC messages, of a stream or of a plain answer."""
+    if content_type == "text/event-stream":
+        return [orjson.loads(line[6:]) for line in body.split(b"\n") if line.startswith(b"data: ")]
+    return [orjson.loads(body)] if body else []
+
+
 def envelope(revision: str, method: str, params: Any = None, id: Any = 1) -> dict[str, Any]:
     """A valid request."""
     params = dict(params or {})
@@ -77,20 +82,22 @@ def envelope(revision: str, method: str, params: Any = None, id: Any = 1) -> dic
         meta = {
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": {"name": "path tests", "version": "1"},
+            "io.modelcontextprotocol/clientInfo": {"name": "test client", "version": "1"},
         }
         params["_meta"] = meta | params.get("_meta", {})
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
     return message | ({"params": params} if params else {})
 
 
-def headers_for(revision: str, method: str, params: Any = None) -> Headers:
-    """The headers that belong to a request, but the credential."""
-    headers = {"accept": BOTH, "content-type": "application/json", "mcp-protocol-version": revision}
+def headers_for(revision: str | None, method: str, params: Any = None) -> Headers:
+    """The headers that belong to a request, but the credential; a client of no revision names none."""
+    headers = {"accept": BOTH, "content-type": "application/json"}
+    if revision is not None:
+        headers["mcp-protocol-version"] = revision
     if revision == MODERN:
         headers["mcp-method"] = method
         if method == "tools/call":
-            headers["mcp-name"] = params["name"]
+            headers["mcp-name"] = str((params or {}).get("name"))
     return headers
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import orjson
 import uvloop
 
-from tests.gateway.mcp.client import envelope, headers_for
+from tests.gateway.mcp.client import headers_for
 from tests.gateway.mcp.toys import CALLER, PUBLIC_URL, TOOLS, Toys
+from tests.support.mcp_client import envelope
 
 ROUNDS, CALLS = 9, 3000
 ARGUMENTS = {"module": "knowledge_graph", "tool_name": "search", "params": {"query": "hello world"}}

@@ -1,4 +1,5 @@
-"""A client that speaks every revision to an ASGI application directly, and checks what it is sent."""
+"""The client of tests/support/mcp_client.py without HTTP: it hands an ASGI application whatever bytes and headers, piece
+by piece, and may leave before the end."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,13 +8,9 @@ from typing import Any
 import orjson
 
 from tests.gateway.mcp.toys import TOKEN
+from tests.support import mcp_client
+from tests.support.mcp_client import envelope
 from tests.support.mcp_schema import available, check_message
-
-LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-MODERN = "2026-07-28"
-ALL = (*LEGACY, MODERN)
-NAMED = {"tools/call": "name"}
-BOTH = "application/json, text/event-stream"
 
 HeaderList = list[tuple[str, str]]
 
@@ -29,9 +26,7 @@ class Response:
     @property
     def messages(self) -> list[Any]:
         """All JSON-RPC messages, of a stream or of a plain answer."""
-        if self.headers.get("content-type") == "text/event-stream":
-            return [orjson.loads(line[6:]) for line in self.body.split(b"\n") if line.startswith(b"data: ")]
-        return [orjson.loads(self.body)] if self.body else []
+        return mcp_client.messages_in(self.body, self.headers.get("content-type", ""))
 
     @property
     def message(self) -> Any:
@@ -42,35 +37,10 @@ class Response:
         return self.message["error"]["code"] if "error" in self.message else 0
 
 
-def envelope(revision: str, method: str, params: Any = None, id: Any = 1) -> dict[str, Any]:
-    """A valid request of the revision."""
-    params = dict(params or {})
-    if revision == MODERN:
-        meta = {
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": {"name": "toy client", "version": "1"},
-        }
-        params["_meta"] = meta | params.get("_meta", {})
-    message: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
-    return message | ({"params": params} if params else {})
-
-
 def headers_for(revision: str | None, method: str = "", params: Any = None) -> HeaderList:
-    """The headers that belong to it."""
-    headers = [
-        ("host", "127.0.0.1:8080"),
-        ("authorization", TOKEN),
-        ("accept", BOTH),
-        ("content-type", "application/json"),
-    ]
-    if revision is not None:
-        headers.append(("mcp-protocol-version", revision))
-    if revision == MODERN:
-        headers.append(("mcp-method", method))
-        if method in NAMED:
-            headers.append(("mcp-name", str((params or {}).get(NAMED[method]))))
-    return headers
+    """The headers that belong to it, the credential too."""
+    own = {"host": "127.0.0.1:8080", "authorization": TOKEN}
+    return list((own | mcp_client.headers_for(revision, method, params)).items())
 
 
 def replaced(headers: HeaderList, **changes: str | None) -> HeaderList:

@@ -7,8 +7,10 @@ import orjson
 import pytest
 
 from gateway.mcp.revisions import ASSUMED, NEWEST_HANDSHAKE, REVISIONS, SUPPORTED
-from tests.gateway.mcp.client import ALL, LEGACY, MODERN, Client, headers_for
+from tests.gateway.mcp.client import Client, headers_for
 from tests.gateway.mcp.toys import CALLER, TOOLS, VERSION, Toys
+from tests.support.mcp_client import LEGACY, MODERN
+from tests.support.mcp_client import REVISIONS as ALL
 
 SERVER = "io.modelcontextprotocol/serverInfo"
 
@@ -147,7 +149,7 @@ async def test_what_a_handler_is_told(client: Client, toys: Toys) -> None:
     assert context.request_id == response.headers["x-request-id"]
     assert 59 < context.deadline - before < 61
     assert context.trace == trace
-    assert context.client_name == "toy client"
+    assert context.client_name == "test client"
     assert context.report_progress is None
     assert toys.params.pop()["arguments"] == {"a": 1}
 
@@ -183,5 +185,5 @@ async def test_each_request_is_observed_once(client: Client, toys: Toys) -> None
     await client.call(MODERN, "echo")
     await client.rpc("2025-11-25", "no/such")
     seen = [(o.method, o.revision, o.status, o.code, o.client_name) for o in toys.observed]
-    assert seen == [("tools/call", MODERN, 200, 0, "toy client"), ("no/such", "2025-11-25", 200, -32601, "")]
+    assert seen == [("tools/call", MODERN, 200, 0, "test client"), ("no/such", "2025-11-25", 200, -32601, "")]
     assert all(o.caller is CALLER and 0 <= o.seconds < 10 for o in toys.observed)

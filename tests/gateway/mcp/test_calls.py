@@ -8,8 +8,9 @@ import orjson
 import pytest
 
 from core.errors import LimitReached
-from tests.gateway.mcp.client import ALL, MODERN, Client, Response, envelope, headers_for
+from tests.gateway.mcp.client import Client, Response, headers_for
 from tests.gateway.mcp.toys import SECRET, Toys
+from tests.support.mcp_client import MODERN, REVISIONS, envelope
 from tests.support.mcp_schema import available, check_message
 
 
@@ -27,7 +28,7 @@ def stray_tasks() -> list[Any]:
 # --- failing ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("tool", ["crashes", "cancels_itself", "returns_rubbish", "returns_list"])
 async def test_an_unexpected_failure_says_nothing_but_a_request_id(
     client: Client, caplog: pytest.LogCaptureFixture, revision: str, tool: str
@@ -48,13 +49,13 @@ async def test_an_unexpected_failure_says_nothing_but_a_request_id(
         assert "toys.py:" in caplog.text
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_failing_tool_is_a_result(client: Client, revision: str) -> None:
     result = (await client.call(revision, "fails")).message["result"]
     assert (result["isError"], result["content"][0]["text"]) == (True, "Error: no such page")
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 async def test_an_expected_failure_is_told_to_the_model(client: Client, revision: str) -> None:
     response = await client.call(revision, "database_away")
     assert response.status == 200
@@ -87,7 +88,7 @@ async def test_a_missing_scope_is_http_403(client: Client, toys: Toys, revision:
 # --- too much, too long -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_result_over_the_cap_is_an_error_that_tells_how_to_narrow(toys: Toys, revision: str) -> None:
     client = Client(toys.endpoint(max_result=10_000))
     assert "isError" not in (await client.call(revision, "big", {"size": 8_000})).message["result"]
@@ -104,7 +105,7 @@ async def test_a_list_over_the_cap(toys: Toys) -> None:
     assert "data" not in response.message["error"]
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("tool", ["wait", "stubborn"])
 async def test_a_deadline_is_told_to_the_model(toys: Toys, revision: str, tool: str) -> None:
     endpoint = toys.endpoint(call_timeout=0.1)
@@ -145,7 +146,7 @@ async def test_a_cancellation_from_outside_is_passed_on(toys: Toys) -> None:
 # --- the client leaves ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("tool", ["wait", "stubborn"])
 async def test_a_call_ends_when_its_client_leaves(toys: Toys, revision: str, tool: str) -> None:
     endpoint = toys.endpoint(disconnect_watch_after=0.02)
@@ -237,7 +238,7 @@ async def test_a_batch_without_requests_has_no_answer(client: Client, revision: 
     assert (response.status, response.body) == (202, b"")
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 async def test_batches_exist_in_two_revisions(client: Client, revision: str) -> None:
     response = await client.post(orjson.dumps([envelope(revision, "ping")]), headers_for(revision, "ping"))
     assert (response.status, response.message if isinstance(response.message, list) else response.code) == (

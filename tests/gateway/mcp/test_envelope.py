@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.mcp.envelope import Malformed, depth_of, parse
-from tests.gateway.mcp.client import ALL, MODERN, Client, headers_for, replaced
+from tests.gateway.mcp.client import Client, headers_for, replaced
 from tests.gateway.mcp.toys import Toys
+from tests.support.mcp_client import MODERN, REVISIONS
 from tests.support.mcp_schema import available, check_message
 
 JSON_VALUES = st.recursive(
@@ -34,13 +35,13 @@ MEMBERS = st.fixed_dictionaries(
                 "name": st.sampled_from(["echo", "rich", "fails", "crashes"]) | JSON_VALUES,
                 "arguments": JSON_VALUES,
                 "cursor": JSON_VALUES,
-                "protocolVersion": st.sampled_from(ALL) | JSON_VALUES,
+                "protocolVersion": st.sampled_from(REVISIONS) | JSON_VALUES,
                 "_meta": st.fixed_dictionaries(
                     {},
                     optional={
                         "progressToken": JSON_VALUES,
                         "traceparent": JSON_VALUES,
-                        "io.modelcontextprotocol/protocolVersion": st.sampled_from(ALL) | JSON_VALUES,
+                        "io.modelcontextprotocol/protocolVersion": st.sampled_from(REVISIONS) | JSON_VALUES,
                         "io.modelcontextprotocol/clientCapabilities": st.just({}) | JSON_VALUES,
                         "io.modelcontextprotocol/clientInfo": JSON_VALUES,
                     },
@@ -62,7 +63,7 @@ BODIES = st.one_of(
 HEADERS = st.fixed_dictionaries(
     {},
     optional={
-        "mcp-protocol-version": st.sampled_from([*ALL, "", "x"]),
+        "mcp-protocol-version": st.sampled_from([*REVISIONS, "", "x"]),
         "mcp-method": st.sampled_from(["ping", "tools/call", "=?base64?x?="]),
         "mcp-name": st.sampled_from(["echo", "=?base64?ZWNobw==?=", "=?base64?", "é"]),
         "accept": st.sampled_from(["*/*", "text/event-stream", "application/json;q=0", ";;,,", "application/json"]),
@@ -98,7 +99,7 @@ def _check(message: Any, revision: str) -> None:
     assert message["jsonrpc"] == "2.0"
     assert ("error" in message) != ("result" in message)
     if available() and "error" in message:
-        check_message(revision if revision in ALL else MODERN, "", message)
+        check_message(revision if revision in REVISIONS else MODERN, "", message)
 
 
 @given(JSON_VALUES, st.booleans())

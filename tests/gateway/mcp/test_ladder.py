@@ -9,8 +9,9 @@ import pytest
 
 from core.errors import Forbidden, LimitReached, Unavailable
 from gateway.mcp.errors import InsufficientScope
-from tests.gateway.mcp.client import ALL, MODERN, Client, envelope, headers_for, replaced
+from tests.gateway.mcp.client import Client, headers_for, replaced
 from tests.gateway.mcp.toys import CHALLENGE, SECRET, Toys
+from tests.support.mcp_client import MODERN, REVISIONS, envelope
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
@@ -251,7 +252,7 @@ async def test_compressed_requests_are_not_read(client: Client) -> None:
     assert (await client.rpc("2025-11-25", "ping", content_encoding="gzip")).status == 415
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("announced", [True, False])
 async def test_size(toys: Toys, revision: str, announced: bool) -> None:
     client = Client(toys.endpoint(max_body=1000))

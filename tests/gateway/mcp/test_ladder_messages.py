@@ -7,8 +7,9 @@ import orjson
 import pytest
 
 from gateway.mcp.revisions import SUPPORTED
-from tests.gateway.mcp.client import ALL, LEGACY, MODERN, Client, envelope, headers_for
+from tests.gateway.mcp.client import Client, headers_for
 from tests.gateway.mcp.toys import TOKEN
+from tests.support.mcp_client import LEGACY, MODERN, REVISIONS, envelope
 from tests.support.mcp_schema import available, check_message
 
 META = "io.modelcontextprotocol/"
@@ -63,7 +64,7 @@ MALFORMED: list[tuple[bytes, int, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(("body", "code", "id"), MALFORMED, ids=[repr(b[:45]) for b, _, _ in MALFORMED])
 async def test_malformed(client: Client, revision: str, body: bytes, code: int, id: Any) -> None:
     response = await client.post(body, headers_for(revision, "ping"))
@@ -100,7 +101,7 @@ async def test_depth_64_is_fine(client: Client) -> None:
 # --- methods and parameters -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("method", ["no/such", "tools", "resources/list", "logging/setLevel", "subscriptions/listen"])
 async def test_unknown_method(client: Client, revision: str, method: str) -> None:
     response = await client.rpc(revision, method)
@@ -120,7 +121,7 @@ async def test_discover_is_modern(client: Client, revision: str) -> None:
     assert (await client.rpc(revision, "server/discover")).code == -32601
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(
     ("method", "params"),
     [
@@ -244,14 +245,14 @@ async def test_a_mirror_header_comes_once(client: Client, name: str) -> None:
 
 
 async def test_the_session_id_of_an_old_client_means_nothing(client: Client) -> None:
-    for revision in ALL:
+    for revision in REVISIONS:
         response = await client.rpc(revision, "tools/list", mcp_session_id="stale")
         assert response.status == 200
         assert "mcp-session-id" not in response.headers
 
 
 async def test_a_credential_never_comes_back(client: Client) -> None:
-    for revision in ALL:
+    for revision in REVISIONS:
         for tool in ("echo", "crashes", "no_such_tool"):
             response = await client.call(revision, tool)
             assert TOKEN.encode() not in response.body

@@ -14,8 +14,9 @@ from gateway.mcp.envelope import Message
 from gateway.mcp.era import check_request, revision_of
 from gateway.mcp.headers import Headers, decoded
 from gateway.mcp.revisions import Revision
-from tests.gateway.mcp.client import ALL, LEGACY, MODERN, Client, Response, envelope, headers_for, replaced
+from tests.gateway.mcp.client import Client, Response, headers_for, replaced
 from tests.gateway.mcp.toys import CALLER, VERSION, Toys
+from tests.support.mcp_client import LEGACY, MODERN, REVISIONS, envelope
 from tests.support.sdk_oracle import sdk_app
 
 META = "io.modelcontextprotocol/"
@@ -69,7 +70,7 @@ def without(value: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return {name: part for name, part in value.items() if name not in names}
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(
     ("method", "params"),
     [
@@ -130,7 +131,7 @@ KNOWN_ERROR_DIFFERENCES: Mapping[tuple[str, str], tuple[tuple[int, int], str]] =
 }
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("case", ERRORS)
 async def test_errors(client: Client, oracle: Client, revision: str, case: str) -> None:
     method, params = ERRORS[case]
@@ -194,7 +195,7 @@ KNOWN_HTTP_DIFFERENCES: Mapping[tuple[str, str], tuple[tuple[int, int], str]] = 
 }
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("case", HTTP)
 async def test_http(client: Client, oracle: Client, revision: str, case: str) -> None:
     changes, content = HTTP[case]
@@ -291,7 +292,7 @@ def test_header_values_are_decoded_as_the_sdk_does(value: str) -> None:
 
 
 def test_requests_without_meta_are_what_their_header_says() -> None:
-    for header, expected in [*((v, v) for v in ALL), (None, "2025-03-26"), ("1999-01-01", MODERN)]:
+    for header, expected in [*((v, v) for v in REVISIONS), (None, "2025-03-26"), ("1999-01-01", MODERN)]:
         assert revision_of(Message(b"1", "tools/list", {}), header).version == expected
 
 

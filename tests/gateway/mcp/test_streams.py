@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.gateway.mcp.client import ALL, MODERN, Client, Response
+from tests.gateway.mcp.client import Client, Response
 from tests.gateway.mcp.toys import Toys
+from tests.support.mcp_client import MODERN, REVISIONS
 
 
 async def progress(client: Client, revision: str, arguments: Any, token: Any = "t", **changes: str | None) -> Response:
@@ -15,7 +16,7 @@ async def progress(client: Client, revision: str, arguments: Any, token: Any = "
     return await client.rpc(revision, "tools/call", params, **changes)
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("token", ["t", 0, 17])
 async def test_progress_then_the_answer(client: Client, revision: str, token: Any) -> None:
     response = await progress(client, revision, {"steps": [0, 50, 100], "total": 100}, token)
@@ -32,7 +33,7 @@ async def test_progress_then_the_answer(client: Client, revision: str, token: An
     assert answer["result"]["content"][0]["text"] == "reported"
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 async def test_no_event_no_stream(client: Client, revision: str) -> None:
     silent = await progress(client, revision, {"steps": []})
     assert silent.headers["content-type"] == "application/json"

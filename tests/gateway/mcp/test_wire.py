@@ -9,9 +9,10 @@ import orjson
 import pytest
 
 from gateway.mcp import body, sse
-from tests.gateway.mcp.client import ALL, MODERN, envelope, headers_for, replaced
+from tests.gateway.mcp.client import headers_for, replaced
 from tests.gateway.mcp.serving import served
 from tests.gateway.mcp.toys import Toys
+from tests.support.mcp_client import MODERN, REVISIONS, envelope
 from tests.support.mcp_schema import available, check_message
 
 MEBIBYTE = 1024 * 1024
@@ -60,7 +61,7 @@ async def connection(port: int) -> AsyncIterator[Connection]:
     made.close()
 
 
-@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_call_over_http(port: int, revision: str) -> None:
     params = {"name": "echo", "arguments": {"text": "日本語"}}
     headers = replaced(headers_for(revision, "tools/call", params), host=None)
@@ -220,7 +221,7 @@ async def test_many_clients_at_once(toys: Toys) -> None:
     endpoint = toys.endpoint(public_url="http://127.0.0.1:0")
 
     async def one(http: httpx2.AsyncClient, port: int, n: int) -> None:
-        revision = ALL[n % len(ALL)]
+        revision = REVISIONS[n % len(REVISIONS)]
         params = {"name": "echo", "arguments": {"n": n}}
         headers = dict(replaced(headers_for(revision, "tools/call", params), host=None))
         content = orjson.dumps(envelope(revision, "tools/call", params, id=n))
