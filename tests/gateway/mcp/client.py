@@ -1,5 +1,5 @@
-"""The client of tests/support/mcp_client.py without HTTP: it hands an ASGI application whatever bytes and headers, piece
-by piece, and may leave before the end."""
+"""The client of tests/support/mcp_client.py without HTTP: it hands an ASGI application whatever bytes and headers,
+piece by piece, and may leave before the end."""
 
 import asyncio
 from collections.abc import Sequence
