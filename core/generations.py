@@ -2,11 +2,16 @@
 
 A trigger raises it with any change to the tenant's users, roles, permissions, services or tokens, and announces it
 by NOTIFY. While the listener is down, a poll takes over; while both fail, nothing cached is trusted.
+
+A refresh raises none: it makes nothing wrong that is cached, but where the vendor ends the access token before at once.
+Then that one version is announced, and its leases count no more.
 """
 
 import asyncio
 import contextlib
+import itertools
 import logging
+import time
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +22,10 @@ from core.db import AWAY, Database, connect
 from core.errors import Unavailable
 
 CHANNEL = "mcpist_generation"
+DROPPED = "mcpist_dropped"
+DROPPED_SECONDS = 90.0
+"""How long a dropped version is remembered: longer than any lease of it is kept."""
+MOST_DROPPED = 100_000
 INTERVAL = 0.5
 MOST_TENANTS = 200_000
 
@@ -35,6 +44,7 @@ class Generations:
         self._listening = False
         self._used = False
         self._told = False
+        self._dropped: dict[tuple[UUID, int], float] = {}
         self._lost = asyncio.Event()
         self._begun = asyncio.Event()
 
@@ -66,6 +76,11 @@ class Generations:
                 self._values.clear()
             self._values[tenant_id] = value
 
+    def is_dropped(self, tenant_id: UUID, version: int) -> bool:
+        """Whether a credential of this version was announced as ended. While announcements do not arrive nobody knows:
+        then the vendor's refusal tells."""
+        return (tenant_id, version) in self._dropped
+
     async def run(self) -> None:
         """Listen, poll when that fails, until cancelled."""
         while True:
@@ -87,6 +102,7 @@ class Generations:
             self._lost.clear()
             connection.add_termination_listener(self._disconnected)
             await connection.add_listener(CHANNEL, self._announced)
+            await connection.add_listener(DROPPED, self._told_to_drop)
             # What was announced before LISTEN took hold is read once.
             self._trusted = self._listening = await self._poll()
             self._begun.set()
@@ -115,6 +131,14 @@ class Generations:
     def _announced(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         tenant, value = str(payload).split(" ")
         self.observe(UUID(tenant), int(value))
+
+    def _told_to_drop(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
+        now = time.monotonic()
+        for key, until in list(itertools.islice(self._dropped.items(), 2)):  # oldest first: never more go than come
+            if until < now or len(self._dropped) >= MOST_DROPPED:
+                del self._dropped[key]
+        tenant, version = str(payload).split(" ")
+        self._dropped[UUID(tenant), int(version)] = now + DROPPED_SECONDS
 
     async def _poll_in_time(self) -> None:
         """Poll; a database that keeps us waiting (its pool's timeout is ten seconds) is not trusted meanwhile."""

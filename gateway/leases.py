@@ -1,4 +1,5 @@
-"""Leases in the gateway's memory: asked of the broker once, kept for seconds, gone with the tenant's generation."""
+"""Leases in the gateway's memory: asked of the broker once, kept for seconds, gone with the tenant's generation, and
+with their version where the vendor has ended it."""
 
 import asyncio
 import random
@@ -119,7 +120,10 @@ class Leases:
     def _counts(self, request: RequestContext, held: Held) -> bool:
         if held.generation is None or self._clock() >= held.until:
             return False
-        return held.generation == self._generations.current(request.caller.tenant_id)
+        tenant_id = request.caller.tenant_id
+        if self._generations.is_dropped(tenant_id, held.version):
+            return False
+        return held.generation == self._generations.current(tenant_id)
 
     async def _ask(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
         if request.subject is None:

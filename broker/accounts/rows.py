@@ -19,13 +19,16 @@ CLIENT_SECRET = "client_secret"  # noqa: S105 a field's name
 class Seen:
     """One look at an account and its OAuth client.
 
-    Seconds: `expires_in` until the access token's end (None: it has none), `life` of which it was when it came,
-    `lease_left` of another's claim (None: nobody holds one), `wait` until the next attempt, `breaker` until the OAuth client may be used again;
-    `presented_ago` and `refreshed_ago` None where it never was. `lapsed`: a lease has run out that its holder has not
-    let go. `cut_off`: the vendor may have processed a call whose answer nobody has.
+    Seconds: `expires_in` until the access token's end (None: it has none), `life` of it when it came,
+    `lease_left` of another's claim (None: nobody holds one), `wait` until the next attempt, `breaker` until the OAuth
+    client may be used again; `presented_ago` and `refreshed_ago` None where it never was. `lapsed`: a lease has run
+    out that its holder has not let go. `cut_off`: the vendor may have processed a call whose answer nobody has.
     """
 
     id: UUID
+    user_id: UUID | None
+    role_id: UUID | None
+    vendor_account_id: str
     provider: str
     version: int
     status: str
@@ -33,7 +36,7 @@ class Seen:
     access: bytes | None
     refresh: bytes | None
     expires_in: float | None
-    life: float | None
+    life: float
     lease_left: float | None
     lapsed: bool
     cut_off: bool
@@ -82,7 +85,8 @@ def client_place(client_row: UUID, version: int) -> Place:
     return Place(CLIENTS, client_row, CLIENT_SECRET, version)
 
 
-_LOOK = """SELECT a.id, a.provider, a.version, a.status, a.reason, a.access, a.refresh,
+_LOOK = """SELECT a.id, a.user_id, a.role_id, a.vendor_account_id, a.provider, a.version, a.status, a.reason,
+    a.access, a.refresh,
     extract(epoch FROM a.expires_at - c.now)::float8,
     greatest(0, extract(epoch FROM a.expires_at - coalesce(a.refreshed_at, a.granted_at)))::float8,
     CASE WHEN a.lease_until > c.now THEN extract(epoch FROM a.lease_until - c.now)::float8 END,

@@ -11,7 +11,7 @@ import orjson
 from broker.accounts.events import What, note
 from broker.accounts.rows import ACCESS, REFRESH, account_place, client_place
 from broker.providers.model import RefreshRules
-from broker.refresh.outcome import keep_alive_time, refresh_time
+from broker.refresh.outcome import after, keep_alive_time, refresh_time
 from broker.refresh.store import GRANT_STEP
 from broker.vault.credentials import Owner
 from broker.vault.vault import Sealer, Vault
@@ -132,6 +132,8 @@ async def _columns(
         life,
         refresh_time(grant.rules, now, life, chance) if refreshing else None,
         keep_alive_time(grant.rules, now) if refreshing else None,
+        after(now, grant.rules.life_seconds),
+        after(now, grant.tokens.refresh_expires_in),
     )
 
 
@@ -143,17 +145,18 @@ def _sealed_refresh(sealer: Sealer, grant: Grant, account_id: UUID, version: int
 
 _LINK = """INSERT INTO vault.accounts (tenant_id, id, version, provider, oauth_client_id, user_id, role_id,
     vendor_account_id, account, scopes, details, access, refresh, expires_at, refresh_at, idle_at,
-    last_used_at, created_at, updated_at)
+    ends_at, refresh_ends_at, last_used_at, granted_at, created_at, updated_at)
     SELECT $1, $2, $3, $4, $5, $6, $7, $8, left($9, 200), $10::text[], $11::jsonb, $12, $13,
-    now + make_interval(secs => $14), $15, $16, now, now, now FROM (SELECT vault.clock() AS now) c"""
+    now + make_interval(secs => $14), $15, $16, $17, $18, now, now, now, now FROM (SELECT vault.clock() AS now) c"""
 _VERSION = "SELECT version FROM vault.accounts WHERE tenant_id = $1 AND id = $2"
 _RELINK = """UPDATE vault.accounts a SET version = $3, provider = $4, oauth_client_id = $5, user_id = $6, role_id = $7,
     vendor_account_id = $8, account = left($9, 200), scopes = $10::text[], details = $11::jsonb, access = $12,
-    refresh = $13, expires_at = c.now + make_interval(secs => $14), refresh_at = $15, idle_at = $16,
+    refresh = $13, expires_at = c.now + make_interval(secs => $14), refresh_at = $15, idle_at = $16, ends_at = $17,
+    refresh_ends_at = $18, told_end = NULL, granted_at = c.now,
     status = 'active', reason = '', reauth_at = NULL, lease_owner = NULL, lease_until = NULL, attempt_no = 0,
     uncertain = false, next_try_at = NULL, last_error_class = '', presented_at = NULL, refused_at = NULL,
     refreshed_at = NULL, last_used_at = c.now, updated_at = c.now
-    FROM (SELECT vault.clock() AS now) c WHERE a.tenant_id = $1 AND a.id = $2 AND a.version = $17"""
+    FROM (SELECT vault.clock() AS now) c WHERE a.tenant_id = $1 AND a.id = $2 AND a.version = $19"""
 _NO_CANDIDATES = "DELETE FROM vault.candidates WHERE tenant_id = $1 AND account_id = $2"
 _ADD_CLIENT = """INSERT INTO vault.oauth_clients (tenant_id, id, provider, role_id, version, client_id, secret,
     auth_method, settings, created_at, updated_at)

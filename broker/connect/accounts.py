@@ -36,7 +36,8 @@ class Unconfirmed:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Grant:
-    """The tokens of an account; `expires_in` in seconds, None for an access token without an end."""
+    """The tokens of an account; `expires_in` in seconds, None for an access token without an end. `in_doubt`: a
+    refresh is under way, or was cut off, so that a rotating refresh token may be spent."""
 
     account_id: UUID
     provider: str
@@ -44,6 +45,10 @@ class Grant:
     access: Secret | None
     refresh: Secret | None
     expires_in: float | None
+    refresh_expires_in: float | None
+    vendor_account_id: str
+    active: bool
+    in_doubt: bool
 
 
 class AccountRows:
@@ -93,13 +98,15 @@ class AccountRows:
     ) -> UUID:
         """Put an unconfirmed account's grant in the place of the one that `held` has; its id and history stay.
 
-        Where the vendor gave no refresh token this time, the one before stays good (Google).
+        Where the vendor gave no refresh token this time, the one before stays good (Google): if it is known to be of
+        the same vendor account, and works.
         """
         assert held.account_id is not None
         new, old = await self.grant(work, found.id), await self.grant(work, held.account_id)
         assert new is not None
         assert new.access is not None
-        tokens = Tokens(new.access, new.refresh or (old.refresh if old else None), new.expires_in, found.scopes)
+        refresh = new.refresh or _inherited(old, found, rules)
+        tokens = Tokens(new.access, refresh, new.expires_in, found.scopes, new.refresh_expires_in)
         grant = NewGrant(
             new.provider,
             new.oauth_client_id,
@@ -134,7 +141,18 @@ class AccountRows:
             return None
         access = await self._opened(work, account_id, ACCESS, row["version"], row["access"])
         refresh = await self._opened(work, account_id, REFRESH, row["version"], row["refresh"])
-        return Grant(account_id, row["provider"], row["oauth_client_id"], access, refresh, row["expires_in"])
+        return Grant(
+            account_id,
+            row["provider"],
+            row["oauth_client_id"],
+            access,
+            refresh,
+            row["expires_in"],
+            row["refresh_expires_in"],
+            row["vendor_account_id"],
+            row["active"],
+            row["in_doubt"],
+        )
 
     async def is_shared_grant(self, work: UnitOfWork, account_id: UUID) -> bool:
         """Whether another account of the tenant is the same vendor account by the same client: a vendor that has one
@@ -163,6 +181,16 @@ class AccountRows:
         return Secret((await self._vault.open(work, account_place(account_id, field, version), blob)).decode())
 
 
+def _inherited(old: Grant | None, found: Unconfirmed, rules: RefreshRules) -> Secret | None:
+    """The refresh token that a new grant of the same vendor account goes on with; of an unknown one, none: the person
+    would act as somebody else an hour later."""
+    if old is None or not old.active or not old.vendor_account_id:
+        return None
+    if old.in_doubt and rules.profile != "non_rotating":
+        return None
+    return old.refresh if old.vendor_account_id == found.vendor_account_id else None
+
+
 _LOCK_OWNER = "SELECT pg_advisory_xact_lock(hashtextextended('vault.accounts ' || $1::uuid || $2, 0))"
 _NOW = "SELECT vault.clock() WHERE $1::uuid IS NOT NULL"
 _UNCONFIRM = """UPDATE vault.accounts SET status = 'disabled', reason = 'unconfirmed'
@@ -179,9 +207,12 @@ _RETIE = """UPDATE vault.credentials SET type = 'B', secret = NULL, account_id =
     WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)"""
 _TIE = """INSERT INTO vault.credentials (tenant_id, module, user_id, role_id, account_id, account, created_at,
     updated_at, id, version, type) VALUES ($1, $2, $3, $4, $5, left($6, 200), $7, $7, $8, $9, 'B')"""
-_GRANT = """SELECT version, provider, oauth_client_id, access, refresh,
+_GRANT = """SELECT version, provider, oauth_client_id, access, refresh, vendor_account_id,
+    status = 'active' AS active, uncertain OR lease_owner IS NOT NULL AS in_doubt,
     CASE WHEN expires_at IS NOT NULL THEN greatest(0, extract(epoch FROM expires_at - vault.clock())) END::float8
-    AS expires_in
+    AS expires_in,
+    CASE WHEN refresh_ends_at IS NOT NULL THEN greatest(0, extract(epoch FROM refresh_ends_at - vault.clock()))
+    END::float8 AS refresh_expires_in
     FROM vault.accounts WHERE tenant_id = $1 AND id = $2 FOR UPDATE"""
 _TWIN = """SELECT EXISTS (SELECT FROM vault.accounts a JOIN vault.accounts mine ON mine.tenant_id = $1 AND mine.id = $2
     WHERE a.tenant_id = $1 AND a.id <> $2 AND a.oauth_client_id = mine.oauth_client_id

@@ -12,7 +12,7 @@ from broker.vault.credentials import Credentials, Owner
 from broker.vault.envelope import Unreadable
 from broker.vendor_oauth.exchange import TokenEndpoint
 from core.audit.event import Kind
-from core.db import Database
+from core.db import Database, UnitOfWork
 from core.directory.actor import Actor, recorded
 from core.secret import Secret
 
@@ -71,19 +71,27 @@ class Disconnecting:
 
     async def end(self, tenant_id: UUID, account_id: UUID) -> Ended:
         """Tell the vendor, then shred, whether or not the vendor has heard it. A grant that another account of the
-        tenant has in common is not revoked: that would end the other too."""
-        provider, grant = None, None
+        tenant has in common is not revoked: that would end the other too. Of tokens that came while the vendor was
+        told of others, it is told again."""
+        provider = None
         async with self._database.tenant(tenant_id) as work:
-            try:
-                grant = await self._rows.grant(work, account_id)
-            except Unreadable:
-                grant = None  # it was changed in the database: nothing can be told to the vendor
+            grant = await self._grant(work, account_id)
             if grant is not None and not await self._rows.is_shared_grant(work, account_id):
                 provider = await self._book.find(work, grant.provider)
         revoked = provider is not None and grant is not None and await self._told(tenant_id, provider, grant)
         async with self._database.tenant(tenant_id) as work:
+            latest = await self._grant(work, account_id)
             modules = await self._rows.remove(work, account_id)
+        if provider is not None and grant is not None and latest is not None and not _same_tokens(grant, latest):
+            revoked = await self._told(tenant_id, provider, latest)
         return Ended(tuple(modules), revoked, (provider and provider.manage_url) or "")
+
+    async def _grant(self, work: UnitOfWork, account_id: UUID) -> Grant | None:
+        """None where it was changed in the database: nothing can be told to the vendor."""
+        try:
+            return await self._rows.grant(work, account_id)
+        except Unreadable:
+            return None
 
     async def _told(self, tenant_id: UUID, provider: Provider, grant: Grant) -> bool:
         async with self._database.tenant(tenant_id) as work:
@@ -93,3 +101,7 @@ class Disconnecting:
             client = await self._clients.opened(work, chosen)
         access = grant.access or Secret("")
         return (await self._endpoint.revoke(provider, client, access=access, refresh=grant.refresh)).done
+
+
+def _same_tokens(one: Grant, other: Grant) -> bool:
+    return (one.access, one.refresh) == (other.access, other.refresh)

@@ -71,6 +71,11 @@ class RefreshRules(Table):
         """`idle_days` in seconds."""
         return None if self.idle_days is None else self.idle_days * DAY
 
+    @property
+    def life_seconds(self) -> float | None:
+        """`life_days` in seconds."""
+        return None if self.life_days is None else self.life_days * DAY
+
 
 class Verdict(Table):
     """What an error answer of this vendor means where RFC 6749 would have it mean something else: all that is given

@@ -7,7 +7,7 @@ from uuid import UUID
 from broker.accounts.events import What, note
 from broker.accounts.rows import ACCESS, REFRESH, account_place, candidate_place
 from broker.refresh.attempt import Attempt, Prepared
-from broker.refresh.recovery import LOST_ROTATION
+from broker.refresh.recovery import EXPIRED, LOST_ROTATION, REVOKED
 from broker.refresh.timing import Timing
 from broker.vault.vault import Vault
 from broker.vendor_oauth.exchange import Failed
@@ -18,6 +18,8 @@ from core.directory.actor import Actor, recorded
 log = logging.getLogger(__name__)
 
 BROKER = Actor("broker")
+AROUND = 300.0
+"""Seconds. Nobody knows the end of a grant better than that: the vendor counts from its own moment."""
 
 
 async def refused(work: UnitOfWork, vault: Vault, attempt: Attempt, failed: Failed, timing: Timing) -> None:
@@ -25,11 +27,14 @@ async def refused(work: UnitOfWork, vault: Vault, attempt: Attempt, failed: Fail
     another process is presenting, concerns nobody."""
     lost = attempt.uncertain and attempt.prepared.rules.profile != "non_rotating"
     cls = "" if lost else failed.cls.value
-    row = await work.fetchrow(_REFUSED, attempt.ref.id, attempt.version, attempt.owner, cls, timing.mass_held)
+    row = await work.fetchrow(_REFUSED, attempt.ref.id, attempt.version, attempt.owner, cls, timing.mass_held, AROUND)
     if row is None:
         return
     await note(work, attempt.ref.id, What.FAILED, failed.cls, failed.exchange.as_json())
     if await _adopted(work, vault, attempt):
+        return
+    if row["ended"] and failed.reason == REVOKED:
+        await mark(work, attempt.ref.id, attempt.version, EXPIRED)
         return
     if not row["long_refused"] and await _wave(work, attempt.prepared, timing):
         wait = timing.backoff(attempt.number)
@@ -92,11 +97,14 @@ async def _wave(work: UnitOfWork, prepared: Prepared, timing: Timing) -> bool:
     return True
 
 
-_REFUSED = """UPDATE vault.accounts a SET last_error_class = $5, refused_at = coalesce(refused_at, c.now)
-    FROM (SELECT vault.clock() AS now) c
+# One whose time was over is nobody's fault and no sign of an outage.
+_REFUSED = """UPDATE vault.accounts a SET refused_at = coalesce(refused_at, c.now),
+    last_error_class = CASE WHEN least(ends_at, refresh_ends_at) < c.around THEN '' ELSE $5 END
+    FROM (SELECT now, now + make_interval(secs => $7) AS around FROM vault.clock() AS now) c
     WHERE tenant_id = $1 AND id = $2 AND version = $3 AND status = 'active'
     AND (lease_owner = $4 OR lease_owner IS NULL OR lease_until < c.now)
-    RETURNING refused_at < c.now - make_interval(secs => $6) AS long_refused"""
+    RETURNING refused_at < c.now - make_interval(secs => $6) AS long_refused,
+    coalesce(least(ends_at, refresh_ends_at) < c.around, false) AS ended"""
 _HELD_BACK = """UPDATE vault.accounts SET lease_owner = NULL, lease_until = NULL,
     next_try_at = vault.clock() + make_interval(secs => $4)
     WHERE tenant_id = $1 AND id = $2 AND version = $3"""

@@ -24,7 +24,8 @@ class Outcome:
     """New tokens of an account in the place of `version`, which `owner` presented as attempt `number`.
 
     The same tokens are sealed twice: for the account's row at the next version, and for a candidate's. There is no
-    candidate without a new refresh token. `scopes` None: unchanged.
+    candidate without a new refresh token. `scopes` None: unchanged. `refresh_ends_at` None: the vendor does not say.
+    `ends_old`: it ends the access token before this one at once.
     """
 
     ref: Ref
@@ -40,6 +41,8 @@ class Outcome:
     candidate_id: UUID
     candidate_access: bytes | None
     candidate_refresh: bytes | None
+    refresh_ends_at: datetime | None = None
+    ends_old: bool = False
 
 
 def outcome_of(attempt: Attempt, tokens: Tokens, now: datetime, chance: Callable[[], float] = random.random) -> Outcome:
@@ -61,13 +64,20 @@ def outcome_of(attempt: Attempt, tokens: Tokens, now: datetime, chance: Callable
         attempt.number,
         seal(account_place(account_id, ACCESS, version + 1), access),
         seal(account_place(account_id, REFRESH, version + 1), refresh),
-        None if tokens.expires_in is None else now + timedelta(seconds=tokens.expires_in),
+        after(now, tokens.expires_in),
         refresh_time(rules, now, tokens.expires_in, chance()),
         keep_alive_time(rules, now),
         tokens.scopes,
         candidate_id,
         *late,
+        after(now, tokens.refresh_expires_in),
+        rules.late,
     )
+
+
+def after(now: datetime, seconds: float | None) -> datetime | None:
+    """The time in `seconds`; None where nobody knows."""
+    return None if seconds is None else now + timedelta(seconds=seconds)
 
 
 def refresh_time(rules: RefreshRules, now: datetime, life: float | None, chance: float) -> datetime | None:

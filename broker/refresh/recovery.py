@@ -35,7 +35,7 @@ class Wish:
         """Whether the account's token is what was wished for."""
         if not seen.alive(self.rejected) or seen.version == self.beyond:
             return False
-        return seen.expires_in is None or seen.expires_in > min(self.need, HALF * (seen.life or 0.0))
+        return seen.expires_in is None or seen.expires_in > min(self.need, HALF * seen.life)
 
 
 class Do(Enum):

@@ -10,9 +10,11 @@ from broker.providers.model import Provider
 from broker.refresh import marks
 from broker.refresh.attempt import Boottime, Prepared, boottime
 from broker.refresh.claim import Providers, claim, may_probe, prepare, provider_of
+from broker.refresh.give_back import give_back
 from broker.refresh.present import present
 from broker.refresh.recovery import Do, Mark, Step, Wish, next_step
 from broker.refresh.settle import Settler
+from broker.refresh.store import Stored
 from broker.refresh.timing import Timing
 from broker.refresh.turns import Turns
 from broker.vault.envelope import Unreadable
@@ -148,7 +150,9 @@ class Refresher:
             if attempt is None:
                 return None
             answer = await present(tools.endpoint, attempt, tools.timing, tools.boottime)
-        await tools.settler.settle(attempt, answer)
+        stored = await tools.settler.settle(attempt, answer)
+        if stored is Stored.GONE and isinstance(answer, Granted):
+            await give_back(tools.database, tools.endpoint, attempt, answer.tokens)
         return answer
 
     async def _handed_out(self, work: UnitOfWork, seen: Seen, wish: Wish) -> Fresh:

@@ -44,12 +44,13 @@ class Settler:
         self._timing = timing
         self._boottime = boottime
 
-    async def settle(self, attempt: Attempt, answer: Answer) -> None:
-        """Store what the answer means. Raises nothing that repeating could mend."""
+    async def settle(self, attempt: Attempt, answer: Answer) -> Stored | None:
+        """Store what the answer means; what became of tokens, if it has any. Raises nothing that repeating could
+        mend."""
         if isinstance(answer, Granted):
-            await self._granted(attempt, answer)
-        else:
-            await self._until_written(attempt, lambda work: self._failed(work, attempt, answer))
+            return await self._granted(attempt, answer)
+        await self._until_written(attempt, lambda work: self._failed(work, attempt, answer))
+        return None
 
     async def replay(self) -> int:
         """Store what processes before this one could not: how many answers there were.
@@ -66,7 +67,7 @@ class Settler:
                 count += 1
         return count
 
-    async def _granted(self, attempt: Attempt, granted: Granted) -> None:
+    async def _granted(self, attempt: Attempt, granted: Granted) -> Stored:
         outcome = outcome_of(attempt, granted.tokens, attempt.database_time(self._boottime()))
         spooled = None if self._spool is None else self._spool.keep(outcome)
         await failpoint("spooled")
@@ -76,6 +77,7 @@ class Settler:
             log.warning("an answer came late", extra={"account": str(attempt.ref.id), "became": stored.name.lower()})
         if spooled is not None and self._spool is not None:
             self._spool.remove(spooled)
+        return stored
 
     async def _store(self, work: UnitOfWork, attempt: Attempt, outcome: Outcome) -> Stored:
         await work.fetchval(_IDLE_LIMIT, IDLE_MILLISECONDS)

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 SUFFIX = ".answer"
 MOST_BYTES = 1 << 20
 _BLOBS = ("access", "refresh", "candidate_access", "candidate_refresh")
-_TIMES = ("expires_at", "refresh_at", "idle_at")
+_TIMES = ("expires_at", "refresh_at", "idle_at", "refresh_ends_at")
 
 
 class Spool:
@@ -95,6 +95,7 @@ def _dumped(outcome: Outcome) -> bytes:
         "number": outcome.number,
         "candidate": str(outcome.candidate_id),
         "scopes": outcome.scopes,
+        "ends_old": outcome.ends_old,
     }
     return orjson.dumps(rest | blobs | times)
 
@@ -102,7 +103,7 @@ def _dumped(outcome: Outcome) -> bytes:
 def _loaded(text: bytes) -> Outcome:
     told: dict[str, Any] = orjson.loads(text)
     blobs = {name: None if told[name] is None else base64.b64decode(told[name], validate=True) for name in _BLOBS}
-    times = {name: None if told[name] is None else datetime.fromisoformat(told[name]) for name in _TIMES}
+    times = {name: None if told.get(name) is None else datetime.fromisoformat(told[name]) for name in _TIMES}
     return Outcome(
         ref=Ref(UUID(told["tenant"]), UUID(told["account"])),
         version=int(told["version"]),
@@ -110,6 +111,7 @@ def _loaded(text: bytes) -> Outcome:
         number=int(told["number"]),
         candidate_id=UUID(told["candidate"]),
         scopes=None if told["scopes"] is None else tuple(map(str, told["scopes"])),
+        ends_old=bool(told.get("ends_old")),
         **blobs,  # type: ignore[arg-type]
         **times,
     )

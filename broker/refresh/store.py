@@ -10,6 +10,7 @@ from broker.accounts.events import What, note
 from broker.refresh.outcome import Outcome
 from core.db import Row, UnitOfWork
 from core.failpoints import failpoint
+from core.generations import DROPPED
 
 GRANT_STEP = 1 << 20
 """What a new grant adds to an account's version: more than refreshes ever do."""
@@ -32,6 +33,7 @@ class Stored(Enum):
 async def store(work: UnitOfWork, outcome: Outcome) -> Stored:
     """Store an outcome, or find out why that is not possible any more."""
     if await _written(work, outcome, late=False):
+        await _ended(work, outcome)
         await work.execute(_NO_CANDIDATES, outcome.ref.id)
         await note(work, outcome.ref.id, What.REFRESHED, detail={"version": outcome.version + 1})
         await failpoint("storing")
@@ -41,6 +43,7 @@ async def store(work: UnitOfWork, outcome: Outcome) -> Stored:
         return Stored.GONE
     if row["version"] == outcome.version + 1 and row["access"] == outcome.access:
         return Stored.ALREADY
+    await _ended(work, outcome)
     return await _late(work, outcome, row)
 
 
@@ -65,21 +68,33 @@ async def _late(work: UnitOfWork, outcome: Outcome, row: Row) -> Stored:
 async def _written(work: UnitOfWork, outcome: Outcome, *, late: bool) -> bool:
     scopes = None if outcome.scopes is None else list(outcome.scopes)
     times = outcome.expires_at, outcome.refresh_at, outcome.idle_at
+    ends = outcome.refresh_ends_at, outcome.candidate_refresh is not None
     blobs = outcome.access, outcome.refresh
     row = outcome.ref.id, outcome.version, outcome.owner
-    return bool(await work.execute(_STORE, *row, late, *blobs, *times, scopes, outcome.number))
+    return bool(await work.execute(_STORE, *row, late, *blobs, *times, scopes, outcome.number, *ends))
+
+
+async def _ended(work: UnitOfWork, outcome: Outcome) -> None:
+    """Where the vendor takes the access token before this one no more, no gateway keeps a lease of it."""
+    if outcome.ends_old:
+        await work.execute(_TELL_GATEWAYS, DROPPED, f"{outcome.ref.tenant_id} {outcome.version}")
 
 
 # A late one is stored under the lock of the row that was just looked at. The vendor has granted it after all, so nobody
-# has to come back; a status that an administrator has set stays.
+# has to come back; a status that an administrator has set stays. An end that a refresh does not put off is the grant's.
 _STORE = """UPDATE vault.accounts SET version = version + 1, access = $6, refresh = $7, expires_at = $8,
     refresh_at = $9, idle_at = $10, scopes = coalesce($11::text[], scopes),
     status = CASE status WHEN 'needs_reauth' THEN 'active' ELSE status END,
     reason = CASE status WHEN 'needs_reauth' THEN '' ELSE reason END, reauth_at = NULL,
     lease_owner = NULL, lease_until = NULL, attempt_no = 0, next_try_at = NULL, last_error_class = '',
     uncertain = $5 AND attempt_no <> $12, presented_at = NULL, refused_at = NULL,
-    refreshed_at = vault.clock(), updated_at = vault.clock()
+    ends_at = CASE WHEN c.now > coalesce(refreshed_at, granted_at) + interval '1 minute'
+        AND $13::timestamptz - refresh_ends_at < (c.now - coalesce(refreshed_at, granted_at)) / 2
+        THEN least(ends_at, $13) ELSE ends_at END,
+    refresh_ends_at = CASE WHEN $14 THEN $13 ELSE coalesce($13, refresh_ends_at) END,
+    refreshed_at = c.now, updated_at = c.now FROM (SELECT vault.clock() AS now) c
     WHERE tenant_id = $1 AND id = $2 AND version = $3 AND (lease_owner = $4 OR $5)"""
+_TELL_GATEWAYS = "SELECT pg_notify($2, $3) WHERE $1::uuid IS NOT NULL"
 _LOCKED = """SELECT version, access, lease_owner IS NOT NULL AND lease_until > vault.clock() AS claimed
     FROM vault.accounts WHERE tenant_id = $1 AND id = $2 FOR UPDATE"""
 _NO_CANDIDATES = "DELETE FROM vault.candidates WHERE tenant_id = $1 AND account_id = $2"

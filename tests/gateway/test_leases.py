@@ -35,6 +35,7 @@ class SlowBroker:
     rejected: list[int | None] = field(default_factory=list)
     away: bool = False
     generation: int | None = 1
+    dropped: set[int] = field(default_factory=set[int])
     let: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def verify(self, token: Secret) -> Credential | Refused:
@@ -54,6 +55,9 @@ class SlowBroker:
 
     def current(self, _tenant_id: UUID) -> int | None:
         return self.generation
+
+    def is_dropped(self, _tenant_id: UUID, version: int) -> bool:
+        return version in self.dropped
 
 
 def asking() -> RequestContext:

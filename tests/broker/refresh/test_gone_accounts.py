@@ -1,0 +1,190 @@
+"""Accounts that go while the vendor is asked: what it grants then is given back, and no token lives on unknown."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.accounts.store import Grant, relink
+from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.connect.accounts import AccountRows, Unconfirmed
+from broker.connect.disconnecting import Disconnecting
+from broker.connect.held import held_of
+from broker.connect.oauth_clients import OAuthClients
+from broker.connect.provider_book import ProviderBook
+from broker.providers.model import Provider, RefreshRules
+from broker.vault.credentials import Credentials, Owner
+from broker.vendor_oauth.exchange import Answer, Granted, Revocation, Tokens, VendorClient, always
+from core.secret import Secret
+from tests.broker.refresh.endpoints import Scripted, exchange
+from tests.broker.refresh.rig import FixedProviders, Rig, now
+from tests.broker.refresh.vendor import HOUR
+
+URLS = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
+PROVIDER = Provider.model_validate({"id": "vendor", "title": "Vendor", "oauth": URLS})
+CLIENT = VendorClient("client", Secret("cs-000008-made-up"))
+NON_ROTATING = RefreshRules(profile="non_rotating")
+
+
+def tokens(number: int, *, refresh: bool = True) -> Tokens:
+    made = Secret(f"rt-{number:08}-made-up") if refresh else None
+    return Tokens(Secret(f"at-{number:08}-made-up"), made, float(HOUR), None)
+
+
+class Vendor(Scripted):
+    """Its answers arrive when the test lets them; it notes what it was told to revoke, and does `meanwhile` first."""
+
+    def __init__(self) -> None:
+        super().__init__(Granted(tokens(2), exchange()))
+        self.asked = asyncio.Event()
+        self.go = asyncio.Event()
+        self.revoked: list[tuple[str, str | None]] = []
+        self.away = False
+        self.meanwhile: Callable[[], Awaitable[Any]] | None = None
+
+    async def refresh(
+        self, provider: Provider, client: VendorClient, refresh: Secret, *, may_send: Callable[[], bool] = always
+    ) -> Answer:
+        answer = await super().refresh(provider, client, refresh, may_send=may_send)
+        self.asked.set()
+        await self.go.wait()
+        return answer
+
+    async def revoke(  # type: ignore[override]
+        self, provider: Provider, client: VendorClient, *, access: Secret, refresh: Secret | None
+    ) -> Revocation:
+        if self.away:
+            raise RuntimeError("whatever it is")
+        self.revoked.append((access.reveal(), refresh and refresh.reveal()))
+        if self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+        return Revocation(True, exchange())
+
+
+@dataclass
+class Scene:
+    """One account that is being refreshed."""
+
+    rig: Rig
+    vendor: Vendor
+    account: UUID
+    asking: "asyncio.Task[Fresh | Stuck]"
+
+    async def answer(self) -> Fresh | Stuck:
+        self.vendor.go.set()
+        return await self.asking
+
+    async def another(self, user: int, whose: str) -> UUID:
+        account = await self.rig.link(PROVIDER, CLIENT, tokens(7), user=user)
+        await self.rig.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, whose)
+        return account
+
+
+async def asking(rig: Rig, whose: str = "") -> Scene:
+    account = await rig.link(PROVIDER, CLIENT, tokens(1))
+    await rig.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, whose)
+    await rig.ahead(HOUR + 10)
+    vendor = Vendor()
+    broker = rig.another(endpoint=vendor, providers=FixedProviders([PROVIDER]))
+    task = asyncio.create_task(broker.fresh(rig.tenant.id, account))
+    await vendor.asked.wait()
+    return Scene(rig, vendor, account, task)
+
+
+async def test_what_comes_for_a_disconnected_account_is_given_back(rig: Rig) -> None:
+    scene = await asking(rig)
+    await rig.execute("DELETE FROM vault.accounts")
+    assert await scene.answer() == Stuck(StuckState.MISSING)
+    assert scene.vendor.revoked == [("at-00000002-made-up", "rt-00000002-made-up")]
+
+
+async def test_what_comes_for_a_grant_that_has_a_successor_is_not(rig: Rig) -> None:
+    """The vendor may have one grant for both: ending it would end the new one."""
+    scene = await asking(rig, "ada")
+    owner, client = Owner("personal", rig.tenant.users[0]), rig.clients[PROVIDER.id]
+    async with rig.database.tenant(rig.tenant.id) as work:
+        grant = Grant(PROVIDER.id, client, owner, tokens(5), RefreshRules(), vendor_account_id="ada")
+        await relink(work, rig.vault, scene.account, grant)
+    assert isinstance(await scene.answer(), Fresh)
+    assert scene.vendor.revoked == []
+
+
+@pytest.mark.parametrize(("whose", "other", "given_back"), [("ada", "ada", False), ("", "", False), ("a", "b", True)])
+async def test_nor_where_another_account_stands_on_the_same_grant(
+    rig: Rig, whose: str, other: str, given_back: bool
+) -> None:
+    scene = await asking(rig, whose)
+    await scene.another(0, other)
+    await rig.execute("DELETE FROM vault.accounts WHERE id = $1", scene.account)
+    assert await scene.answer() == Stuck(StuckState.MISSING)
+    assert bool(scene.vendor.revoked) is given_back
+
+
+async def test_a_vendor_that_cannot_be_told_keeps_nobody_from_their_answer(rig: Rig) -> None:
+    scene = await asking(rig)
+    scene.vendor.away = True
+    await rig.execute("DELETE FROM vault.accounts")
+    assert await scene.answer() == Stuck(StuckState.MISSING)
+
+
+async def test_a_refresh_that_ends_between_telling_and_shredding_is_told_too(rig: Rig) -> None:
+    """GitHub: the refresh has ended the token that the vendor was told of, and so the grant lives on by the new one."""
+    scene = await asking(rig, "ada")
+    book = ProviderBook(FixedBook())  # type: ignore[arg-type]
+    rows, clients = AccountRows(rig.vault), OAuthClients(rig.database, rig.vault, book)
+    credentials = Credentials(rig.database, rig.vault, clock=now)
+    disconnecting = Disconnecting(rig.database, rows, clients, book, scene.vendor, credentials)
+    scene.vendor.meanwhile = scene.answer
+    ended = await disconnecting.end(rig.tenant.id, scene.account)
+    assert ended.revoked
+    assert scene.vendor.revoked == [
+        ("at-00000001-made-up", "rt-00000001-made-up"),
+        ("at-00000002-made-up", "rt-00000002-made-up"),
+    ]
+    assert await rig.count("vault.accounts") == 0
+
+
+class FixedBook:
+    """The providers that come with the product, of this test."""
+
+    known = {PROVIDER.id: PROVIDER}  # noqa: RUF012
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed", "rules", "kept"),
+    [
+        ("ada", "ada", "", NON_ROTATING, True),
+        ("ada", "eve", "", NON_ROTATING, False),
+        ("", "", "", NON_ROTATING, False),
+        ("", "ada", "", NON_ROTATING, False),
+        ("ada", "", "", NON_ROTATING, False),
+        ("ada", "ada", "status = 'needs_reauth', reason = 'revoked'", NON_ROTATING, False),
+        ("ada", "ada", "uncertain = true", NON_ROTATING, True),
+        ("ada", "ada", "uncertain = true", RefreshRules(), False),
+        ("ada", "ada", "lease_owner = id, lease_until = now()", RefreshRules(), False),
+        ("ada", "ada", "", RefreshRules(), True),
+    ],
+)
+async def test_whose_refresh_token_goes_on_with_a_new_grant(
+    rig: Rig, before: str, after: str, changed: str, rules: RefreshRules, kept: bool
+) -> None:
+    account = await rig.link(PROVIDER, CLIENT, tokens(1))
+    found = await rig.link(PROVIDER, CLIENT, tokens(2, refresh=False))
+    await rig.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, before)
+    if changed:
+        await rig.execute(f"UPDATE vault.accounts SET {changed} WHERE id = $1", account)
+    rows, owner = AccountRows(rig.vault), Owner("personal", rig.tenant.users[0])
+    async with rig.database.tenant(rig.tenant.id) as work:
+        await rows.tie(work, ["kiosk"], owner, account, "ada")
+        (held,) = await held_of(work, ["kiosk"], owner)
+        new = Unconfirmed(found, "ada", after, (), {})
+        await rows.renew(work, held, owner, new, rules, {})
+        grant = await rows.grant(work, account)
+    assert grant is not None
+    assert grant.access is not None
+    assert grant.access.reveal() == "at-00000002-made-up"
+    assert (grant.refresh is not None) is kept
