@@ -32,7 +32,6 @@ _OWN_MEANINGS = {
     "not_sent": "the vendor cannot be reached",
     "throttled": "the vendor asks to wait",
     "uncertain": "the vendor's last answer was lost",
-    "ending": "the vendor ends the access at a fixed time, whatever is done until then",
     "permanent": "the vendor refuses, and many other accounts with it: nobody is blamed yet",
 }
 

@@ -102,7 +102,7 @@ async def test_the_owner_is_told_a_week_ahead_and_once(rig: Rig) -> None:
     assert f"{ends_at:%Y-%m-%d}" in said.subject
     assert f"{ends_at:%Y-%m-%d}" in said.body
     assert said.link == "https://mcpist.test/connect/kiosk"
-    assert TYPES[notice.about] == "account.ends_soon"
+    assert TYPES[notice.about] == "account.ending"
 
 
 async def test_who_connects_again_in_time_is_told_nothing(rig: Rig) -> None:
