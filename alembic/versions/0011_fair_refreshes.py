@@ -81,14 +81,22 @@ CREATE FUNCTION vault.due_accounts(used_within interval, most_each integer, most
 $$;
 """
 
+# Of a tenant with more refusals than `most_of_one`, so many count, and as much less of what it attempted: a company
+# that ends all its grants on one day speaks for nobody else.
 WAVES = """
-CREATE FUNCTION vault.vendor_answers(of_endpoint text, within interval)
-    RETURNS TABLE (attempted bigint, refused bigint)
+CREATE FUNCTION vault.vendor_answers(of_endpoint text, within interval, most_of_one integer)
+    RETURNS TABLE (attempted float8, refused float8)
     LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT count(*), count(*) FILTER (WHERE a.last_error_class = 'permanent') FROM vault.accounts a
-    WHERE a.endpoint = of_endpoint AND a.attempted_at > (SELECT vault.clock()) - within
+    WITH of_tenant AS (
+        SELECT count(*) AS attempted, count(*) FILTER (WHERE a.last_error_class = 'permanent') AS refused
+        FROM vault.accounts a
+        WHERE a.endpoint = of_endpoint AND a.attempted_at > (SELECT vault.clock()) - within GROUP BY a.tenant_id
+    ), counted AS (
+        SELECT t.*, least(1.0, most_of_one / greatest(t.refused, 1)::float8) AS share FROM of_tenant t
+    )
+    SELECT coalesce(sum(c.attempted * c.share), 0)::float8, coalesce(sum(c.refused * c.share), 0)::float8 FROM counted c
 $$;
-CREATE FUNCTION vault.undo_marks(of_endpoint text, within interval) RETURNS bigint
+CREATE FUNCTION vault.undo_marks(of_endpoint text, within interval, of_tenant uuid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     undone bigint;
@@ -97,7 +105,8 @@ BEGIN
     UPDATE vault.accounts
         SET status = 'active', reason = '', reauth_at = NULL, refused_at = coalesce(refused_at, reauth_at)
         WHERE endpoint = of_endpoint AND status = 'needs_reauth' AND last_error_class = 'permanent' AND NOT uncertain
-        AND access IS NOT NULL AND reauth_at > (SELECT vault.clock()) - within;
+        AND access IS NOT NULL AND reauth_at > (SELECT vault.clock()) - within
+        AND (of_tenant IS NULL OR tenant_id = of_tenant);
     GET DIAGNOSTICS undone = ROW_COUNT;
     PERFORM set_config('app.generations', '', true);
     RETURN undone;
@@ -156,8 +165,8 @@ CREATE TRIGGER raise_generation_for_change
 
 RIGHTS = """
 GRANT EXECUTE ON FUNCTION
-    vault.due_accounts(interval, integer, integer), vault.vendor_answers(text, interval),
-    vault.undo_marks(text, interval), vault.announce_ends()
+    vault.due_accounts(interval, integer, integer), vault.vendor_answers(text, interval, integer),
+    vault.undo_marks(text, interval, uuid), vault.announce_ends()
     TO mcpist_broker;
 """
 
@@ -170,8 +179,8 @@ def upgrade() -> None:
 BEFORE = """
 DROP FUNCTION vault.announce_ends();
 DROP FUNCTION vault.due_accounts(interval, integer, integer);
-DROP FUNCTION vault.vendor_answers(text, interval);
-DROP FUNCTION vault.undo_marks(text, interval);
+DROP FUNCTION vault.vendor_answers(text, interval, integer);
+DROP FUNCTION vault.undo_marks(text, interval, uuid);
 DELETE FROM vault.notices WHERE about = 'account_end';
 ALTER TABLE vault.notices DROP CONSTRAINT notices_about_check;
 ALTER TABLE vault.notices ADD CONSTRAINT notices_about_check CHECK (about IN ('account', 'credential', 'oauth_client'));

@@ -77,24 +77,26 @@ async def _resealed(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row
 
 
 async def _wave(work: UnitOfWork, prepared: Prepared, timing: Timing) -> bool:
-    """Whether the vendor refuses so many accounts at once that it is the vendor's doing. Who was taken for revoked in
-    the minutes before it showed is so no more."""
+    """Whether the vendor refuses so many accounts at once that it is the vendor's doing: of this tenant, or of several.
+    Who was taken for revoked in the minutes before it showed is so no more."""
     window = timedelta(seconds=timing.mass_window)
-    row = await work.fetchrow(_ANSWERS, prepared.endpoint, window)
-    assert row is not None
-    if row["refused"] < timing.mass_least or row["refused"] <= timing.mass_share * row["attempted"]:
+    if _is_wave(of_one := await work.fetchrow(_OWN_ANSWERS, prepared.endpoint, window), timing):
+        told = of_one, await work.fetchval(_UNDO, prepared.endpoint, window, work.tenant_id)
+    elif _is_wave(of_all := await work.fetchrow(_ANSWERS, prepared.endpoint, window, timing.mass_of_one), timing):
+        told = of_all, await work.fetchval(_UNDO, prepared.endpoint, window, None)
+    else:
         return False
-    undone = await work.fetchval(_UNDO, prepared.endpoint, window)
-    told = {
-        "provider": prepared.provider.id,
-        "refused": row["refused"],
-        "attempted": row["attempted"],
-        "undone": undone,
-    }
+    row, undone = told
+    detail = {"provider": prepared.provider.id, **dict(row or {}), "undone": undone}
     log.error(
-        "a vendor refuses many accounts at once: nobody is asked to connect again until it refuses few", extra=told
+        "a vendor refuses many accounts at once: nobody is asked to connect again until it refuses few", extra=detail
     )
     return True
+
+
+def _is_wave(row: Row | None, timing: Timing) -> bool:
+    assert row is not None
+    return row["refused"] >= timing.mass_least and row["refused"] > timing.mass_share * row["attempted"]
 
 
 # One whose time was over is nobody's fault and no sign of an outage.
@@ -118,6 +120,8 @@ _ADOPT = """UPDATE vault.accounts SET version = version + 1, access = $4, refres
     refresh_at = $6, lease_owner = NULL, lease_until = NULL, uncertain = true, next_try_at = NULL,
     presented_at = NULL, refused_at = NULL, updated_at = vault.clock()
     WHERE tenant_id = $1 AND id = $2 AND version = $3"""
+_OWN_ANSWERS = """SELECT count(*) AS attempted, count(*) FILTER (WHERE last_error_class = 'permanent') AS refused
+    FROM vault.accounts WHERE tenant_id = $1 AND endpoint = $2 AND attempted_at > vault.clock() - $3::interval"""
 # These two look at all tenants of one endpoint, by functions that tell numbers only; $1 is in every statement.
-_ANSWERS = "SELECT attempted, refused FROM vault.vendor_answers($2, $3) WHERE $1::uuid IS NOT NULL"
-_UNDO = "SELECT vault.undo_marks($2, $3) WHERE $1::uuid IS NOT NULL"
+_ANSWERS = "SELECT attempted, refused FROM vault.vendor_answers($2, $3, $4) WHERE $1::uuid IS NOT NULL"
+_UNDO = "SELECT vault.undo_marks($2, $3, $4) WHERE $1::uuid IS NOT NULL"

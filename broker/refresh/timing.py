@@ -37,9 +37,11 @@ class Timing:
     mass_window: float = 300.0
     mass_least: int = 5
     mass_share: float = 0.2
+    mass_of_one: int = 3
     mass_held: float = 86_400.0
     """Above `mass_share` of a vendor's accounts refused within `mass_window`, and at least `mass_least` of them, nobody
-    is asked to connect again; for an account that is refused for `mass_held` on end, it is true."""
+    is asked to connect again. Of one tenant's refusals, `mass_of_one` count for the others. For an account that is
+    refused for `mass_held` on end, it is true."""
 
     def backoff(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
         """Before the attempt after number `attempt` (from 1): exponential with full jitter, and never at once."""

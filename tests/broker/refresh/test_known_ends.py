@@ -1,5 +1,6 @@
 """Grants whose end is known: it is stored, told of a week ahead, and called by its name when it has come."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -14,11 +15,13 @@ from broker.notices.webhook import TYPES
 from broker.notices.wording import worded
 from broker.providers.model import Provider
 from broker.refresh.spool import Spool
+from broker.refresh.sweeper import Sweeper
 from broker.vault.credentials import Owner
 from broker.vendor_oauth.exchange import Answer, ErrorClass, Granted, Tokens, VendorClient
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange, failed
 from tests.broker.refresh.rig import FixedProviders, Rig
+from tests.support.eventually import within
 
 DAY = 86_400.0
 CLIENT = VendorClient("client", Secret("cs-000009-made-up"))
@@ -103,6 +106,19 @@ async def test_the_owner_is_told_a_week_ahead_and_once(rig: Rig) -> None:
     assert f"{ends_at:%Y-%m-%d}" in said.body
     assert said.link == "https://mcpist.test/connect/kiosk"
     assert TYPES[notice.about] == "account.ending"
+
+
+async def test_the_sweeper_announces(rig: Rig) -> None:
+    account = await ending(rig, YEAR, tokens())
+    await rig.ahead(360 * DAY)
+    running = asyncio.create_task(Sweeper(rig.accounts, rig.database, rig.tools.timing, every=0.02).run())
+
+    async def told() -> bool:
+        return (await rig.row(account.account))["told_end"] is not None
+
+    await within(10, told)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
 
 
 async def test_who_connects_again_in_time_is_told_nothing(rig: Rig) -> None:

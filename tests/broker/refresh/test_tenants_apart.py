@@ -115,6 +115,20 @@ async def test_a_tenant_s_own_server_hides_no_other_tenant_s_revocation(
     assert (await pair.statuses(good))[0] == "needs_reauth", "and nothing is undone either"
 
 
+async def test_a_company_that_ends_all_its_grants_hides_nobody_else_s_revocation(pair: Pair) -> None:
+    """At the real vendor, where everybody is counted together."""
+    ill, good = await pair.connect(pair.ill, GOOGLE, 12), await pair.connect(pair.good, GOOGLE, 3)
+    await pair.good.ahead(HOUR + 10)
+    broker = pair.broker(Scripted(*[REFUSED] * 13), GOOGLE)
+    for account in ill[:6]:
+        await broker.fresh(pair.ill.tenant.id, account)
+    assert await broker.fresh(pair.good.tenant.id, good[0]) == Stuck(StuckState.NEEDS_REAUTH, "revoked")
+    for account in ill[6:]:
+        await broker.fresh(pair.ill.tenant.id, account)
+    assert await pair.statuses(ill) == ["active"] * 12
+    assert await pair.statuses(good) == ["needs_reauth", "active", "active"]
+
+
 async def test_an_outage_of_the_vendor_of_both_is_one_for_both_and_undone_for_both(pair: Pair) -> None:
     ill, good = await pair.connect(pair.ill, GOOGLE, 3), await pair.connect(pair.good, GOOGLE, 4)
     other = await pair.connect(pair.good, OWN, 1)
