@@ -99,6 +99,16 @@ async def test_who_comes_after_a_change_gets_no_lease_of_before() -> None:
     assert (await after).version == 2
 
 
+async def test_a_version_that_the_vendor_has_ended_is_asked_for_anew() -> None:
+    broker = SlowBroker()
+    leases, (before,) = await started(broker, 1)
+    broker.dropped.add(1)  # before the answer is here, and so before the lease is kept
+    broker.let.set()
+    assert (await before).version == 1
+    assert (await call(leases)).version == 2
+    assert (await call(leases)).version == 2
+
+
 async def test_nothing_is_kept_while_changes_do_not_arrive() -> None:
     broker = SlowBroker(generation=None)
     broker.let.set()
