@@ -1,8 +1,9 @@
 """What the gateway knows of the broker. One contract suite runs against every implementation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
@@ -53,7 +54,9 @@ class Lease:
     """A vendor's access token for one caller: kept in memory only, and for at most `expires_in` seconds.
 
     `settings` are the tenant's for the service. `renewable` says that another token can be had in place of one which
-    the vendor refuses; of a pasted key none can, and telling of its refusal ends it.
+    the vendor refuses; of a pasted key none can, and telling of its refusal ends it. `origins` are the only ones that
+    the token may be sent to, and `attributes` what is known of the connection beside it, such as the site that the
+    person chose; none is secret.
     """
 
     access_token: Secret
@@ -63,6 +66,8 @@ class Lease:
     credential_id: UUID
     settings: Mapping[str, Any]
     renewable: bool = True
+    origins: tuple[str, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from broker.access import Access, load_access
 from broker.accounts.accounts import Accounts
 from broker.accounts.values import Fresh, Stuck, StuckState
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused, Verifier
+from broker.vault.bounds import ELSEWHERE, Bounds, attributes_of
 from broker.vault.credentials import mark_broken, opened
 from broker.vault.envelope import Unreadable
 from broker.vault.vault import Vault
@@ -53,6 +54,7 @@ class Leases:
         vault: Vault,
         tool_hints: ToolHints,
         *,
+        base_urls: Mapping[str, str],
         clock: Callable[[], datetime],
         accounts: Accounts | None = None,
     ) -> None:
@@ -62,6 +64,7 @@ class Leases:
         self._tools = _by_module(tool_hints)
         self._clock = clock
         self._accounts = accounts
+        self._bounds = Bounds(base_urls)
 
     async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
         """See :meth:`broker.interface.Broker.status`."""
@@ -72,7 +75,8 @@ class Leases:
             access = await load_access(work, caller.user_id)
             usable = self._usable(access, caller)
             rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
-        return {module: _connection(module, _chosen(rows, module, roles)) for module, roles in usable.items()}
+        found = {module: _chosen(rows, module, roles) for module, roles in usable.items()}
+        return {module: self._connection(access, module, row) for module, row in found.items()}
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
         """See :meth:`broker.interface.Broker.lease`."""
@@ -90,6 +94,8 @@ class Leases:
             row = _chosen(rows, request.module, roles)
             if row is None:
                 return NoCredential(request.module, "missing")
+            if self._is_elsewhere(access, row):
+                return NoCredential(request.module, "broken", _kind(row), ELSEWHERE)
             if row["type"] == "A":
                 return await self._answer(work, access, request, row)
         return await self._of_account(caller.tenant_id, access, request, row)
@@ -103,9 +109,8 @@ class Leases:
         answer = await self._accounts.fresh(tenant_id, row["account_id"], rejected_version=request.rejected_version)
         if isinstance(answer, Stuck):
             return _stuck(request.module, row, answer)
-        settings = access.settings(request.module)
-        lasts, kind = _lasts(answer), _kind(row)
-        return Lease(answer.access, answer.version, lasts, kind, row["id"], settings, answer.renewable)
+        token, version, lasts = answer.access, answer.version, _lasts(answer)
+        return self._leased(access, row, token, version, lasts, renewable=answer.renewable)
 
     async def _answer(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> Lease | NoCredential:
         if row["state"] == "broken":
@@ -118,8 +123,32 @@ class Leases:
             log.error("a stored credential was changed in the database", extra={"row": str(row["id"])})
             return await self._broken(work, row, UNREADABLE)
         await self._note_use(work, row)
-        settings = access.settings(request.module)
-        return Lease(token, row["version"], LONGEST, _kind(row), row["id"], settings, renewable=False)
+        return self._leased(access, row, token, row["version"], LONGEST, renewable=False)
+
+    def _leased(
+        self, access: Access, row: Row, token: Secret, version: int, expires_in: float, *, renewable: bool
+    ) -> Lease:
+        module = row["module"]
+        return Lease(
+            token,
+            version,
+            expires_in,
+            _kind(row),
+            row["id"],
+            access.settings(module),
+            renewable,
+            self._bounds.of(module, row["origins"]),
+            attributes_of(row["details"]),
+        )
+
+    def _is_elsewhere(self, access: Access, row: Row) -> bool:
+        """Whether the service was given another address since the credential was stored."""
+        return self._bounds.is_elsewhere(row["module"], row["origins"], access.settings(row["module"]))
+
+    def _connection(self, access: Access, module: str, row: Row | None) -> Connection:
+        if row is not None and self._is_elsewhere(access, row):
+            return Connection(module, ConnectionState.BROKEN, _kind(row), ELSEWHERE)
+        return _connection(module, row)
 
     async def _broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
         await mark_broken(work, row["id"], row["version"], cause, self._clock())
@@ -211,11 +240,12 @@ def _account_state(row: Row) -> tuple[ConnectionState, str]:
         return ConnectionState.BROKEN, row["reason"] or row["status"]
     if row["misconfigured"]:
         return ConnectionState.BROKEN, StuckState.MISCONFIGURED.value
-    return ConnectionState.CONNECTED, ""
+    return ConnectionState.CONNECTED, row["warning"]
 
 
 _FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.last_used_at, c.type,
-    c.account_id, a.version AS account_version, a.status, a.reason, a.account AS vendor_account,
+    c.account_id, a.version AS account_version, a.status, a.reason, a.account AS vendor_account, c.origins,
+    coalesce(a.details, '{}'::jsonb) AS details, coalesce(a.details ->> 'warning', '') AS warning,
     o.state = 'misconfigured' AS misconfigured
     FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
     LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id

@@ -12,6 +12,8 @@ from core.connection import CredentialKind
 from modules.kit import Module, ToolError
 
 MISCONFIGURED = "misconfigured"
+ELSEWHERE = "elsewhere"
+NO_SITE = "no_site"
 PASSING: Mapping[str, str] = MappingProxyType(
     {
         "vendor": "{title} cannot be reached to renew the access to {whose} account, or asks to wait",
@@ -29,22 +31,33 @@ WHY: Mapping[str, str] = MappingProxyType(
         "interaction": "{title} wants the owner of {whose} to sign in or to agree there again",
         "expired": "the access to {whose} at {title} has run out",
         "scope": "{title} granted less for {whose} than is needed",
+        ELSEWHERE: "{title} was given another address after {whose} had been connected, and nothing of it goes there",
+        NO_SITE: "{title} needs a site, and {whose} was connected without one",
         "unreadable": "what is stored of {whose} at {title} was changed and cannot be read",
     }
 )
 OTHERWISE = "{title} refuses {whose}: it has expired or was revoked there"
 """Why an account has to be connected again, by cause."""
 
+WARNINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "no_reach": "{title} is connected, but its app is installed nowhere there, so tools find nothing. {url} says "
+        "where to install it.",
+    }
+)
+"""What the owner of an account that works had better do, by cause."""
+
 
 class NotConnected(ToolError):
     """No credential works for the caller at this vendor. `url` is where they can connect an account, `wish` one line
     that asks them to."""
 
-    def __init__(self, module: Module, text: str, url: str, *, broken: bool) -> None:
+    def __init__(self, module: Module, text: str, url: str, *, broken: bool, cause: str = "") -> None:
         super().__init__(text)
         self.module = module.name
         self.url = url
-        again = " again: it is refused there" if broken else ""
+        refused = "" if cause in (ELSEWHERE, NO_SITE) else ": it is refused there"
+        again = f" again{refused}" if broken else ""
         self.wish = f"Connect your {module.title} account{again}"
 
 
@@ -75,6 +88,13 @@ class ConnectLinks:
             return f"{why}. An administrator can replace it, or connect one of your own at {url}; then call again."
         return f"{_why(module, cause, 'your account')}. Connect it again at {url}; then call again."
 
+    def warning(self, module: Module, cause: str) -> dict[str, str]:
+        """What is told of an account that works."""
+        if cause not in WARNINGS:
+            return {}
+        url = self.url(module)
+        return {"cause": cause, "note": WARNINGS[cause].format(title=module.title, url=url), "connect": url}
+
     def passing(self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None) -> ToolError:
         """The error of a call whose account is fine, but cannot be used now."""
         whose = "the shared" if kind == "shared" else "your"
@@ -85,7 +105,7 @@ class ConnectLinks:
     def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> NotConnected:
         """The error that a call without a usable credential ends in."""
         text = self.note(module, broken=broken, kind=kind, cause=cause)
-        return NotConnected(module, text, self.url(module), broken=broken)
+        return NotConnected(module, text, self.url(module), broken=broken, cause=cause)
 
 
 def _why(module: Module, cause: str, whose: str) -> str:

@@ -5,12 +5,13 @@ import asyncio
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from broker.interface import Broker, Lease, LeaseRequest, NoCredential, Refused
+from core.connection import CredentialKind
 from core.errors import Unavailable
 from core.generations import Generations
 from core.secret import Secret
@@ -38,6 +39,9 @@ class Held:
     settings: VendorSettings
     generation: int | None
     until: float
+    origins: tuple[str, ...]
+    attributes: Mapping[str, str]
+    kind: CredentialKind
 
     def is_same(self, other: "Held") -> bool:
         """Whether it is the same token of the same credential."""
@@ -196,5 +200,15 @@ def _held(tool: CatalogueTool, lease: Lease, generation: int | None, now: float)
             f"the settings of {tool.owner.title} do not fit; an administrator has to mend them (mcpist service set)"
         ) from None
     until = now + min(LONGEST, lease.expires_in)
-    credential = str(lease.credential_id)
-    return Held(lease.access_token, lease.version, credential, lease.renewable, settings, generation, until)
+    return Held(
+        access_token=lease.access_token,
+        version=lease.version,
+        credential=str(lease.credential_id),
+        kind=lease.kind,
+        settings=settings,
+        origins=lease.origins,
+        attributes=lease.attributes,
+        renewable=lease.renewable,
+        generation=generation,
+        until=until,
+    )

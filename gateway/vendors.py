@@ -12,9 +12,10 @@ from core.connection import Connection, ConnectionState
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.connecting import MISCONFIGURED, ConnectLinks
-from gateway.leases import Leases, ToolLease
+from gateway.connecting import ELSEWHERE, MISCONFIGURED, NO_SITE, ConnectLinks
+from gateway.leases import Held, Leases, ToolLease
 from gateway.mcp.context import RequestContext
+from gateway.vendor_session.problems import Elsewhere
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Module, ToolError, Vendor, VendorAnswer
 
@@ -56,7 +57,7 @@ class Vendors:
         """
         if tool.owner.vendor is None:
             raise ToolError("this module has no vendor")
-        return _LeasedVendor(self._sessions, self._leases, request, tool)
+        return _LeasedVendor(self._sessions, self._leases, self._links, request, tool)
 
     async def unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
         """Why the tool cannot reach its vendor for this caller, or None when it can.
@@ -79,7 +80,8 @@ class Vendors:
         known = (await self._connections(request.caller, request.subject)).get(module.name)
         state = known.state if known else ConnectionState.NEEDS_CONNECT
         if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
-            return {"connection": "shared" if known.kind == "shared" else state.value}
+            shown = "shared" if known.kind == "shared" else state.value
+            return {"connection": shown, **self._links.warning(module, known.cause)}
         broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
         cause = {"cause": known.cause} if known and known.cause else {}
         note = self._links.note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))
@@ -123,13 +125,24 @@ class Vendors:
 class _LeasedVendor:
     """Implements :class:`modules.kit.Vendor`: the lease comes first, because the service's settings come with it."""
 
-    __slots__ = ("_leases", "_request", "_sessions", "_tool")
+    __slots__ = ("_leases", "_links", "_request", "_sessions", "_tool")
 
-    def __init__(self, sessions: VendorSessions, leases: Leases, request: RequestContext, tool: CatalogueTool) -> None:
+    def __init__(
+        self,
+        sessions: VendorSessions,
+        leases: Leases,
+        links: ConnectLinks,
+        request: RequestContext,
+        tool: CatalogueTool,
+    ) -> None:
         self._sessions = sessions
         self._leases = leases
+        self._links = links
         self._request = request
         self._tool = tool
+
+    async def connection(self) -> Mapping[str, str]:
+        return (await self._leases.hold(self._request, self._tool)).attributes
 
     async def request(
         self,
@@ -142,8 +155,16 @@ class _LeasedVendor:
         repeatable: bool | None = None,
     ) -> VendorAnswer:
         held = await self._leases.hold(self._request, self._tool)
-        api = self._tool.owner.vendor
+        try:
+            client = self._client(held)
+            return await client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable)
+        except Elsewhere:
+            raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=ELSEWHERE) from None
+
+    def _client(self, held: Held) -> Vendor:
+        api, request = self._tool.owner.vendor, self._request
         assert api is not None
-        source = ToolLease(self._leases, self._request, self._tool, held)
-        client = self._sessions.client(api, held.settings, source, held.credential, self._request.deadline)
-        return await client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable)
+        if not held.settings.base_url and not held.attributes.keys() >= set(api.placeholders):
+            raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
+        source = ToolLease(self._leases, request, self._tool, held)
+        return self._sessions.client(api, held.settings, source, held.credential, request.deadline, held.attributes)

@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field, StringConstraints
 
-from admin_ui.api.parts import Console
+from admin_ui.api.parts import Console, Parts
 from admin_ui.api.users import UserView, views
 from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, PriorityKey, TextKey, key_of, paged
-from core.api.shapes import Asked, PageOf, ShortName, Told
+from core.api.shapes import Asked, PageOf, RemovedView, ShortName, Told, removed
 from core.directory import roles_by_id as roles
 from core.directory.roles_by_id import MOST_PERMISSIONS, Granted, RoleRecord
 from core.directory.users_by_id import give_role, members, take_role
@@ -113,10 +113,10 @@ async def change_role(role_id: UUID, asked: RoleChange, caller: ChangingAdmin, c
     return RoleView.model_validate(changed)
 
 
-@routes.delete("/roles/{role_id}", status_code=204)
-async def remove_role(role_id: UUID, caller: ChangingAdmin, console: Console) -> None:
-    """Delete a role with its permissions, its assignments and its shared credentials."""
-    await roles.remove_role(console, caller.actor, caller.tenant_id, role_id)
+@routes.delete("/roles/{role_id}")
+async def remove_role(role_id: UUID, caller: ChangingAdmin, parts: Parts) -> RemovedView:
+    """Delete a role with its permissions, its assignments and its shared credentials, whose vendors are told."""
+    return removed(await roles.remove_role(parts.console, caller.actor, caller.tenant_id, role_id, parts.farewell))
 
 
 @routes.put("/roles/{role_id}/permissions")

@@ -11,7 +11,7 @@ from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ChangingOperator, ReadingAdmin, ReadingOperator
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.principal import Principal
-from core.api.shapes import PLAIN, Asked, Email, Name, NotEmptyName, PageOf, Told
+from core.api.shapes import PLAIN, Asked, Email, Name, NotEmptyName, PageOf, RemovedView, Told, removed
 from core.db import Database
 from core.directory.founding import found_tenant
 from core.directory.removal import remove_tenant
@@ -112,12 +112,15 @@ async def change_any_tenant(
     return await _changed(console, caller, tenant_id, asked)
 
 
-@routes.delete("/tenants/{tenant_id}", status_code=204)
-async def remove_any_tenant(tenant_id: UUID, confirm: Confirmation, caller: ChangingOperator, console: Console) -> None:
-    """Delete a tenant with everything of it but the audit log. Its sessions and tokens end within a second."""
+@routes.delete("/tenants/{tenant_id}")
+async def remove_any_tenant(
+    tenant_id: UUID, confirm: Confirmation, caller: ChangingOperator, parts: Parts
+) -> RemovedView:
+    """Delete a tenant with everything of it but the audit log. Its sessions and tokens end within a second, and the
+    vendors of its people's accounts are told that these are over."""
     if tenant_id == caller.tenant_id:
         raise Conflict("this is your own tenant: you would shut yourself out")
-    await remove_tenant(console, caller.actor, tenant_id, confirm)
+    return removed(await remove_tenant(parts.console, caller.actor, tenant_id, confirm, parts.farewell))
 
 
 @routes.get("/tenant")

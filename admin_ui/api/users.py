@@ -6,11 +6,11 @@ from uuid import UUID
 
 from fastapi import Response
 
-from admin_ui.api.parts import Console
+from admin_ui.api.parts import Console, Parts
 from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
-from core.api.shapes import Asked, Email, Name, PageOf, Told
+from core.api.shapes import Asked, Email, Name, PageOf, RemovedView, Told, removed
 from core.directory import users
 from core.directory.users_by_id import change_user, get_user, remove_user
 from core.errors import Conflict
@@ -101,7 +101,8 @@ async def change(user_id: UUID, asked: UserChange, caller: ChangingAdmin, consol
     return UserView.model_validate(changed)
 
 
-@routes.delete("/users/{user_id}", status_code=204)
-async def remove(user_id: UUID, caller: ChangingAdmin, console: Console) -> None:
-    """Delete a user with all that is theirs, and their own entry of the allow list. The audit log stays."""
-    await remove_user(console, caller.actor, caller.tenant_id, user_id)
+@routes.delete("/users/{user_id}")
+async def remove(user_id: UUID, caller: ChangingAdmin, parts: Parts) -> RemovedView:
+    """Delete a user with all that is theirs, and their own entry of the allow list. The audit log stays. The vendors of
+    their accounts are told that these are over."""
+    return removed(await remove_user(parts.console, caller.actor, caller.tenant_id, user_id, parts.farewell))

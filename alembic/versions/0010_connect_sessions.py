@@ -1,13 +1,11 @@
 """Connect sessions: what somebody shall connect, to be followed by the one who asked. They hold nothing secret."""
 
-from pathlib import Path
-
 from alembic import op
 
 from core.migrations import run_script
 
 revision = "0010"
-down_revision = "0009" if any(Path(__file__).parent.glob("0009_*.py")) else "0008"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 

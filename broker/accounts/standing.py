@@ -29,6 +29,7 @@ _OWN_MEANINGS = {
     UNREADABLE: "it was changed in the database and cannot be read",
     "disabled": "an administrator has switched it off",
     "ending": "the vendor gives access for a limited time, whatever is done",
+    "no_reach": "its app is installed nowhere at the vendor, so tools find nothing; the link says where to install it",
     "not_sent": "the vendor cannot be reached",
     "throttled": "the vendor asks to wait",
     "uncertain": "the vendor's last answer was lost",
@@ -187,7 +188,7 @@ def _last_attempt(row: Row) -> tuple[State, str]:
             state = State.VENDOR_DOWN if row["attempt_no"] >= PATIENCE else State.REFRESHING
             return state, row["last_reason"] or cls
         case _:
-            return (State.REFRESHING, "uncertain") if row["cut_off"] else (State.CONNECTED, "")
+            return (State.REFRESHING, "uncertain") if row["cut_off"] else (State.CONNECTED, row["warning"])
 
 
 _PASSING = (State.REFRESHING, State.VENDOR_DOWN, State.SERVICE_MISCONFIGURED)
@@ -202,6 +203,7 @@ def _who(state: State, kind: CredentialKind) -> Who:
 _STANDINGS = """SELECT c.id, c.module, c.type, c.state, c.cause, a.provider, a.status, a.reason, a.last_error_class,
     a.attempt_no, f.reason AS last_reason, coalesce(a.scopes, '{}') AS scopes,
     coalesce(c.user_id, c.role_id) AS owner_id,
+    coalesce(a.details ->> 'warning', '') AS warning,
     CASE WHEN c.user_id IS NULL THEN 'shared' ELSE 'personal' END AS kind,
     coalesce(u.email, r.name) AS owner, coalesce(a.account, c.account) AS account,
     o.state = 'misconfigured' AS misconfigured, o.cause AS client_cause, a.lease_until > k.now AS refreshing,

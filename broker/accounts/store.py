@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -13,7 +14,7 @@ from broker.accounts.rows import ACCESS, REFRESH, account_place, client_place
 from broker.providers.model import RefreshRules
 from broker.refresh.outcome import after, keep_alive_time, refresh_time
 from broker.refresh.store import GRANT_STEP
-from broker.vault.credentials import Owner
+from broker.vault.owners import Owner
 from broker.vault.vault import Sealer, Vault
 from broker.vendor_oauth.exchange import Tokens, VendorClient
 from core.db import UnitOfWork
@@ -32,7 +33,7 @@ class Grant:
     scopes: tuple[str, ...] = ()
     vendor_account_id: str = ""
     account: str = ""
-    details: Mapping[str, str] = field(default_factory=dict[str, str])
+    details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 async def link(work: UnitOfWork, vault: Vault, grant: Grant, chance: float = 0.5) -> UUID:

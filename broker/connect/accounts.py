@@ -16,7 +16,7 @@ from broker.accounts.store import link, relink
 from broker.connect.flows import Flow
 from broker.connect.held import Held
 from broker.providers.model import OAuth, RefreshRules
-from broker.vault.credentials import Owner
+from broker.vault.owners import Owner
 from broker.vault.vault import Vault
 from broker.vendor_oauth.exchange import Tokens
 from core.db import UnitOfWork
@@ -57,10 +57,15 @@ class AccountRows:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    async def store(self, work: UnitOfWork, flow: Flow, owner: Owner, oauth: OAuth, tokens: Tokens) -> UUID:
-        """Keep new tokens as an account that nothing uses yet."""
+    async def store(
+        self, work: UnitOfWork, flow: Flow, oauth: OAuth, tokens: Tokens, origins: Mapping[str, Sequence[str]]
+    ) -> UUID:
+        """Keep new tokens as an account that nothing uses yet; `origins` are where each module may send them."""
         scopes = flow.scopes if tokens.scopes is None else tokens.scopes
-        details = {"flow": str(flow.id)}
+        owner, details = (
+            flow.owner,
+            {"flow": str(flow.id), "origins": {name: list(one) for name, one in origins.items()}},
+        )
         grant = NewGrant(
             flow.provider, flow.oauth_client_id, owner, tokens, oauth.refresh, tuple(scopes), details=details
         )
@@ -122,11 +127,13 @@ class AccountRows:
         await work.execute(_DELETE, found.id)
         return held.account_id
 
-    async def tie(self, work: UnitOfWork, modules: Sequence[str], owner: Owner, account_id: UUID, name: str) -> None:
-        """Let the owner's credentials for these modules be this account."""
+    async def tie(
+        self, work: UnitOfWork, origins: Mapping[str, Sequence[str]], owner: Owner, account_id: UUID, name: str
+    ) -> None:
+        """Let the owner's credentials for the modules in `origins` be this account, and be sent there alone."""
         now = await work.fetchval(_NOW)
-        for module in modules:
-            columns = (module, owner.user_id, owner.role_id, account_id, name, now)
+        for module, bound in origins.items():
+            columns = (module, owner.user_id, owner.role_id, account_id, name, now, list(bound))
             if not await work.execute(_RETIE, *columns):
                 await work.execute(_TIE, *columns, uuid4(), 1 + secrets.randbits(48))
 
@@ -154,11 +161,6 @@ class AccountRows:
             row["in_doubt"],
         )
 
-    async def is_shared_grant(self, work: UnitOfWork, account_id: UUID) -> bool:
-        """Whether another account of the tenant is the same vendor account by the same client: a vendor that has one
-        grant for both would end both. Where the vendor has not told whose one of them is, the owner's others count."""
-        return bool(await work.fetchval(_TWIN, account_id))
-
     async def lock(self, work: UnitOfWork, owner: Owner) -> None:
         """Let the owner's connections change one after another."""
         await work.execute(_LOCK_OWNER, str(owner.id))
@@ -166,12 +168,6 @@ class AccountRows:
     async def orphans(self, work: UnitOfWork, account_ids: Sequence[UUID]) -> list[UUID]:
         """Those of the accounts that no credential leads to any more."""
         return [row["id"] for row in await work.fetch(_ORPHANS, list(account_ids))]
-
-    async def remove(self, work: UnitOfWork, account_id: UUID) -> list[str]:
-        """Shred an account and every credential that leads to it; the modules that have lost theirs."""
-        rows = await work.fetch(_UNTIE, account_id)
-        await work.execute(_DELETE, account_id)
-        return sorted(row["module"] for row in rows)
 
     async def _opened(
         self, work: UnitOfWork, account_id: UUID, field: str, version: int, blob: bytes | None
@@ -203,10 +199,11 @@ _ACTIVATE = """UPDATE vault.accounts SET status = 'active', reason = '', details
     WHERE tenant_id = $1 AND id = $2"""
 _DELETE = "DELETE FROM vault.accounts WHERE tenant_id = $1 AND id = $2"
 _RETIE = """UPDATE vault.credentials SET type = 'B', secret = NULL, account_id = $5, account = left($6, 200),
-    state = 'ok', cause = '', version = version + 1, updated_at = $7
+    state = 'ok', cause = '', version = version + 1, updated_at = $7, origins = $8::text[]
     WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)"""
 _TIE = """INSERT INTO vault.credentials (tenant_id, module, user_id, role_id, account_id, account, created_at,
-    updated_at, id, version, type) VALUES ($1, $2, $3, $4, $5, left($6, 200), $7, $7, $8, $9, 'B')"""
+    updated_at, origins, id, version, type)
+    VALUES ($1, $2, $3, $4, $5, left($6, 200), $7, $7, $8::text[], $9, $10, 'B')"""
 _GRANT = """SELECT version, provider, oauth_client_id, access, refresh, vendor_account_id,
     status = 'active' AS active, uncertain OR lease_owner IS NOT NULL AS in_doubt,
     CASE WHEN expires_at IS NOT NULL THEN greatest(0, extract(epoch FROM expires_at - vault.clock())) END::float8
@@ -214,11 +211,5 @@ _GRANT = """SELECT version, provider, oauth_client_id, access, refresh, vendor_a
     CASE WHEN refresh_ends_at IS NOT NULL THEN greatest(0, extract(epoch FROM refresh_ends_at - vault.clock()))
     END::float8 AS refresh_expires_in
     FROM vault.accounts WHERE tenant_id = $1 AND id = $2 FOR UPDATE"""
-_TWIN = """SELECT EXISTS (SELECT FROM vault.accounts a JOIN vault.accounts mine ON mine.tenant_id = $1 AND mine.id = $2
-    WHERE a.tenant_id = $1 AND a.id <> $2 AND a.oauth_client_id = mine.oauth_client_id
-    AND CASE WHEN a.vendor_account_id = '' OR mine.vendor_account_id = ''
-        THEN (a.user_id, a.role_id) IS NOT DISTINCT FROM (mine.user_id, mine.role_id)
-        ELSE a.vendor_account_id = mine.vendor_account_id END)"""
 _ORPHANS = """SELECT id FROM vault.accounts a WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
     AND NOT EXISTS (SELECT FROM vault.credentials c WHERE c.tenant_id = $1 AND c.account_id = a.id)"""
-_UNTIE = "DELETE FROM vault.credentials WHERE tenant_id = $1 AND account_id = $2 RETURNING module"

@@ -8,25 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.connect.accounts import AccountRows
 from broker.connect.addresses import redirect_uri
-from broker.connect.finishing import Finishing, Outcome
+from broker.connect.binding import bound_origins
+from broker.connect.finishing import Outcome
 from broker.connect.flows import Flow, Flows, NewFlow
 from broker.connect.introductions import Introductions
-from broker.connect.oauth_clients import Chosen, OAuthClients
+from broker.connect.oauth_clients import Chosen
 from broker.connect.offers import Needs, wanted
 from broker.connect.provider_book import ProviderBook
-from broker.connect.refusals import ConnectRefused, key_of
+from broker.connect.redeeming import Redeeming
+from broker.connect.refusals import ConnectRefused, refused_and_recorded
 from broker.connect.services import Services, Way, Whom, has_writing, whom_of
 from broker.identity.sessions import Session
 from broker.providers.model import Provider
-from broker.vault.credentials import Owner
-from broker.vendor_oauth.account import Found, VendorAccounts
 from broker.vendor_oauth.authorize_url import authorize_url, expected_issuer
-from broker.vendor_oauth.exchange import Failed, TokenEndpoint, Tokens, VendorClient
-from core.audit.event import Kind
+from broker.vendor_oauth.exchange import VendorClient
 from core.db import Database, UnitOfWork
-from core.directory.actor import recorded
 from core.errors import NotFound
 from core.secret import Secret
 
@@ -63,24 +60,16 @@ class Connecting:
         *,
         services: Services,
         flows: Flows,
-        clients: OAuthClients,
         book: ProviderBook,
-        rows: AccountRows,
-        endpoint: TokenEndpoint,
-        vendor: VendorAccounts,
-        finishing: Finishing,
+        redeeming: Redeeming,
         introductions: Introductions,
     ) -> None:
         self._database = database
         self._public_url = public_url
         self._services = services
         self._flows = flows
-        self._clients = clients
         self._book = book
-        self._rows = rows
-        self._endpoint = endpoint
-        self._vendor = vendor
-        self._finishing = finishing
+        self._redeeming = redeeming
         self._introductions = introductions
 
     async def start(self, session: Session, asked: Start) -> str:
@@ -88,7 +77,8 @@ class Connecting:
 
         Raises:
             NotFound: there is no such module for the person, or no such way to connect it.
-            ConnectRefused: we had to become a client of the vendor first, and it does not let us.
+            ConnectRefused: we had to become a client of the vendor first, and it does not let us; or the service is
+                set to an address that the provider's tokens are not for.
         """
         begun = await self._start(session, asked)
         if isinstance(begun, str):
@@ -117,6 +107,7 @@ class Connecting:
                 return provider
             needs = (service.needs, *(one for one in way.also if one.module.name in asked.also))
             own = service.own
+            await bound_origins(work, provider, client.settings, [one.module for one in needs])
             before = own.scopes if own is not None and own.provider == provider.id else ()
             writing = asked.writing or any(has_writing(provider, one, before) for one in needs)
             return await self._begun(
@@ -144,7 +135,7 @@ class Connecting:
         code = answer.get("code", "")
         if not 1 <= len(code) <= MOST_CODE:
             raise ConnectRefused("connect_code", "code", module=flow.modules[0])
-        return await self._redeemed(session, flow, Secret(code))
+        return await self._redeeming.redeem(session, flow, Secret(code))
 
     async def _begun(
         self,
@@ -186,65 +177,8 @@ class Connecting:
             return not required
         return not flow.issuer or issuer == flow.issuer
 
-    async def _redeemed(self, session: Session, flow: Flow, code: Secret) -> Outcome:
-        provider, client, owner, verifier = await self._in_hand(session, flow)
-        answer = await self._endpoint.code(provider, client, code, flow.redirect_uri, verifier)
-        module = flow.modules[0]
-        if isinstance(answer, Failed):
-            refused = ConnectRefused(key_of(answer), answer.reason, title=provider.title, module=module)
-            raise await self._refused(session, refused, flow.provider)
-        account_id = await self._stored(session, flow, owner, provider, client, answer.tokens)
-        who = await self._vendor.who(provider, client.settings, answer.tokens.access, answer.tokens.extra)
-        sites = await self._vendor.sites(provider, client.settings, answer.tokens.access)
-        for failed in (who, sites):
-            if isinstance(failed, Failed):
-                await self._finishing.forget(session, account_id)
-                raise ConnectRefused("connect_away", failed.reason, title=provider.title, module=module)
-        assert not isinstance(who, Failed)
-        assert not isinstance(sites, Failed)
-        if provider.sites is not None and not sites:
-            await self._finishing.forget(session, account_id)
-            raise ConnectRefused("connect_no_site", title=provider.title, module=module)
-        return await self._finishing.decide(session, flow, account_id, who or Found("", ""), sites)
-
-    async def _in_hand(self, session: Session, flow: Flow) -> tuple[Provider, VendorClient, Owner, Secret | None]:
-        """All that the exchange needs, before the code is shown to anybody. What the person may do is looked at once
-        more: ten minutes are long."""
-        async with self._database.tenant(session.tenant_id) as work:
-            provider = await self._book.find(work, flow.provider)
-            chosen = await self._clients.find(work, flow.oauth_client_id)
-            whom = await whom_of(work, session, flow.role_id)
-            if provider is None or provider.oauth is None or chosen is None or whom is None:
-                raise ConnectRefused("connect_unknown", "gone")
-            if await self._services.of(work, whom, flow.modules[0]) is None:
-                raise ConnectRefused("connect_unknown", "role")
-            client = await self._clients.opened(work, chosen)
-            return provider, client, whom.owner, await self._flows.verifier(work, flow)
-
-    async def _stored(
-        self,
-        session: Session,
-        flow: Flow,
-        owner: Owner,
-        provider: Provider,
-        client: VendorClient,
-        tokens: Tokens,
-    ) -> UUID:
-        assert provider.oauth is not None
-        try:
-            async with self._database.tenant(session.tenant_id) as work:
-                return await self._rows.store(work, flow, owner, provider.oauth, tokens)
-        except BaseException:  # a grant that nobody keeps must not live on at the vendor
-            if flow.account_id is None:  # else it may be the very grant that the account before lives by
-                await self._endpoint.revoke(provider, client, access=tokens.access, refresh=tokens.refresh)
-            raise
-
     async def _refused(self, session: Session, refused: ConnectRefused, provider: str) -> ConnectRefused:
-        """The refusal, written to the audit log: these are what an attack looks like."""
-        async with self._database.tenant(session.tenant_id) as work:
-            detail = {"provider": provider[:40], "cause": refused.cause}
-            await recorded(work, session.actor, Kind.CONNECT_REFUSED, **detail)
-        return refused
+        return await refused_and_recorded(self._database, session, refused, provider)
 
 
 def _way(ways: Sequence[Way], provider: str) -> Way:

@@ -7,13 +7,15 @@ from uuid import UUID
 
 from broker.connect.accounts import AccountRows, Unconfirmed
 from broker.connect.disconnecting import Disconnecting
+from broker.connect.ended import Cause
+from broker.connect.ending import UNCONFIRMED, remove
 from broker.connect.flows import Flow, Flows
 from broker.connect.held import Held, held_of
 from broker.connect.provider_book import ProviderBook
 from broker.connect.services import whom_of
 from broker.identity.sessions import Session
 from broker.providers.model import RefreshRules
-from broker.vault.credentials import Owner
+from broker.vault.bounds import WARNING
 from broker.vendor_oauth.account import Found, Site
 from core.audit.event import Kind
 from core.db import Database, UnitOfWork
@@ -66,18 +68,17 @@ class Finishing:
         self._disconnecting = disconnecting
 
     async def decide(
-        self, session: Session, flow: Flow, account_id: UUID, whose: Found, sites: Sequence[Site]
+        self, session: Session, flow: Flow, account_id: UUID, whose: Found, sites: Sequence[Site], warning: str = ""
     ) -> Outcome:
-        """Finish, unless there is something to ask."""
+        """Finish, unless there is something to ask. `warning` is what the owner had better do, as a fixed word."""
         sites = tuple({one.id: one for one in sites}.values())  # one entry for each product of a site (Atlassian)
         told = [[one.id, one.name or one.id, one.url] for one in sites][:MOST_SITES]
-        details = {**whose.details, "flow": str(flow.id), "sites": told}
+        details = {**whose.details, "flow": str(flow.id), "sites": told, **({WARNING: warning} if warning else {})}
         async with self._database.tenant(session.tenant_id) as work:
             await self._rows.describe(work, account_id, whose.id, whose.name or whose.id, details)
             found = await self._rows.unconfirmed(work, flow)
             assert found is not None
-            owner = _owner(flow)
-            if len(sites) > 1 or _others(await held_of(work, flow.modules, owner), found):
+            if len(sites) > 1 or _others(await held_of(work, flow.modules, flow.owner), found):
                 return Question(flow)
         return await self._finished(session, flow, next((one.id for one in sites), ""))
 
@@ -89,7 +90,7 @@ class Finishing:
         """
         async with self._database.tenant(session.tenant_id) as work:
             flow, found = await self._open(work, session, flow_id)
-            before = _others(await held_of(work, flow.modules, _owner(flow)), found)
+            before = _others(await held_of(work, flow.modules, flow.owner), found)
         names = tuple(dict.fromkeys(one.name for one in before))
         sites = _sites(found.details)
         return Asked(flow, found.name, names, sites if len(sites) > 1 else ())
@@ -117,16 +118,16 @@ class Finishing:
         """
         async with self._database.tenant(session.tenant_id) as work:
             flow, found = await self._open(work, session, flow_id)
-        await self.forget(session, found.id)
+        await self.forget(session, found.id, "declined")
         return flow
 
-    async def forget(self, session: Session, account_id: UUID) -> None:
+    async def forget(self, session: Session, account_id: UUID, cause: Cause) -> None:
         """Give a grant back that will not be used."""
-        await self._disconnecting.end(session.tenant_id, account_id)
+        await self._disconnecting.end(session.actor, session.tenant_id, account_id, cause, only=UNCONFIRMED)
 
     async def _finished(self, session: Session, flow: Flow, site_id: str) -> Connected:
         async with self._database.tenant(session.tenant_id) as work:
-            owner = _owner(flow)
+            owner = flow.owner
             await self._rows.lock(work, owner)
             found = await self._rows.unconfirmed(work, flow)
             if found is None:
@@ -134,7 +135,7 @@ class Finishing:
             before = await held_of(work, flow.modules, owner)
             same = next((one for one in before if _is_same(one, flow, found)), None)
             if same is not None and _is_less(same, flow, found):
-                await self._rows.remove(work, found.id)  # and not at the vendor, where it may be the same grant
+                await remove(work, found.id)  # and not at the vendor, where it may be the same grant
                 return Connected(flow, same.name, kept=True)
             details = _details(found.details, site_id)
             if same is None:
@@ -142,12 +143,12 @@ class Finishing:
             else:
                 rules = await self._rules(work, flow)
                 account_id = await self._rows.renew(work, same, owner, found, rules, details)
-            await self._rows.tie(work, flow.modules, owner, account_id, found.name)
+            await self._rows.tie(work, _origins(flow, found), owner, account_id, found.name)
             left = [one.account_id for one in before if one.account_id is not None and one.account_id != account_id]
             orphans = await self._rows.orphans(work, left)
             await _recorded(work, session, flow, account_id, found.name)
         for one in orphans:
-            await self._disconnecting.end(session.tenant_id, one)
+            await self._disconnecting.end(session.actor, session.tenant_id, one, "replaced")
         return Connected(flow, found.name)
 
     async def _rules(self, work: UnitOfWork, flow: Flow) -> RefreshRules:
@@ -160,10 +161,6 @@ class Finishing:
         if flow is None or found is None or await whom_of(work, session, flow.role_id) is None:
             raise NotFound("there is nothing to decide here")
         return flow, found
-
-
-def _owner(flow: Flow) -> Owner:
-    return Owner("personal", flow.user_id) if flow.role_id is None else Owner("shared", flow.role_id)
 
 
 def _is_same(held: Held, flow: Flow, found: Unconfirmed) -> bool:
@@ -198,13 +195,17 @@ def _sites(details: Mapping[str, Any]) -> tuple[Site, ...]:
     return tuple(Site(*one, scopes=()) for one in details.get("sites", ()))
 
 
+def _origins(flow: Flow, found: Unconfirmed) -> Mapping[str, Sequence[str]]:
+    bound: Mapping[str, Sequence[str]] = found.details.get("origins", {})
+    return {module: bound.get(module, ()) for module in flow.modules}
+
+
 def _details(details: Mapping[str, Any], site_id: str) -> dict[str, Any]:
-    kept = {name: value for name, value in details.items() if name not in ("flow", "sites")}
+    kept = {name: value for name, value in details.items() if name not in ("flow", "sites", "origins")}
     site = next((one for one in _sites(details) if one.id == site_id), None)
     return kept if site is None else {**kept, "site": site.id, "site_name": site.name, "site_url": site.url}
 
 
 async def _recorded(work: UnitOfWork, session: Session, flow: Flow, account_id: UUID, name: str) -> None:
-    whose = {"user": str(flow.user_id)} if flow.role_id is None else {"role": str(flow.role_id)}
-    detail = {"provider": flow.provider, "modules": " ".join(flow.modules), "account": name, **whose}
+    detail = {"provider": flow.provider, "modules": " ".join(flow.modules), "account": name, **flow.owner.recorded}
     await recorded(work, session.actor, Kind.ACCOUNT_CONNECTED, credential=str(account_id), **detail)

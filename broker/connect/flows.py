@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 from broker.identity.random_secrets import hash_of, new_secret
 from broker.identity.sessions import Session
 from broker.vault.envelope import Place
+from broker.vault.owners import Owner
 from broker.vault.vault import Vault
 from core.db import Database, Row, UnitOfWork
 from core.secret import Secret
@@ -39,6 +40,11 @@ class Flow:
     pkce: bytes | None
     redirect_uri: str
     next: str
+
+    @property
+    def owner(self) -> Owner:
+        """Whose the account becomes."""
+        return Owner("personal", self.user_id) if self.role_id is None else Owner("shared", self.role_id)
 
 
 @dataclass(frozen=True, slots=True)

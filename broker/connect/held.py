@@ -7,7 +7,8 @@ from uuid import UUID
 
 import orjson
 
-from broker.vault.credentials import Owner
+from broker.vault.bounds import WARNING
+from broker.vault.owners import Owner
 from core.db import Row, UnitOfWork
 
 State = Literal["connected", "broken"]
@@ -34,6 +35,12 @@ class Held:
     vendor_account_id: str
     scopes: tuple[str, ...]
     details: Mapping[str, Any]
+    origins: tuple[str, ...]
+
+    @property
+    def warning(self) -> str:
+        """What its owner had better do though it works, as a fixed word."""
+        return str(self.details.get(WARNING, "")) if self.state == "connected" else ""
 
     def is_of(self, owner: Owner) -> bool:
         """Whether it is this owner's; of a user, all that no role shares are theirs."""
@@ -73,6 +80,7 @@ def _held(row: Row) -> Held:
         vendor_account_id=row["vendor_account_id"],
         scopes=tuple(row["scopes"]),
         details=orjson.loads(row["details"]),
+        origins=tuple(row["origins"]),
     )
 
 
@@ -80,7 +88,7 @@ _FIND = """SELECT c.id, c.module, c.type, c.role_id, coalesce(r.name, '') AS rol
     coalesce(a.account, c.account) AS name, c.account_id, coalesce(a.status, '') AS status,
     coalesce(a.reason, '') AS reason, coalesce(a.provider, '') AS provider, a.oauth_client_id,
     coalesce(a.vendor_account_id, '') AS vendor_account_id, coalesce(a.scopes, '{}') AS scopes,
-    coalesce(a.details, '{}'::jsonb) AS details
+    coalesce(a.details, '{}'::jsonb) AS details, c.origins
     FROM vault.credentials c
     LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
     LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id

@@ -10,11 +10,15 @@ from core.permissions import Role
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """A module that has a vendor, and whether each of its tools only reads: all that the broker knows of it."""
+    """A module that has a vendor, and whether each of its tools only reads: all that the broker knows of it.
+
+    `base_url` is the vendor's in the module's code; behind its host it may have placeholders.
+    """
 
     name: str
     title: str
     tools: Mapping[str, bool]
+    base_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

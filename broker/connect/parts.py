@@ -6,6 +6,7 @@ from broker.connect.added_providers import AddedProviders
 from broker.connect.connecting import Connecting
 from broker.connect.disconnecting import Disconnecting
 from broker.connect.doctor import Doctor
+from broker.connect.farewell import VendorFarewell
 from broker.connect.finishing import Finishing
 from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import OAuthClients
@@ -30,6 +31,7 @@ class ConnectParts:
     connecting: Connecting
     finishing: Finishing
     disconnecting: Disconnecting
+    farewell: VendorFarewell
     keys: PastedKeys
     clients: OAuthClients
     book: ProviderBook

@@ -1,21 +1,35 @@
 """Connecting by a key that a person has copied at the vendor: asked for whose it is, then stored (type A)."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from broker.access import load_access
+from broker.connect.binding import KeyBound, key_bound
 from broker.connect.disconnecting import Disconnecting
 from broker.connect.held import Held
 from broker.connect.people import Person
 from broker.connect.refusals import ConnectRefused
 from broker.connect.services import Services, Whom, whom_of
+from broker.providers.model import Provider
 from broker.vault.credentials import Credentials
+from broker.vendor_oauth.account import VendorAccounts
+from broker.vendor_oauth.exchange import ErrorClass, Failed
 from core.db import Database
-from core.errors import Conflict, Invalid, NotFound
+from core.errors import Conflict, Invalid, LimitReached, NotFound
+from core.limits import CallerLimits
 from core.secret import Secret
 
-KeyTrouble = Literal["form", "not_accepted", "forbidden", "busy", "away", "setup"]
+KeyTrouble = Literal["form", "not_accepted", "forbidden", "busy", "away", "setup", "often"]
+TROUBLES: Mapping[ErrorClass, KeyTrouble] = {
+    ErrorClass.PERMANENT: "not_accepted",
+    ErrorClass.SERVICE: "setup",
+    ErrorClass.THROTTLED: "busy",
+}
+PER_SECOND, AT_ONCE, RUNNING = 1 / 30, 10, 2
+"""How often one person may have a key checked: a vendor that answers is an oracle for whoever has found one."""
 
 
 class KeyRefused(Exception):
@@ -27,7 +41,7 @@ class KeyRefused(Exception):
 
 
 class KeyCheck(Protocol):
-    """Asks a module's vendor, by a harmless request, whose a key is. The composition root gives one."""
+    """Asks a module's vendor, by the module's own harmless request, whose a key is. The composition root gives one."""
 
     async def __call__(self, module: str, settings: Mapping[str, Any], secret: Secret) -> str:
         """The account's name; `settings` are the tenant's of the service.
@@ -56,13 +70,18 @@ class PastedKeys:
         services: Services,
         credentials: Credentials,
         disconnecting: Disconnecting,
+        vendor: VendorAccounts,
         check: KeyCheck,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._database = database
         self._services = services
         self._credentials = credentials
         self._disconnecting = disconnecting
+        self._vendor = vendor
         self._check = check
+        self._limits = CallerLimits(PER_SECOND, AT_ONCE, RUNNING, clock=clock)
 
     async def connect(
         self, session: Person, module: str, role_id: UUID | None, secret: Secret, *, replace: bool = False
@@ -74,40 +93,76 @@ class PastedKeys:
             ConnectRefused: the vendor does not take the key, or cannot be asked.
             OtherAccount: it is another account's, and `replace` is not said.
         """
-        held, whom, title, settings = await self._allowed(session, module, role_id)
+        place = await self._allowed(session, module, role_id)
+        held, title = place.held, place.title
         try:
-            name = await self._check(module, settings, secret)
+            name = await self._whose(session, module, place, secret)
         except KeyRefused as refused:
             raise ConnectRefused(f"key_{refused.trouble}", title=title, module=module) from None
         if held is not None and held.name and name != held.name and not replace:
             raise OtherAccount(held.name, name)
         try:
-            await self._stored(session, module, whom, held, secret, name)
+            await self._stored(session, module, place, secret, name)
         except Invalid:
             raise ConnectRefused("key_form", title=title, module=module) from None
         return name
 
-    async def _allowed(
-        self, session: Person, module: str, role_id: UUID | None
-    ) -> tuple[Held | None, Whom, str, Mapping[str, Any]]:
+    async def _allowed(self, session: Person, module: str, role_id: UUID | None) -> "_Place":
         async with self._database.tenant(session.tenant_id) as work:
             whom = await whom_of(work, session, role_id)
             service = None if whom is None else await self._services.of(work, whom, module)
-            if whom is None or service is None or not any(way.kind == "key" for way in service.ways):
+            way = next((way for way in service.ways if way.kind == "key"), None) if service else None
+            if whom is None or service is None or way is None:
                 raise NotFound("there is no such service for you")
             settings = (await load_access(work, session.user_id)).settings(module)
-        return service.own, whom, service.needs.module.title, settings
+            bound = await key_bound(work, way.provider, way.client, service.needs.module)
+        return _Place(service.own, whom, service.needs.module.title, settings, bound)
 
-    async def _stored(
-        self, session: Person, module: str, whom: Whom, held: Held | None, secret: Secret, name: str
-    ) -> None:
+    async def _whose(self, session: Person, module: str, place: "_Place", secret: Secret) -> str:
+        """Whose the key is. Every try is a question to the vendor, so nobody may ask without end."""
+        key = f"{session.tenant_id}:{session.user_id}"
+        try:
+            self._limits.enter(key)
+        except LimitReached:
+            raise KeyRefused("often") from None
+        try:
+            bound = place.bound
+            if bound.provider is None:
+                return await self._check(module, place.settings, secret)
+            return await _asked(self._vendor, bound.provider, bound.settings, secret)
+        finally:
+            self._limits.leave(key)
+
+    async def _stored(self, session: Person, module: str, place: "_Place", secret: Secret, name: str) -> None:
         """An account that was connected by OAuth is ended first, for then the vendor is told of it."""
-        over = None
+        over, held, owner = None, place.held, place.whom.owner
         if held is not None and held.account_id is not None:
-            await self._disconnecting.disconnect(session.actor, session.tenant_id, held, whom.owner)
+            await self._disconnecting.disconnect(session.actor, session.tenant_id, held, owner)
         elif held is not None:
             found, _ = await self._credentials.find(session.tenant_id, held.id)
             over = found.version
             if found.account != held.name:
                 raise Conflict("this has changed meanwhile")
-        await self._credentials.put(session.actor, session.tenant_id, module, whom.owner, secret, name, over=over)
+        await self._credentials.put(
+            session.actor, session.tenant_id, module, owner, secret, name, over=over, origins=place.bound.origins
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    held: Held | None
+    whom: Whom
+    title: str
+    settings: Mapping[str, Any]
+    bound: KeyBound
+
+
+async def _asked(vendor: VendorAccounts, provider: Provider, settings: Mapping[str, str], secret: Secret) -> str:
+    """Whose a key is, by the request that the provider's document names."""
+    try:
+        found = await vendor.check_key(provider, settings, secret)
+    except Invalid:
+        raise KeyRefused("form") from None
+    if isinstance(found, Failed):
+        raise KeyRefused("forbidden" if found.status == 403 else TROUBLES.get(found.cls, "away"))
+    return found.name or found.id

@@ -1,6 +1,10 @@
 """How a connection can fail, as keys of the messages (`problem.<key>`), and which failures of a vendor are which."""
 
+from broker.connect.people import Person
 from broker.vendor_oauth.exchange import ErrorClass, Failed
+from core.audit.event import Kind
+from core.db import Database
+from core.directory.actor import recorded
 
 _OURS = frozenset({ErrorClass.SERVICE})
 
@@ -15,6 +19,16 @@ class ConnectRefused(Exception):
         self.cause = cause or key
         self.title = title
         self.module = module
+
+
+async def refused_and_recorded(
+    database: Database, person: Person, refused: ConnectRefused, provider: str
+) -> ConnectRefused:
+    """The refusal, written to the audit log: these are what an attack looks like."""
+    async with database.tenant(person.tenant_id) as work:
+        detail = {"provider": provider[:40], "cause": refused.cause}
+        await recorded(work, person.actor, Kind.CONNECT_REFUSED, **detail)
+    return refused
 
 
 def key_of(failed: Failed) -> str:

@@ -1,11 +1,12 @@
 """What somebody can connect: their services, the ways to each, what they have already, and who shares it."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
 from broker.access import Access, load_access
+from broker.connect.binding import settings_of_services
 from broker.connect.held import Held, held_by
 from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import Chosen, OAuthClients
@@ -13,7 +14,8 @@ from broker.connect.offers import Needs, Offered, Wanted, needs_of, wanted
 from broker.connect.people import Person
 from broker.connect.provider_book import ProviderBook
 from broker.providers.model import Provider
-from broker.vault.credentials import Owner
+from broker.vault.bounds import ELSEWHERE, Bounds
+from broker.vault.owners import Owner
 from broker.vendor_oauth.scopes import covered, lacking
 from core.db import Database, UnitOfWork
 from core.permissions import Role, make_role
@@ -41,8 +43,8 @@ class Whom:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to connect a module. Of kind oauth, `client` is ours at the provider, None where we become one when
-    somebody begins; `also` are its other modules that the same grant can be for."""
+    """One way to connect a module. `client` is ours at the provider; of kind oauth, None where we become one when
+    somebody begins, and a key can do without. `also` are its other modules that the same grant can be for."""
 
     kind: Literal["oauth", "key"]
     provider: Provider | None
@@ -91,7 +93,7 @@ class Services:
         async with self._database.tenant(session.tenant_id) as work:
             whom = await person(work, session)
             found = list(self._needs(whom).values())
-            held = await held_by(work, [one.module.name for one in found], session.user_id, whom.role_ids)
+            held = await self._held(work, [one.module for one in found], session.user_id, whom.role_ids)
         return sorted((_service(one, whom, held) for one in found), key=lambda one: one.needs.module.title)
 
     async def see(self, session: Person, module: str, role_id: UUID | None) -> tuple[Service, Whom] | None:
@@ -109,7 +111,7 @@ class Services:
         needs = self._needs(whom)
         if module not in needs:
             return None
-        held = await held_by(work, [module], whom.owner.user_id, whom.role_ids)
+        held = await self._held(work, [needs[module].module], whom.owner.user_id, whom.role_ids)
         service = _service(needs[module], whom, held)
         providers = [one for one in (await self._book.all(work)).known.values() if module in one.modules]
         clients = {one.id: await self._clients.choose(work, one.id, whom.role_ids) for one in providers if one.oauth}
@@ -118,6 +120,10 @@ class Services:
         )
         ways = _ways(module, needs, providers, clients, service.own, {one.id for one in missing})
         return Service(service.needs, service.own, service.shared, tuple(ways), _lacking(service, ways), missing)
+
+    def offered(self, modules: Sequence[str]) -> list[Offered]:
+        """What is known of modules that have vendors."""
+        return [self._offered[module] for module in modules]
 
     async def sharable(self, session: Person, module: str) -> list[tuple[UUID, str]]:
         """The roles that an administrator may share the module with, those whose members have tools of it."""
@@ -129,6 +135,18 @@ class Services:
         if module not in services:
             return []
         return [(role_id, role.name) for role_id, role in roles if needs_of(self._offered[module], [role])]
+
+    async def _held(
+        self, work: UnitOfWork, modules: Sequence[Offered], user_id: UUID | None, role_ids: Sequence[UUID]
+    ) -> list[Held]:
+        """What there is; one whose service was given another address since does not work any more."""
+        bounds, settings = Bounds({one.name: one.base_url for one in modules}), await settings_of_services(work)
+        return [
+            replace(one, state="broken", cause=ELSEWHERE)
+            if bounds.is_elsewhere(one.module, one.origins, settings.get(one.module, {}))
+            else one
+            for one in await held_by(work, [one.name for one in modules], user_id, role_ids)
+        ]
 
     def _needs(self, whom: Whom) -> dict[str, Needs]:
         roles = [role for _, role in whom.roles]
@@ -176,7 +194,7 @@ def _ways(
             asked = wanted(provider, (needs[module],), writing=writing)
             found.append(Way("oauth", provider, clients.get(provider.id), asked, also))
         if provider.key is not None:
-            found.append(Way("key", provider))
+            found.append(Way("key", provider, clients.get(provider.id)))
     return found if providers else [Way("key", None)]
 
 

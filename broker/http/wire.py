@@ -51,6 +51,8 @@ class WireLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     credential_id: UUID
     settings: dict[str, Any]
     renewable: bool
+    origins: tuple[str, ...]
+    attributes: dict[str, str]
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -143,6 +145,8 @@ def _wired(lease: Lease) -> WireLease:
         lease.credential_id,
         dict(lease.settings),
         lease.renewable,
+        lease.origins,
+        dict(lease.attributes),
     )
 
 
@@ -155,4 +159,6 @@ def _unwired(lease: WireLease) -> Lease:
         lease.credential_id,
         lease.settings,
         lease.renewable,
+        lease.origins,
+        lease.attributes,
     )

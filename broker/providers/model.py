@@ -193,6 +193,16 @@ class Sites(Table):
     scopes: Pointer | None = None
 
 
+class Reach(Table):
+    """A request whose answer counts what the grant reaches. With nothing, tools would find nothing and not know why;
+    `help_url` is where the person changes that."""
+
+    url: Url
+    headers: Headers = Field(default_factory=dict)
+    count: Pointer
+    help_url: Url
+
+
 class Key(Fields):
     """A long-lived key or token that a person copies, and the harmless request that checks it."""
 
@@ -234,9 +244,13 @@ class Provider(Table):
     manage_url: Url | None = None
     """Where a person ends the grant by hand."""
     settings: Annotated[dict[Word, Setting], Field(max_length=10)] = Field(default_factory=dict)
+    api: Annotated[tuple[Url, ...], Field(max_length=20, strict=False)] = ()
+    """Where its tokens and keys may be sent: scheme and host of each count, the path does not. Without any, where the
+    service was when they were stored."""
     oauth: OAuth | None = None
     account: Account | None = None
     sites: Sites | None = None
+    reach: Reach | None = None
     key: Key | None = None
     modules: Annotated[dict[Annotated[str, Field(pattern=NAME)], Families], Field(max_length=50)] = Field(
         default_factory=dict
@@ -250,6 +264,6 @@ class Provider(Table):
     def _complete(self) -> "Provider":
         if self.oauth is None and self.key is None:
             raise ValueError("give oauth, key, or both")
-        if self.oauth is None and (self.account is not None or self.sites is not None):
-            raise ValueError("account and sites belong to oauth")
+        if self.oauth is None and any(one is not None for one in (self.account, self.sites, self.reach)):
+            raise ValueError("account, sites and reach belong to oauth")
         return self

@@ -79,7 +79,9 @@ def urls(provider: Provider, values: Mapping[str, str]) -> Iterator[tuple[str, s
             yield key, url
 
 
-_FOR_BROWSERS = frozenset({"console_url", "docs_url", "manage_url", "oauth.authorize_url", "key.help_url"})
+_FOR_BROWSERS = frozenset(
+    {"console_url", "docs_url", "manage_url", "oauth.authorize_url", "reach.help_url", "key.help_url"}
+)
 
 
 def _checked(provider_id: str, name: str, setting: Setting, given: str | None) -> str:
@@ -119,6 +121,9 @@ def _urls(provider: Provider) -> Iterator[tuple[str, str]]:
         "oauth.revoke.url": oauth and oauth.revoke and oauth.revoke.url,
         "account.url": account and account.url,
         "sites.url": sites and sites.url,
+        "reach.url": provider.reach and provider.reach.url,
+        "reach.help_url": provider.reach and provider.reach.help_url,
+        **{f"api.{number}": url for number, url in enumerate(provider.api)},
         "key.check_url": key and key.check_url,
         "key.help_url": key and key.help_url,
     }

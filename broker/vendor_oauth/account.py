@@ -97,6 +97,21 @@ class VendorAccounts:
         )
         return tuple(site for site in rows if site.id)
 
+    async def reaches(self, provider: Provider, settings: Mapping[str, str], access: Secret) -> bool | Failed | None:
+        """Whether a grant reaches anything; None where the provider's data do not say how to tell.
+
+        Raises:
+            Invalid: a setting is missing or wrong.
+        """
+        where = provider.reach
+        if where is None:
+            return None
+        url = filled_url(where.url, settings_of(provider, settings))
+        found = await self._json("reach", Request("GET", url, _bearer(access, where.headers)))
+        if isinstance(found, Failed):
+            return found
+        return pointed(found[0], where.count) not in (0, None)
+
     async def check_key(self, provider: Provider, settings: Mapping[str, str], secret: Secret) -> Found | Failed:
         """Whether the vendor takes a key, and whose it is.
 

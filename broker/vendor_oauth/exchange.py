@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from broker.providers.model import Provider
 from core.secret import Secret
 
-GrantKind = Literal["authorization_code", "refresh_token", "revoke", "account", "sites", "key", "register"]
+GrantKind = Literal["authorization_code", "refresh_token", "revoke", "account", "sites", "reach", "key", "register"]
 """What a request was for; the last ones are no grants, and are redacted in the same way."""
 
 

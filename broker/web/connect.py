@@ -1,4 +1,4 @@
-"""The pages of connecting: what can be connected, one service, the questions that a new grant leaves."""
+"""The pages of connecting: what can be connected, and one service with its key and its end."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +9,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from broker.accounts.standing import Standing
-from broker.connect.connecting import Declined, Start
-from broker.connect.finishing import Connected, Question
-from broker.connect.flows import Flow
 from broker.connect.oauth_clients import OAuthClient
 from broker.connect.parts import ConnectParts
 from broker.connect.pasted_keys import OtherAccount
@@ -21,38 +18,36 @@ from broker.connect.session_progress import Wish
 from broker.identity.front_door import FrontDoor
 from broker.identity.sessions import Session
 from broker.web.client_documents import client_documents
-from broker.web.connect_paths import CONNECT, Queue, address, module_of, queue_of, role_of, session_path
+from broker.web.connect_flow import FlowPages
+from broker.web.connect_paths import CONNECT, STATUS, Queue, module_of, queue_of, role_of, session_path, went_on
 from broker.web.connect_shown import shown_refused, shown_service, shown_services, state_of
 from broker.web.parts import WebParts
-from broker.web.problems import Problem
-from broker.web.requests import fields as fields_of
 from broker.web.requests import form, query
 from broker.web.sign_in import session_of, sign_in_first
 from core.errors import NotFound
 from core.secret import Secret
 
 DONE = frozenset({"connected", "connected_less", "kept", "declined", "disconnected", "removed"})
-STATUS = {"connect_away": 503, "key_away": 503, "key_busy": 429}
 
 
 def routes(parts: WebParts, door: FrontDoor, connect: ConnectParts) -> list[Route]:
     """What :func:`broker.web.app.identity_app` is given of connecting."""
-    pages = ConnectPages(parts, door, connect)
+    pages, flow = ServicePages(parts, door, connect), FlowPages(parts, door, connect)
     return [
         Route(CONNECT, pages.overview, methods=["GET"]),
         Route("/connect/-/all", pages.begin_all, methods=["POST"]),
         client_documents(connect.introductions),
-        Route("/connect/-/question/{flow}", pages.question, methods=["GET"]),
-        Route("/connect/-/question/{flow}", pages.decide, methods=["POST"]),
-        Route("/connect/callback/{provider}", pages.callback, methods=["GET"]),
+        Route("/connect/-/question/{flow}", flow.question, methods=["GET"]),
+        Route("/connect/-/question/{flow}", flow.decide, methods=["POST"]),
+        Route("/connect/callback/{provider}", flow.callback, methods=["GET"]),
         Route("/connect/{module}", pages.show, methods=["GET"]),
-        Route("/connect/{module}", pages.start, methods=["POST"]),
+        Route("/connect/{module}", flow.start, methods=["POST"]),
         Route("/connect/{module}/key", pages.key, methods=["POST"]),
         Route("/connect/{module}/disconnect", pages.disconnect, methods=["POST"]),
     ]
 
 
-class ConnectPages:
+class ServicePages:
     """The handlers. Nobody without a session gets to any of them."""
 
     def __init__(self, parts: WebParts, door: FrontDoor, connect: ConnectParts) -> None:
@@ -95,69 +90,6 @@ class ConnectPages:
             return sign_in_first(_here(request))
         return await self._page(request, session, module, role_of(asked), queue_of(asked), asked)
 
-    async def start(self, request: Request) -> Response:
-        module, fields = module_of(request.path_params), await form(request)
-        session = await self._session(request)
-        if session is None:
-            return sign_in_first(f"{CONNECT}/{module}")
-        start = Start(
-            module=module,
-            provider=fields.get("provider", ""),
-            role_id=role_of(fields),
-            also=frozenset(name.removeprefix("also.") for name in fields if name.startswith("also.")),
-            writing=fields.get("writing") == "on",
-            next=address("", queue_of(fields).fields()),
-        )
-        try:
-            return self._parts.pages.go_on(request, await self._connect.connecting.start(session, start))
-        except ConnectRefused as refused:
-            raise _problem(refused) from None
-
-    async def callback(self, request: Request) -> Response:
-        """The browser is back from a vendor. Whoever has no session here began nothing here."""
-        session = await self._session(request)
-        if session is None:
-            raise Problem("connect_unknown", 403)
-        asked = query(request)
-        try:
-            outcome = await self._connect.connecting.answer(session, request.path_params["provider"], asked)
-        except ConnectRefused as refused:
-            await self._connect.sessions.failed(session, refused.key, state=asked.get("state", "")[:200])
-            raise _problem(refused) from None
-        if isinstance(outcome, Declined):
-            await self._connect.sessions.failed(session, "declined", flow_id=outcome.flow.id)
-            return _to_module(outcome.flow, "declined")
-        if isinstance(outcome, Question):
-            return RedirectResponse(f"{CONNECT}/-/question/{outcome.flow.id}", 303)
-        return await self._finished(session, outcome)
-
-    async def question(self, request: Request) -> Response:
-        session = await self._session(request)
-        if session is None:
-            return sign_in_first(CONNECT)
-        asked = await self._connect.finishing.asked(session, _flow_id(request))
-        return self._parts.pages.render(
-            request,
-            "connect_question.html",
-            flow=str(asked.flow.id),
-            account=asked.account,
-            before=asked.before,
-            sites=[{"id": one.id, "name": one.name, "url": one.url} for one in asked.sites],
-        )
-
-    async def decide(self, request: Request) -> Response:
-        fields = await form(request)
-        session = await self._session(request)
-        if session is None:
-            return sign_in_first(CONNECT)
-        flow_id = _flow_id(request)
-        if fields.get("decision") != "connect":
-            flow = await self._connect.finishing.cancel(session, flow_id)
-            await self._connect.sessions.failed(session, "declined", flow_id=flow_id)
-            return _to_module(flow, "kept")
-        confirmed = await self._connect.finishing.confirm(session, flow_id, fields.get("site", ""))
-        return await self._finished(session, confirmed)
-
     async def key(self, request: Request) -> Response:
         module, fields = module_of(request.path_params), await form(request)
         session = await self._session(request)
@@ -171,7 +103,7 @@ class ConnectPages:
             return await self._page(request, session, module, role_id, queue, {}, other=other)
         except ConnectRefused as refused:
             return await self._page(request, session, module, role_id, queue, {}, refused=refused)
-        return RedirectResponse(_on(module, role_id, queue, "connected"), 303)
+        return RedirectResponse(went_on(module, role_id, queue, "connected"), 303)
 
     async def disconnect(self, request: Request) -> Response:
         module, fields = module_of(request.path_params), await form(request)
@@ -186,12 +118,7 @@ class ConnectPages:
         assert service.own is not None
         ended = await self._connect.disconnecting.disconnect(session.actor, session.tenant_id, service.own, whom.owner)
         done = "disconnected" if ended.revoked else "removed"
-        return RedirectResponse(_on(module, role_id, Queue(), done), 303)
-
-    async def _finished(self, session: Session, outcome: Connected) -> Response:
-        if outcome.kept:
-            await self._connect.sessions.failed(session, "kept", flow_id=outcome.flow.id)
-        return _to_module(outcome.flow, "kept" if outcome.kept else "connected")
+        return RedirectResponse(went_on(module, role_id, Queue(), done), 303)
 
     async def _standings(self, session: Session) -> Mapping[UUID | None, Standing]:
         async with self._connect.database.tenant(session.tenant_id) as work:
@@ -243,34 +170,6 @@ class ConnectPages:
         return next((one.needs.module.title for one in services if one.needs.module.name == module), "")
 
 
-def _flow_id(request: Request) -> UUID:
-    try:
-        return UUID(request.path_params["flow"])
-    except ValueError:
-        raise NotFound("there is nothing to decide here") from None
-
-
 def _here(request: Request) -> str:
     asked: bytes = request.scope["query_string"]
     return request.scope["path"] + ("?" + asked.decode("latin-1") if asked else "")
-
-
-def _to_module(flow: Flow, done: str) -> Response:
-    queue = queue_of(_fields(flow.next))
-    return RedirectResponse(_on(flow.modules[0], flow.role_id, queue, done), 303)
-
-
-def _on(module: str, role_id: UUID | None, queue: Queue, done: str) -> str:
-    """Where it goes on: to the next service of the queue, or to what has become of this one."""
-    if queue.of and done == "connected":
-        return queue.after(module)
-    role = "" if role_id is None else str(role_id)
-    return address(f"{CONNECT}/{module}", {"done": done, "role": role, **queue.fields()})
-
-
-def _fields(text: str) -> Mapping[str, str]:
-    return fields_of(text.removeprefix("?").encode())
-
-
-def _problem(refused: ConnectRefused) -> Problem:
-    return Problem(refused.key, STATUS.get(refused.key, 403), title=refused.title, module=refused.module)

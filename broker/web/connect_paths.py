@@ -16,6 +16,8 @@ from core.errors import NotFound
 CONNECT = "/connect"
 CLIENT_DOCUMENTS = "/connect/-/clients/"
 MOST_QUEUED = 50
+STATUS = {"connect_away": 503, "key_away": 503, "key_busy": 429, "key_often": 429}
+"""The status of a page that tells of a failure, where it is not that of its kind."""
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOTHING = "-"
 _MODULE = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -106,3 +108,11 @@ def address(path: str, parameters: Mapping[str, str]) -> str:
     """A path with those of the parameters that have a value."""
     asked = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
     return f"{path}?{asked}" if asked else path
+
+
+def went_on(module: str, role_id: UUID | None, queue: Queue, done: str) -> str:
+    """Where it goes on: to the next service of the queue, or to what has become of this one."""
+    if queue.of and done == "connected":
+        return queue.after(module)
+    role = "" if role_id is None else str(role_id)
+    return address(f"{CONNECT}/{module}", {"done": done, "role": role, **queue.fields()})

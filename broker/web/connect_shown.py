@@ -9,9 +9,16 @@ from broker.connect.addresses import redirect_uri
 from broker.connect.held import Held
 from broker.connect.oauth_clients import OAuthClient
 from broker.connect.offers import wanted
+from broker.connect.redeeming import NO_REACH
 from broker.connect.services import Service, Way
+from broker.providers.templates import filled_url, settings_of
+from broker.vault.bounds import ELSEWHERE
+from core.errors import Invalid
 
-CAUSES = frozenset({"revoked", "expired", "lost_rotation", "scope", "account_disabled", "interaction", "rejected"})
+WARNINGS = frozenset({NO_REACH})
+CAUSES = frozenset(
+    {"revoked", "expired", "lost_rotation", "scope", "account_disabled", "interaction", "rejected", ELSEWHERE}
+)
 CLIENT_CAUSES = frozenset({"client_refused", "secret_expired", "client_not_allowed", "scope_refused", "not_found"})
 STATES = {State.REFRESHING: "refreshing", State.VENDOR_DOWN: "away", State.SERVICE_MISCONFIGURED: "misconfigured"}
 """What a person can do nothing about; besides there are connected, broken and none."""
@@ -83,6 +90,7 @@ def _held(held: Held | None) -> Mapping[str, Any] | None:
         "cause": held.cause if held.cause in CAUSES else "other",
         "role": held.role,
         "site": str(held.details.get("site_name", "")),
+        "warning": held.warning if held.warning in WARNINGS else "",
         "scopes": held.scopes,
         "provider": held.provider,
     }
@@ -108,7 +116,20 @@ def _way(service: Service, way: Way) -> Mapping[str, Any]:
         "again": granted,
         "also": [{"name": one.module.name, "title": one.module.title} for one in way.also],
         "manage_url": _link(provider.manage_url),
+        "reach_url": _reach_url(way),
     }
+
+
+def _reach_url(way: Way) -> str:
+    """Where the person lets the grant reach something; where the vendor's app has no such page, all their apps."""
+    provider = way.provider
+    if provider is None or provider.reach is None:
+        return ""
+    try:
+        values = settings_of(provider, way.client.settings if way.client else {})
+    except Invalid:
+        return ""
+    return filled_url(provider.reach.help_url, values) or filled_url(provider.manage_url or "", values)
 
 
 def _link(url: str | None) -> str:

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends
+from fastapi import Depends, Query
 
 from core.api.access import allow
 from core.api.principal import Principal
@@ -42,3 +42,20 @@ def whose(caller: Principal, user: UUID | None, scope: str) -> UUID:
     if not caller.administers(scope):
         raise Forbidden("only administrators may see what belongs to others")
     return user
+
+
+Everyone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
+
+
+def of_whom(caller: Principal, user: UUID | None, everyone: bool) -> UUID | None:
+    """The user whose things are asked for, as :func:`whose` has it for reading; None for those of everyone.
+
+    Raises:
+        Forbidden: the caller is no administrator, and asks for more than their own.
+    """
+    owner = whose(caller, user, ADMIN_READ)
+    if not everyone:
+        return owner
+    if not caller.administers(ADMIN_READ):
+        raise Forbidden("only an administrator sees everybody's")
+    return None

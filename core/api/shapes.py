@@ -1,10 +1,14 @@
 """The forms of what goes in and out: every text is bounded, unknown fields are refused, times are RFC 3339 in UTC."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
+from core.directory.farewell import Goodbye
+
+MOST_LEFT = 100
 PLAIN = r"^[^\x00-\x1f\x7f]*$"
 """No control characters: PostgreSQL stores no NUL, and a line break in a name forges lines elsewhere."""
 
@@ -34,6 +38,28 @@ class Told(BaseModel):
     """What a caller gets; made of the directory's own values, whose other fields it leaves out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
+
+
+class LeftAccount(Told):
+    """An account whose vendor could not be told that it is over, or has no way to be; `manage_url` is where somebody
+    can end it by hand, "" where nobody knows."""
+
+    provider: str
+    account: str
+    manage_url: str
+
+
+class RemovedView(Told):
+    """What was removed with its owner: how many accounts at vendors, and which of those live on there (100 at most)."""
+
+    accounts: int
+    left: list[LeftAccount]
+
+
+def removed(said: Sequence[Goodbye]) -> RemovedView:
+    """What has become of the accounts of whoever was removed."""
+    left = [LeftAccount.model_validate(one) for one in said if one.lives_on]
+    return RemovedView(accounts=len(said), left=left[:MOST_LEFT])
 
 
 _View = TypeVar("_View")

@@ -2,19 +2,24 @@
 itself last: no statement is as long as the tenant is large, and whoever is interrupted begins again.
 """
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from core.audit.event import Kind
 from core.db import Database, UnitOfWork
 from core.directory.actor import Actor, recorded, recorded_of_deployment
+from core.directory.farewell import Farewell, Goodbye, unsaid
 from core.errors import Invalid, NotFound
 
 USERS_AT_ONCE = 20
 
 
-async def remove_tenant(console: Database, actor: Actor, tenant_id: UUID, confirmation: str) -> None:
+async def remove_tenant(
+    console: Database, actor: Actor, tenant_id: UUID, confirmation: str, farewell: Farewell = unsaid
+) -> Sequence[Goodbye]:
     """Delete a tenant and everything of it: users, roles, tokens, sessions, credentials, what modules keep. The audit
-    log stays, and the deployment's own tells of it too.
+    log stays, and the deployment's own tells of it too. What has become of its people's accounts at vendors, to whom
+    `farewell` is said before anything goes.
 
     Its tokens and sessions stop counting within a second on every process, however long the rest takes.
 
@@ -26,6 +31,7 @@ async def remove_tenant(console: Database, actor: Actor, tenant_id: UUID, confir
         slug = await _confirmed(work, confirmation)
         if await work.execute(_SUSPEND):
             await recorded(work, actor, Kind.TENANT_SUSPENDED)
+    said = await farewell(actor, tenant_id)
     while await _some_users(console, tenant_id):
         pass
     async with console.tenant(tenant_id) as work:
@@ -33,6 +39,7 @@ async def remove_tenant(console: Database, actor: Actor, tenant_id: UUID, confir
             raise NotFound("somebody else has just removed this tenant")
         await recorded(work, actor, Kind.TENANT_REMOVED, slug=slug)
         await recorded_of_deployment(work, actor, Kind.TENANT_REMOVED, tenant=str(tenant_id), slug=slug)
+    return said
 
 
 async def _confirmed(work: UnitOfWork, confirmation: str) -> str:

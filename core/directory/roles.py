@@ -1,5 +1,6 @@
 """Roles: named sets of tool permissions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import asyncpg
 from core.audit.event import Kind
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
+from core.directory.farewell import Farewell, Goodbye, unsaid
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
 
@@ -53,12 +55,21 @@ def checked_role(name: str, priority: int) -> None:
         raise Invalid("a role's priority lies between -1000000 and 1000000")
 
 
-async def delete_role(console: Database, actor: Actor, tenant_id: UUID, name: str) -> None:
-    """Delete a role with its permissions and assignments."""
+async def delete_role(
+    console: Database, actor: Actor, tenant_id: UUID, name: str, farewell: Farewell = unsaid
+) -> Sequence[Goodbye]:
+    """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
+    that it shared, to whose vendors `farewell` is said first."""
     async with console.tenant(tenant_id) as work:
-        if not await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND name = $2", name):
+        role_id: UUID | None = await work.fetchval("SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2", name)
+    if role_id is None:
+        raise _missing(name)
+    said = await farewell(actor, tenant_id, role_id=role_id)
+    async with console.tenant(tenant_id) as work:
+        if not await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id):
             raise _missing(name)
         await recorded(work, actor, Kind.ROLE_REMOVED, role=name)
+    return said
 
 
 async def list_roles(console: Database, tenant_id: UUID) -> list[RoleEntry]:

@@ -1,6 +1,6 @@
 """Roles by their id, as the admin API names them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,6 +9,7 @@ import asyncpg
 from core.audit.event import Kind
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
+from core.directory.farewell import Farewell, Goodbye, unsaid
 from core.directory.roles import checked_role
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
@@ -128,16 +129,23 @@ async def change_role(
         raise Conflict("there is another role of this name") from None
 
 
-async def remove_role(console: Database, actor: Actor, tenant_id: UUID, role_id: UUID) -> None:
-    """Delete a role with its permissions, its assignments and its shared credentials.
+async def remove_role(
+    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, farewell: Farewell = unsaid
+) -> Sequence[Goodbye]:
+    """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
+    that it shared, to whose vendors `farewell` is said first.
 
     Raises:
         NotFound: the tenant has no such role.
     """
     async with console.tenant(tenant_id) as work:
+        await _role(work, role_id)
+    said = await farewell(actor, tenant_id, role_id=role_id)
+    async with console.tenant(tenant_id) as work:
         role = await _role(work, role_id)
         await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
         await recorded(work, actor, Kind.ROLE_REMOVED, role=role.name)
+    return said
 
 
 def checked_permissions(granted: Iterable[tuple[str, str]]) -> Granted:

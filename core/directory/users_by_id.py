@@ -1,10 +1,12 @@
 """Users by their id, as the admin API names them. A tenant's last active administrator stays one."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from core.audit.event import Kind
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
+from core.directory.farewell import Farewell, Goodbye, unsaid
 from core.directory.users import SYSTEM_ROLES, User
 from core.errors import Conflict, Invalid, NotFound
 
@@ -51,8 +53,11 @@ async def change_user(
         return await _user(work, user_id)
 
 
-async def remove_user(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID) -> None:
+async def remove_user(
+    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, farewell: Farewell = unsaid
+) -> Sequence[Goodbye]:
     """Delete a user and all that is theirs: roles, tokens, sessions, connected accounts, notes. The audit log stays.
+    What has become of their accounts at vendors, to whom `farewell` is said first.
 
     Their own entry of the allow list goes too, or they could come back; one of their whole domain stays.
 
@@ -61,13 +66,14 @@ async def remove_user(console: Database, actor: Actor, tenant_id: UUID, user_id:
         Conflict: they are the tenant's last active administrator.
     """
     async with console.tenant(tenant_id) as work:
-        administrators = await _administrators(work)
-        user = await _user(work, user_id)
-        if user_id in administrators:
-            _keep_one(administrators)
+        await _removable(work, user_id)
+    said = await farewell(actor, tenant_id, user_id=user_id)
+    async with console.tenant(tenant_id) as work:
+        user = await _removable(work, user_id)
         await work.execute("DELETE FROM core.users WHERE tenant_id = $1 AND id = $2", user_id)
         await work.execute("DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2", user.email)
         await recorded(work, actor, Kind.USER_REMOVED, user=str(user_id), email=user.email)
+    return said
 
 
 async def give_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
@@ -117,6 +123,14 @@ def _check(name: str | None, system_role: str | None, status: str | None) -> Non
 async def _administrators(work: UnitOfWork) -> set[UUID]:
     """The active administrators, locked: two who demote each other at the same time must not both succeed."""
     return {row["id"] for row in await work.fetch(_LOCK_ADMINISTRATORS)}
+
+
+async def _removable(work: UnitOfWork, user_id: UUID) -> User:
+    administrators = await _administrators(work)
+    user = await _user(work, user_id)
+    if user_id in administrators:
+        _keep_one(administrators)
+    return user
 
 
 def _keep_one(administrators: set[UUID]) -> None:

@@ -8,16 +8,19 @@ import typer
 
 from core.errors import Invalid, NotFound
 from gateway.cli.failures import Stop
+from gateway.cli.goodbyes import tell_ended
 from gateway.cli.installed import ModuleName, the_module, the_vendor
 from gateway.cli.options import JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
 from gateway.cli.secret_input import is_asked_for, read_secret, refuse_on_command_line
-from gateway.cli.session import administer, either, locally
+from gateway.cli.session import administer, either, load_settings, locally
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from broker.vault.credentials import Owner, StoredCredential
+    from broker.connect.ended import Ended
+    from broker.vault.owners import Owner
+    from broker.vault.stored_credentials import StoredCredential
     from core.settings import Settings
     from gateway.cli.progress import Report
     from gateway.cli.remote.api import Api
@@ -124,29 +127,32 @@ def remove(
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete a credential here: within a second nothing uses it. At the vendor it stays valid until revoked there."""
+    """Delete a credential: within a second nothing uses it.
+
+    The vendor of an account is told. A pasted key stays valid there until it is revoked.
+    """
     whose = _one_owner(user, role)
 
-    async def work(operating: "Operator") -> None:
+    async def work(operating: "Operator") -> "Ended":
         from gateway.cli.tenancy import the_tenant
         from gateway.single.bootstrap import OPERATOR
-        from gateway.single.vault_access import closed_credentials
+        from gateway.single.disconnecting import opened_ends
 
         found = await the_tenant(operating, tenant)
-        async with closed_credentials(operating.deployment) as credentials:
-            owner = await credentials.owner(found.id, email=user or "", role=role or "")
+        async with opened_ends(operating.deployment, load_settings()) as ends:
+            owner = await ends.credentials.owner(found.id, email=user or "", role=role or "")
             try:
-                await credentials.remove(OPERATOR, found.id, module, owner)
+                return await ends.disconnecting.disconnect_module(OPERATOR, found.id, module, owner)
             except NotFound:
                 the_module(operating.catalogue, module)
                 raise
 
-    def at_server(api: "Api") -> None:
+    def at_server(api: "Api") -> "Ended":
         from gateway.cli.remote import credentials
 
-        credentials.remove(api, module, user, role)
+        return credentials.remove(api, module, user, role)
 
-    administer(work, at_server, tenant=tenant)
+    tell_ended(administer(work, at_server, tenant=tenant))
     emit(as_json, {"module": module, "owner": whose, "removed": True}, lambda: say(f"Removed {module} of {whose}."))
 
 

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.goodbyes import tell
 from gateway.cli.options import JsonOption, TenantOption, group
 from gateway.cli.output import emit, say, table
 from gateway.cli.secret_input import read_secret, refuse_on_command_line
 from gateway.cli.session import administer, load_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker.connect.oauth_clients import OAuthClient
+    from core.directory.farewell import Goodbye
     from core.secret import Secret
     from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
@@ -117,29 +121,33 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 def remove(
     provider: ProviderName, role: RoleOption = None, tenant: TenantOption = None, as_json: JsonOption = False
 ) -> None:
-    """Forget an OAuth app. Accounts that were connected by it go with it, and have to be connected by another."""
+    """Forget an OAuth app, with every account that was connected by it.
 
-    async def work(operating: "Operator") -> None:
+    The vendor is told that these are over. They have to be connected again by another app.
+    """
+
+    async def work(operating: "Operator") -> "Sequence[Goodbye]":
         from core.errors import NotFound
         from gateway.cli.tenancy import the_tenant
         from gateway.single.bootstrap import OPERATOR
-        from gateway.single.vendor_clients import closed_oauth_clients, role_id_of
+        from gateway.single.disconnecting import opened_ends
+        from gateway.single.vendor_clients import role_id_of
 
         found = await the_tenant(operating, tenant)
         role_id = await role_id_of(operating.deployment, found.id, role)
-        async with closed_oauth_clients(operating.deployment) as clients:
-            listed = await clients.list(found.id)
+        async with opened_ends(operating.deployment, load_settings()) as ends:
+            listed = await ends.clients.list(found.id)
             one = next((one for one in listed if (one.provider, one.role_id) == (provider, role_id)), None)
             if one is None:
                 raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")
-            await clients.remove(OPERATOR, found.id, one.id)
+            return await ends.farewell.remove_client(OPERATOR, found.id, one.id)
 
-    def at_server(api: "Api") -> None:
+    def at_server(api: "Api") -> "Sequence[Goodbye]":
         from gateway.cli.remote import oauth_clients
 
-        oauth_clients.remove(api, provider, role)
+        return oauth_clients.remove(api, provider, role)
 
-    administer(work, at_server, tenant=tenant)
+    tell(administer(work, at_server, tenant=tenant))
     document = {"provider": provider, "role": role, "removed": True}
     emit(as_json, document, lambda: say(f"The OAuth app for {provider} is removed."))
 

@@ -4,11 +4,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateway.cli.goodbyes import tell
 from gateway.cli.options import JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer
+from gateway.cli.session import administer, read_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.directory.farewell import Goodbye
     from core.directory.roles import RoleEntry
     from gateway.catalogue import Catalogue
     from gateway.cli.remote.api import Api
@@ -68,7 +72,23 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 @app.command("delete", epilog="Example: mcpist role delete reader")
 def delete(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Delete a role with its permissions; its members lose what it gave them within a second."""
-    _change("delete_role", tenant, name)
+
+    async def work(operating: "Operator") -> "Sequence[Goodbye]":
+        from core.directory.roles import delete_role
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.disconnecting import opened_ends
+
+        found = await the_tenant(operating, tenant)
+        async with opened_ends(operating.deployment, read_settings()) as ends:
+            return await delete_role(operating.console, OPERATOR, found.id, name, ends.farewell)
+
+    def at_server(api: "Api") -> "Sequence[Goodbye]":
+        from gateway.cli.remote.roles import delete_role
+
+        return delete_role(api, name)
+
+    tell(administer(work, at_server, tenant=tenant))
     emit(as_json, {"name": name, "deleted": True}, lambda: say(f"Deleted role {name}."))
 
 

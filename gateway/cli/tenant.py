@@ -5,11 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gateway.cli.goodbyes import tell
 from gateway.cli.options import JsonOption, group
 from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer
+from gateway.cli.session import administer, read_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.directory.farewell import Goodbye
     from core.directory.tenants import Tenant
     from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
@@ -101,20 +105,22 @@ def remove(
 ) -> None:
     """Delete a tenant with all that is its people's; only the audit log stays. Their access ends within a second."""
 
-    async def work(operating: "Operator") -> None:
+    async def work(operating: "Operator") -> "Sequence[Goodbye]":
         from core.directory.removal import remove_tenant
         from core.directory.tenants import find_tenant
         from gateway.single.bootstrap import OPERATOR
+        from gateway.single.disconnecting import opened_ends
 
         found = await find_tenant(operating.console, slug)
-        await remove_tenant(operating.console, OPERATOR, found.id, confirm)
+        async with opened_ends(operating.deployment, read_settings()) as ends:
+            return await remove_tenant(operating.console, OPERATOR, found.id, confirm, ends.farewell)
 
-    def at_server(api: "Api") -> None:
+    def at_server(api: "Api") -> "Sequence[Goodbye]":
         from gateway.cli.remote.tenants import remove_tenant
 
-        remove_tenant(api, slug, confirm)
+        return remove_tenant(api, slug, confirm)
 
-    administer(work, at_server)
+    tell(administer(work, at_server))
     emit(as_json, {"slug": slug, "removed": True}, lambda: say(f"{slug} is gone."))
 
 

@@ -1,13 +1,16 @@
 """What an operator does with the stored credentials of one module in one tenant: store and test them."""
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
+from broker.connect.disconnecting import Disconnecting
 from broker.leases import REJECTED, UNREADABLE
-from broker.vault.credentials import Credentials, Owner, StoredCredential
+from broker.vault.credentials import Credentials
 from broker.vault.envelope import Unreadable
+from broker.vault.owners import Owner
+from broker.vault.stored_credentials import StoredCredential
 from core.directory.actor import Actor
 from core.directory.services import list_services
 from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, Unavailable
@@ -15,10 +18,10 @@ from core.secret import Secret
 from core.settings import Settings
 from gateway.service_settings import parsed
 from gateway.single.bootstrap import OPERATOR
+from gateway.single.disconnecting import opened_ends
 from gateway.single.gateway import vendor_sessions
 from gateway.single.operator import Operator
-from gateway.single.vault_access import opened_credentials
-from gateway.single.vendor_account import account_of
+from gateway.single.vendor_account import account_of, place_of
 from gateway.vendor_session.headers import authorization
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Module, ToolError, VendorApi, VendorProblem, VendorSettings
@@ -60,6 +63,7 @@ class Accounts:
     settings: VendorSettings
     service_on: bool
     credentials: Credentials
+    disconnecting: Disconnecting
     sessions: VendorSessions
     actor: Actor
 
@@ -79,7 +83,11 @@ class Accounts:
                 "add --replace-account if that is meant. Nothing was stored"
             )
         over = before.version if before else None
-        await self.credentials.put(self.actor, self.tenant_id, self.module.name, owner, secret, account, over=over)
+        name, origins = self.module.name, place_of(self.api, self.settings)
+        if before and before.type == "B":
+            await self.disconnecting.disconnect_module(self.actor, self.tenant_id, name, owner)
+            over = None
+        await self.credentials.put(self.actor, self.tenant_id, name, owner, secret, account, over=over, origins=origins)
         return Stored(account, before, self.service_on)
 
     async def test(self, stored: StoredCredential) -> Tested:
@@ -97,7 +105,7 @@ class Accounts:
         except Unreadable:
             return await self._broken(stored, UNREADABLE, "it was changed in the database and cannot be read any more")
         try:
-            account = await account_of(self.sessions, self.api, self.settings, secret, str(stored.id))
+            account = await self._asked(secret, str(stored.id), stored.origins)
         except ToolError as problem:
             if isinstance(problem, VendorProblem) and problem.kind == "unauthorized":
                 told = "the vendor does not accept it any more: it was revoked or has expired there"
@@ -111,7 +119,9 @@ class Accounts:
             told += f", but its account is now {account or 'without a name'}, and was {stored.account}"
         if stored.state == "broken" or (account and not stored.account):
             owner, over, account = await self._owner(stored), stored.version, account or stored.account
-            await self.credentials.put(self.actor, self.tenant_id, self.module.name, owner, secret, account, over=over)
+            await self.credentials.put(
+                self.actor, self.tenant_id, self.module.name, owner, secret, account, over=over, origins=stored.origins
+            )
         if stored.state == "broken":
             told += "; it was marked broken, and is used again from now on"
         return self._tested(stored, "ok", True, told, account)
@@ -125,9 +135,12 @@ class Accounts:
 
     async def _account(self, secret: Secret) -> str:
         try:
-            return await account_of(self.sessions, self.api, self.settings, secret, str(uuid4()))
+            return await self._asked(secret, str(uuid4()), place_of(self.api, self.settings))
         except ToolError as problem:
             raise _refused(self.module.title, problem) from None
+
+    async def _asked(self, secret: Secret, key: str, origins: Collection[str]) -> str:
+        return await account_of(self.sessions, self.api, self.settings, secret, key, origins=origins)
 
     async def _find(self, owner: Owner) -> StoredCredential | None:
         found = await self.credentials.list(self.tenant_id, self.module.name, owner)
@@ -153,9 +166,9 @@ async def opened_accounts(
     services = await list_services(operating.console, tenant_id)
     service = next((one for one in services if one.module == module.name), None)
     stored = parsed(api.settings, service.settings if service else {})
-    async with opened_credentials(operating.deployment) as credentials, vendor_sessions(settings) as sessions:
+    async with opened_ends(operating.deployment, settings, sealing=True) as ends, vendor_sessions(settings) as sessions:
         on = service is not None and service.enabled
-        yield Accounts(tenant_id, module, api, stored, on, credentials, sessions, OPERATOR)
+        yield Accounts(tenant_id, module, api, stored, on, ends.credentials, ends.disconnecting, sessions, OPERATOR)
 
 
 def _check_form(api: VendorApi, secret: Secret) -> None:

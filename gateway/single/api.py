@@ -51,7 +51,8 @@ def admin_api(
         return identity_api(door, identity, connections(connect), version=release)
     sections = section(identity), connections(connect)
     looking = None if deployment is None else ServerChecks(settings, deployment, console, zone.database, catalogue)
-    control = AdminParts(console, modules_of(catalogue), installed_modules(catalogue), looking or NoChecks())
+    installed, checks = installed_modules(catalogue), looking or NoChecks()
+    control = AdminParts(console, modules_of(catalogue), installed, checks, connect.farewell)
     return control_plane_api(door, control, *sections, version=release)
 
 

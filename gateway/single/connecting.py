@@ -1,5 +1,6 @@
 """What connects vendor accounts, put together: the only place that knows both the vault and the modules' vendors."""
 
+import asyncio
 import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -10,22 +11,21 @@ from uuid import uuid4
 from broker.connect.accounts import AccountRows
 from broker.connect.added_providers import AddedProviders
 from broker.connect.connecting import Connecting
-from broker.connect.disconnecting import Disconnecting
 from broker.connect.doctor import Doctor
 from broker.connect.finishing import Finishing
 from broker.connect.flows import Flows
 from broker.connect.introductions import Introductions
-from broker.connect.oauth_clients import OAuthClients
+from broker.connect.leftovers import Leftovers
 from broker.connect.offers import Offered
 from broker.connect.parts import ConnectParts
 from broker.connect.pasted_keys import KeyCheck, KeyRefused, KeyTrouble, PastedKeys
 from broker.connect.provider_book import ProviderBook
+from broker.connect.redeeming import Redeeming
 from broker.connect.services import Services
 from broker.connect.sessions import ConnectSessions
 from broker.connect.shown_providers import ShownProviders
 from broker.providers.catalogue import own_providers
 from broker.providers.discovery import Discovery
-from broker.vault.credentials import Credentials
 from broker.vault.vault import Vault
 from broker.vendor_oauth.account import VendorAccounts
 from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
@@ -38,9 +38,10 @@ from core.secret import Secret
 from core.settings import Settings
 from gateway.catalogue import Catalogue
 from gateway.service_settings import parsed
+from gateway.single.disconnecting import ends_of
 from gateway.single.gateway import vendor_sessions
 from gateway.single.trust_zone import TrustZone
-from gateway.single.vendor_account import account_of
+from gateway.single.vendor_account import account_of, place_of
 from gateway.vendor_session.headers import authorization
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import ToolError, VendorProblem
@@ -61,17 +62,24 @@ TROUBLES: Mapping[str, KeyTrouble] = {
 async def connect_parts(zone: TrustZone, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[ConnectParts]:
     """Everything that the connect pages and their API work with, and the way to the vendors for as long."""
     async with vendor_sessions(settings) as sessions:
-        check = _KeyCheck(catalogue, sessions)
-        yield assembled(
+        check, modules = _KeyCheck(catalogue, sessions), offered(catalogue)
+        parts = assembled(
             zone.database,
             zone.vault,
             settings.public_url,
-            offered(catalogue),
+            modules,
             zone.http,
             check,
             zone.documents,
             clock=zone.clock,
         )
+        left = Leftovers(zone.database, parts.disconnecting)
+        sweeping = asyncio.create_task(left.run(), name="left accounts")
+        try:
+            yield parts
+        finally:
+            sweeping.cancel()
+            await asyncio.wait([sweeping])
 
 
 def offered(catalogue: Catalogue) -> tuple[Offered, ...]:
@@ -81,6 +89,7 @@ def offered(catalogue: Catalogue) -> tuple[Offered, ...]:
             module.name,
             module.title,
             {entry.tool.name: entry.tool.hints.read_only for entry in catalogue.tools[module.name]},
+            module.vendor.base_url,
         )
         for module in catalogue.modules
         if module.vendor is not None
@@ -99,48 +108,55 @@ def assembled(
     clock: Callable[[], datetime],
 ) -> ConnectParts:
     """The parts; `database` is in the broker's role."""
-    book, endpoint = ProviderBook(own_providers()), VendorTokenEndpoint(http)
-    clients, rows = OAuthClients(database, vault, book), AccountRows(vault)
+    book, rows = ProviderBook(own_providers()), AccountRows(vault)
+    ends = ends_of(database, vault, http, clock=clock)
+    clients, credentials, disconnecting = ends.clients, ends.credentials, ends.disconnecting
     flows = Flows(database, vault, clock=clock)
-    credentials = Credentials(database, vault, clock=clock)
     introductions = Introductions(clients, http, public_url)
     services = Services(database, clients, book, modules, introductions)
-    disconnecting = Disconnecting(database, rows, clients, book, endpoint, credentials)
     finishing = Finishing(database, rows, flows, book, disconnecting)
-    connecting = Connecting(
+    vendor = VendorAccounts(http)
+    redeeming = Redeeming(
         database,
-        public_url,
         services=services,
         flows=flows,
         clients=clients,
         book=book,
         rows=rows,
-        endpoint=endpoint,
-        vendor=VendorAccounts(http),
+        endpoint=VendorTokenEndpoint(http),
+        vendor=vendor,
         finishing=finishing,
+    )
+    connecting = Connecting(
+        database,
+        public_url,
+        services=services,
+        flows=flows,
+        book=book,
+        redeeming=redeeming,
         introductions=introductions,
     )
     providers = AddedProviders(database, book, documents.allow, [one.name for one in modules])
-    keys = PastedKeys(database, services, credentials, disconnecting, check)
-    sessions = ConnectSessions(database, services, clock=clock)
+    keys = PastedKeys(database, services, credentials, disconnecting, vendor, check)
     return ConnectParts(
-        database,
-        public_url,
-        services,
-        connecting,
-        finishing,
-        disconnecting,
-        keys,
-        clients,
-        book,
-        providers,
-        introductions,
-        Discovery(documents),
-        CallerLimits(*DRAFTS, clock=time.monotonic),
-        ShownProviders(database, book, providers, public_url),
-        credentials,
-        sessions,
-        Doctor(book, modules),
+        database=database,
+        public_url=public_url,
+        services=services,
+        connecting=connecting,
+        finishing=finishing,
+        disconnecting=disconnecting,
+        farewell=ends.farewell,
+        keys=keys,
+        clients=clients,
+        book=book,
+        providers=providers,
+        introductions=introductions,
+        discovery=Discovery(documents),
+        drafting=CallerLimits(*DRAFTS, clock=time.monotonic),
+        shown=ShownProviders(database, book, providers, public_url),
+        credentials=credentials,
+        sessions=ConnectSessions(database, services, clock=clock),
+        doctor=Doctor(book, modules),
     )
 
 
@@ -159,7 +175,8 @@ class _KeyCheck:
         except VendorProblem:
             raise KeyRefused("form") from None
         try:
-            return await account_of(self._sessions, api, parsed(api.settings, settings), secret, str(uuid4()))
+            known = parsed(api.settings, settings)
+            return await account_of(self._sessions, api, known, secret, str(uuid4()), origins=place_of(api, known))
         except Invalid:
             raise KeyRefused("setup") from None
         except ToolError as problem:

@@ -91,7 +91,8 @@ async def trust_zone(
             vendor_http(settings) as http,
             vendor_accounts(deployment, database, vault, http) as accounts,
         ):
-            leases = Leases(verifier, database, vault, vendor_tools(catalogue), clock=clock, accounts=accounts)
+            tools, urls = vendor_tools(catalogue), vendor_urls(catalogue)
+            leases = Leases(verifier, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
             broker = DirectBroker(verifier, leases)
             yield TrustZone(
                 broker, database, vault, http, peppers, identity, tokens, verifier, door, documents, own, clock
@@ -106,6 +107,11 @@ async def _documents(settings: Settings) -> AsyncGenerator[Documents]:
         yield documents
     finally:
         await documents.close()
+
+
+def vendor_urls(catalogue: Catalogue) -> dict[str, str]:
+    """The vendors' base URLs that the modules' code names."""
+    return {module.name: module.vendor.base_url for module in catalogue.modules if module.vendor is not None}
 
 
 def vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:

@@ -1,7 +1,10 @@
 """Ask a vendor whose account a secret belongs to: the harmless request that every module with a vendor names."""
 
 import asyncio
+from collections.abc import Collection, Container
 
+from core.errors import Invalid
+from core.outbound.origins import origin_of
 from core.secret import Secret
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import VendorApi, VendorProblem, VendorSettings
@@ -9,13 +12,26 @@ from modules.kit import VendorApi, VendorProblem, VendorSettings
 MOST_ACCOUNT = 200
 
 
+def place_of(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]:
+    """The origin that a secret which is stored now is for.
+
+    Raises:
+        core.errors.Invalid: the service's base URL is none.
+    """
+    try:
+        return (origin_of(settings.base_url or api.base_url),)
+    except ValueError:
+        raise Invalid("the base URL of this service has to look like https://host/path") from None
+
+
 class _OneSecret:
     """Implements :class:`gateway.vendor_session.client.LeaseSource` for a secret that no lease was made of."""
 
     version = 0
 
-    def __init__(self, secret: Secret) -> None:
+    def __init__(self, secret: Secret, origins: Container[str]) -> None:
         self.access_token = secret
+        self.origins = origins
 
     async def lease(self, rejected_version: int | None = None) -> "_OneSecret":
         if rejected_version is not None:  # there is no newer one, and a vendor may count failed attempts
@@ -24,13 +40,21 @@ class _OneSecret:
 
 
 async def account_of(
-    sessions: VendorSessions, api: VendorApi, settings: VendorSettings, secret: Secret, key: str
+    sessions: VendorSessions,
+    api: VendorApi,
+    settings: VendorSettings,
+    secret: Secret,
+    key: str,
+    *,
+    origins: Collection[str] = (),
 ) -> str:
-    """The account's name at the vendor. `key` names the credential in this process's limits.
+    """The account's name at the vendor. `key` names the credential in this process's limits; `origins` are those that
+    it is stored for, without any the module's own counts.
 
     Raises:
         modules.kit.ToolError: the vendor does not accept the secret, or cannot be asked (a VendorProblem says which).
     """
     deadline = asyncio.get_running_loop().time() + settings.timeout
-    account = await api.account(sessions.client(api, settings, _OneSecret(secret), key, deadline))
+    bound = _OneSecret(secret, origins or (origin_of(api.base_url),))
+    account = await api.account(sessions.client(api, settings, bound, key, deadline))
     return "".join(sign for sign in account if sign.isprintable()).strip()[:MOST_ACCOUNT]

@@ -17,6 +17,7 @@ from gateway.vendor_session.place import Place
 from gateway.vendor_session.problems import (
     MOVED,
     Dropped,
+    Elsewhere,
     failure_of,
     limited_text,
     problem_of_answer,
@@ -62,7 +63,7 @@ class Outgoing:
 class VendorClient:
     """Implements :class:`modules.kit.Vendor`."""
 
-    __slots__ = ("_deadline", "_key", "_lease", "_place", "_settings", "_transport")
+    __slots__ = ("_attributes", "_deadline", "_key", "_lease", "_place", "_settings", "_transport")
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class VendorClient:
         lease: LeaseSource,
         key: str,
         deadline: float | None,
+        attributes: Mapping[str, str],
     ) -> None:
         self._transport = transport
         self._place = place
@@ -79,6 +81,10 @@ class VendorClient:
         self._lease = lease
         self._key = key
         self._deadline = deadline
+        self._attributes = attributes
+
+    async def connection(self) -> Mapping[str, str]:
+        return self._attributes
 
     async def request(
         self,
@@ -143,7 +149,9 @@ class VendorClient:
         return outcome, None if text is None else VendorProblem("unauthorized", text, answer=outcome)
 
     async def _persistent(self, outgoing: Outgoing, lease: LeaseLike) -> VendorAnswer | Failure:
-        """Send it, again where that is safe, and give what came last."""
+        """Send it, again where that is safe, and give what came last. The only place where a credential goes out."""
+        if self._place.target.origin not in lease.origins:
+            raise Elsewhere
         transport, attempt = self._transport, 0
         lines = f"{outgoing.lines}authorization: {authorization(self._place.api.scheme, lease.access_token)}\r\n"
         while True:

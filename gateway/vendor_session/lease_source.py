@@ -1,5 +1,6 @@
 """What a client needs to know of credentials: nearly nothing."""
 
+from collections.abc import Container
 from typing import Protocol
 
 from core.secret import Secret
@@ -13,6 +14,11 @@ class LeaseLike(Protocol):
 
     @property
     def version(self) -> int: ...
+
+    @property
+    def origins(self) -> Container[str]:
+        """Where the credential may be sent."""
+        ...
 
 
 class LeaseSource(Protocol):

@@ -23,6 +23,13 @@ class Dropped(Exception):
     """The connection ended after it was made and before the answer began."""
 
 
+class Elsewhere(VendorProblem):
+    """The credential is not for the place that the request would go to; nothing was sent."""
+
+    def __init__(self) -> None:
+        super().__init__("refused", "the credential was stored for another address than the service has now")
+
+
 def failure_of(error: Exception) -> Failure:
     """Sort what the HTTP library raises."""
     if isinstance(error, ClientConnectorDNSError) and isinstance(error.os_error, RefusedAddress):

@@ -5,7 +5,8 @@ import random
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 
 import aiohttp
 
@@ -17,6 +18,7 @@ from gateway.vendor_session.limits import CredentialLimits
 from gateway.vendor_session.place import Place
 from gateway.vendor_session.wire import Wire
 from modules.kit import Vendor, VendorApi, VendorSettings
+from modules.kit.vendor import filled
 
 Clock = Callable[[], float]
 
@@ -25,6 +27,7 @@ CONNECTIONS_PER_HOST = 256
 IDLE_SECONDS = 30.0
 NAME_CACHE_SECONDS = 10
 MOST_PLACES = 1024
+NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
 
 
 class VendorSessions:
@@ -72,17 +75,24 @@ class VendorSessions:
             self._system.close()
 
     def client(
-        self, api: VendorApi, settings: VendorSettings, lease: LeaseSource, key: str, deadline: float | None = None
+        self,
+        api: VendorApi,
+        settings: VendorSettings,
+        lease: LeaseSource,
+        key: str,
+        deadline: float | None = None,
+        attributes: Mapping[str, str] = NOTHING_KNOWN,
     ) -> Vendor:
-        """A client for one caller's credential. `key` names the credential in limits; `deadline` is in `clock`'s time.
+        """A client for one caller's credential. `key` names the credential in limits; `deadline` is in `clock`'s time;
+        `attributes` are what is known of the connection.
 
         Raises:
-            VendorProblem: MCPist may not reach the base URL of the settings.
+            VendorProblem: MCPist may not reach the base URL, or `attributes` lack a part of it.
         """
         assert self._transport is not None, "open() comes first"
-        base_url = settings.base_url or api.base_url
+        base_url = settings.base_url or (filled(api.base_url, attributes) if api.placeholders else api.base_url)
         place = self._places.get((id(api), base_url)) or self._place(self._transport.wire, api, base_url)
-        return VendorClient(self._transport, place, settings, lease, key, deadline)
+        return VendorClient(self._transport, place, settings, lease, key, deadline, attributes)
 
     def _place(self, wire: Wire, api: VendorApi, base_url: str) -> Place:
         place = Place.of(api, base_url, self._allow, wire)

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from modules.kit.errors import ToolError
 
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
+_SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
 
 Problem = Literal[
@@ -63,6 +65,16 @@ class VendorProblem(ToolError):
 class Vendor(Protocol):
     """Requests to one vendor's host and base path with one credential. There is no way to the credential itself."""
 
+    async def connection(self) -> Mapping[str, str]:
+        """What is known of the connected account beside its credential, none of it secret: ``site`` (its id),
+        ``site_name`` and ``site_url`` where the person chose a site, and what the provider's data names (`details` in
+        docs/providers/README.md). Nothing of a pasted key.
+
+        Raises:
+            ToolError: there is no account that works; the text says what to do.
+        """
+        ...
+
     async def request(
         self,
         method: str,
@@ -97,13 +109,43 @@ class VendorSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class VendorApi:
-    """How a vendor is reached, as data. `account` is a harmless request that names the account behind a credential."""
+    """How a vendor is reached, as data. `account` is a harmless request that names the account behind a credential.
+
+    The path of `base_url` may hold placeholders such as ``{site}``, which what is known of the connection fills
+    (:meth:`Vendor.connection`): ``https://api.atlassian.com/ex/jira/{site}``.
+    """
 
     base_url: str
     account: Callable[[Vendor], Awaitable[str]]
     scheme: str = "Bearer"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: type[VendorSettings] = VendorSettings
+
+    def __post_init__(self) -> None:
+        host, _, rest = self.base_url.partition("://")[2].partition("/")
+        if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", rest)).isdisjoint("{}"):
+            raise TypeError("a base URL may hold placeholders such as {site}, in its path alone")
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """The names in the base URL that are to be filled."""
+        return tuple(_PLACEHOLDER.findall(self.base_url))
+
+
+def filled(base_url: str, values: Mapping[str, str]) -> str:
+    """A base URL with its placeholders filled, each encoded so that it stays one segment.
+
+    Raises:
+        VendorProblem: a value is missing or would name another path.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        given = values.get(found[1], "")
+        if not _SEGMENT.fullmatch(given):
+            raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of an address")
+        return given
+
+    return _PLACEHOLDER.sub(value, base_url)
 
 
 def path(template: str, *parts: str | int) -> str:

@@ -66,7 +66,7 @@ async def test_the_operator_removes_a_tenant_with_everything_of_it(rig: Rig, acm
         own = await operator.delete(f"/tenants/{operators.id}", params={"confirm": OPERATORS})
         assert own.status_code == 409
         assert (await admin.get("/me")).status_code == 200, "nothing has happened so far"
-        assert (await operator.delete(path, params={"confirm": "acme"})).status_code == 204
+        assert (await operator.delete(path, params={"confirm": "acme"})).status_code == 200
         again = await operator.delete(path, params={"confirm": "acme"})
         assert (again.status_code, again.json()["code"]) == (404, "not_found")
         assert (await admin.get("/me")).status_code == 401
@@ -90,7 +90,7 @@ async def test_a_large_tenant_goes_some_users_at_a_time(rig: Rig, acme: Tenant) 
     )
     operators = await rig.tenant(OPERATORS)
     async with rig.browser(operators.admin) as operator:
-        assert (await operator.delete(f"/tenants/{acme.id}", params={"confirm": "acme"})).status_code == 204
+        assert (await operator.delete(f"/tenants/{acme.id}", params={"confirm": "acme"})).status_code == 200
     assert await rig.value("SELECT count(*) FROM core.users WHERE tenant_id = $1", acme.id) == 0
 
 
@@ -133,7 +133,7 @@ async def test_a_role_from_making_to_deleting(rig: Rig, acme: Tenant) -> None:
         assert (await admin.put(f"/users/{acme.user.id}{path}")).status_code == 204
         assert [one["email"] for one in await everything(admin, f"{path}/users")] == ["user@acme.example"]
         assert [one["name"] for one in (await admin.get(f"/users/{acme.user.id}/roles")).json()["items"]] == ["Writers"]
-        assert (await admin.delete(path)).status_code == 204
+        assert (await admin.delete(path)).status_code == 200
         assert (await admin.get(f"{path}/users")).status_code == 404
 
 
@@ -255,7 +255,7 @@ async def test_people_read_what_they_did_and_administrators_everything(rig: Rig,
 
 async def test_a_deleted_user_takes_along_all_that_is_theirs(rig: Rig, acme: Tenant) -> None:
     async with rig.browser(acme.admin) as admin:
-        assert (await admin.delete(f"/users/{acme.user.id}")).status_code == 204
+        assert (await admin.delete(f"/users/{acme.user.id}")).status_code == 200
     for table in ("auth.sessions", "auth.api_tokens", "auth.grants", "auth.refresh_tokens"):
         assert await rig.value(f"SELECT count(*) FROM {table}") == 1, table
     async with rig.browser(acme.user) as browser:

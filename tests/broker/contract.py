@@ -123,15 +123,42 @@ async def test_who_is_suspended_gets_nothing(world: World, broker: Broker, whole
 async def test_lease(world: World, broker: Broker) -> None:
     ada = await an_ada(world)
     await world.execute(
-        """UPDATE core.services SET settings = '{"base_url": "https://github.test/api", "timeout": 5}'"""
+        """UPDATE core.services SET settings = '{"base_url": "https://api.github.test/api", "timeout": 5}'"""
     )
     lease = await leased(broker, ada)
     (stored,) = await world.credentials.list(ada.tenant_id)
     assert lease.access_token == Secret("own-of-ada-acme")
     assert (lease.credential_id, lease.version, lease.kind) == (stored.id, stored.version, "personal")
     assert 0 < lease.expires_in <= 60
-    assert lease.settings == {"base_url": "https://github.test/api", "timeout": 5}
+    assert lease.settings == {"base_url": "https://api.github.test/api", "timeout": 5}
+    assert (lease.origins, lease.attributes) == (("https://api.github.test",), {})
     assert stored.last_used_at is not None
+
+
+async def test_a_credential_is_for_where_it_was_stored(world: World, broker: Broker) -> None:
+    """An administrator who gives a service another address gets no member's token sent there."""
+    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
+    moved = """UPDATE core.services SET settings = '{"base_url": "https://attacker.test/api"}' WHERE tenant_id = $1"""
+    await world.execute(moved, ada.tenant_id)
+    assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "elsewhere")
+    assert await connection(broker, ada) == Connection("github", ConnectionState.BROKEN, "personal", "elsewhere")
+    assert (await leased(broker, eve)).origins == ("https://api.github.test",)
+    origins = ("https://attacker.test", "https://b.test:8443")
+    await world.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("stored-anew"), origins=origins)
+    assert (await leased(broker, ada)).origins == origins
+    await world.execute("UPDATE core.services SET settings = '{}'")  # back at the module's own address
+    assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "elsewhere")
+
+
+async def test_a_lease_tells_what_is_known_of_the_connection(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    await world.connect(ada, "notion", {"site": "c-1", "site_url": "https://s.test", "n": 7, "warning": "nothing"})
+    lease = await leased(broker, ada, "search", module="notion")
+    assert lease.attributes == {"site": "c-1", "site_url": "https://s.test"}
+    assert lease.origins == ("https://api.notion.test",)
+    found = await connection(broker, ada, "notion")
+    assert found is not None
+    assert (found.state, found.cause) == (ConnectionState.CONNECTED, "nothing")
 
 
 async def test_use_raises_no_generation(world: World, broker: Broker) -> None:

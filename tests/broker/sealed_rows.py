@@ -30,7 +30,9 @@ async def connect(world: World, person: Person, module: str) -> None:
         client_id = await add_client(work, world.vault, VENDOR, client)
         tokens = Tokens(Secret("access-b"), Secret("refresh-b"), 3600.0, None)
         account = await link(work, world.vault, Grant(VENDOR, client_id, person.own, tokens, RefreshRules()))
-        await AccountRows(world.vault).tie(work, [module], person.own, account, person.email)
+        await AccountRows(world.vault).tie(
+            work, {module: ("https://api.vendor.test",)}, person.own, account, person.email
+        )
         await come_late(world, work, Ref(person.tenant_id, account))
         asked = NewFlow(VENDOR, client_id, (module,), None, account, "", (), "https://mcpist.test/callback", "/")
         await Flows(world.trusted, world.vault, clock=world.clock).begin(work, session, asked, pkce=True)

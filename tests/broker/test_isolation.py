@@ -22,7 +22,7 @@ from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.directory.services import set_service
-from core.errors import MCPistError, NotFound
+from core.errors import Conflict, MCPistError, NotFound
 from tests.broker.sealed_rows import connect, texts
 from tests.broker.world import ACTOR, READ, WRITE, Person, World, world_on
 from tests.core.directory.test_isolation import FILTER, mutants, watched
@@ -68,7 +68,8 @@ async def told(world: World) -> list[Any]:
     said.append(await reencrypted(world, tenant, fresh=False))
     said += [await listed(world, ada), await found(world, tenant)]
     await world.credentials.remove(ACTOR, tenant, "notion", team)
-    await world.credentials.remove(ACTOR, tenant, "notion", bob.own)
+    with pytest.raises(Conflict):  # its vendor has to be told
+        await world.credentials.remove(ACTOR, tenant, "notion", bob.own)
     said.append([shown(one) for one in await world.credentials.list(tenant)])
     said.append(await keys_of(world, tenant))
     said.append(await data_keys(world.trusted, tenant))

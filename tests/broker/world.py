@@ -6,13 +6,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from broker.accounts.accounts import Accounts
+from broker.accounts.store import Grant, add_client, link
+from broker.accounts.values import Fresh
+from broker.connect.accounts import AccountRows
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers
 from broker.interface import LeaseRequest
 from broker.leases import Leases
+from broker.providers.model import RefreshRules
 from broker.vault.credentials import Credentials, Owner
 from broker.vault.keys import LocalKeys
 from broker.vault.vault import Vault, open_vault
+from broker.vendor_oauth.exchange import Tokens, VendorClient
 from core.audit.bounds import unpack
 from core.audit.event import Event
 from core.db import Database
@@ -31,6 +37,7 @@ TOOL_HINTS: Mapping[tuple[str, str], bool] = {
     ("github", "create_issue"): False,
     ("notion", "search"): True,
 }
+BASE_URLS = {"github": "https://api.github.test", "notion": "https://api.notion.test"}
 MODULES = ("github", "notion", "notes")
 READ, WRITE = "list_repositories", "create_issue"
 
@@ -62,6 +69,16 @@ class Person:
     @property
     def own(self) -> Owner:
         return Owner("personal", self.id)
+
+
+class FreshAccounts(Accounts):
+    """Every account's token is good."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def fresh(self, tenant_id: UUID, account_id: UUID, **_: object) -> Fresh:
+        return Fresh(Secret("oauth-0a9f3c"), 7, None)
 
 
 @dataclass(slots=True)
@@ -111,6 +128,16 @@ class World:
         """Store a credential."""
         return await self.credentials.put(ACTOR, tenant_id, module, owner, Secret(secret), account)
 
+    async def connect(self, person: Person, module: str, details: Mapping[str, object]) -> UUID:
+        """An account that was connected by OAuth; the id."""
+        async with self.trusted.tenant(person.tenant_id) as work:
+            client = await add_client(work, self.vault, "vendor", VendorClient("client", Secret("client-secret")))
+            tokens = Tokens(Secret(f"access-of-{person.id}"), None, None, None)
+            grant = Grant("vendor", client, person.own, tokens, RefreshRules(), details=details)
+            account = await link(work, self.vault, grant)
+            await AccountRows(self.vault).tie(work, {module: [BASE_URLS[module]]}, person.own, account, person.email)
+            return account
+
     async def execute(self, sql: str, *args: object) -> None:
         """Change something behind the product's back."""
         async with self.database.admin_connection() as admin:
@@ -137,5 +164,5 @@ async def world_on(database: ScratchDatabase, vaulted: Database | None = None) -
         vault = await open_vault(trusted, keys, clock=clock)
         tokens = ApiTokens(broker, Peppers("p", {"p": b"p" * 32}), clock=clock)
         credentials = Credentials(trusted, vault, clock=clock)
-        leases = Leases(tokens, trusted, vault, TOOL_HINTS, clock=clock)
+        leases = Leases(tokens, trusted, vault, TOOL_HINTS, base_urls=BASE_URLS, clock=clock, accounts=FreshAccounts())
         yield World(database, trusted, console, keys, vault, tokens, credentials, leases, clock)

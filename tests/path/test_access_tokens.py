@@ -118,7 +118,7 @@ async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -
     async with connected(deployment, BROKER, most=5) as database, issuing(product, database) as own:
         verifier = Counting(Verifiers(product.tokens, own.tokens))
         vault = await open_vault(database, own.keys, clock=product.clock)
-        broker = DirectBroker(verifier, Leases(verifier, database, vault, {}, clock=product.clock))
+        broker = DirectBroker(verifier, Leases(verifier, database, vault, {}, base_urls={}, clock=product.clock))
         settings = Settings(home=deployment.home, public_url=PUBLIC)
         reached = _reached(broker, product)
         async with gateway(settings, deployment, reached, product.catalogue, call_log) as running:

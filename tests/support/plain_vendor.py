@@ -34,6 +34,9 @@ class PlainVendor:
         self._base_url = base_url
         self._headers = {**api.headers, "Authorization": f"{api.scheme} {secret}"}
 
+    async def connection(self) -> Mapping[str, str]:
+        return {}
+
     async def request(
         self,
         method: str,

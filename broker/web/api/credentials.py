@@ -4,21 +4,21 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Path
 
+from broker.connect.ended import Told as Outcome
 from broker.connect.held import held_of
-from broker.vault.credentials import StoredCredential
+from broker.vault.stored_credentials import StoredCredential
 from broker.web.api.connect_parts import Connect
 from core.api.app import router
-from core.api.callers import ChangingPerson, Person, whose
+from core.api.callers import ChangingPerson, Everyone, Person, of_whom
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.shapes import PageOf, Told
-from core.errors import Forbidden, NotFound
-from core.scopes import ADMIN_READ, ADMIN_WRITE
+from core.errors import NotFound
+from core.scopes import ADMIN_WRITE
 
 routes = router("credentials")
 
-Everyone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
 CredentialId = Annotated[UUID, Path()]
 
 
@@ -41,10 +41,13 @@ class CredentialView(Told):
 
 
 class DisconnectedView(Told):
-    """What was ended. `revoked` says whether the vendor was told; else `manage_url` is where to end it, if known."""
+    """What was ended. `revoked` says whether the vendor was told, and `vendor` how that went: revoked; shared with
+    another account, so left; no_way to tell it; unreachable; unreadable, the tokens are lost here; key, which its
+    owner revokes. Where it was not told, `manage_url` is where to end it, if known."""
 
     modules: list[str]
     revoked: bool
+    vendor: Outcome
     manage_url: str
 
 
@@ -58,11 +61,8 @@ async def list_credentials(
     cursor: Cursor = None,
 ) -> PageOf[CredentialView]:
     """One's own and those that one's roles share; or for administrators those of a `user`, or of `everyone`."""
-    owner = whose(caller, user, ADMIN_READ)
-    if everyone and not caller.administers(ADMIN_READ):
-        raise Forbidden("only an administrator sees everybody's")
+    user_id = of_whom(caller, user, everyone)
     after = None if cursor is None else key_of(cursor, tuple[TextKey, TextKey, TextKey])
-    user_id = None if everyone else owner
     found = await connect.credentials.page(caller.tenant_id, user_id, after=after, limit=limit + 1)
     shown, following = paged(found, limit, lambda one: (one.module, one.kind, one.owner))
     return PageOf(items=[_view(one) for one in shown], next_cursor=following)
@@ -80,7 +80,9 @@ async def disconnect(credential_id: CredentialId, caller: ChangingPerson, connec
     if not held:
         raise NotFound("there is no such credential")
     ended = await connect.disconnecting.disconnect(caller.actor, caller.tenant_id, held[0], owner)
-    return DisconnectedView(modules=list(ended.modules), revoked=ended.revoked, manage_url=ended.manage_url)
+    return DisconnectedView(
+        modules=list(ended.modules), revoked=ended.revoked, vendor=ended.told, manage_url=ended.manage_url
+    )
 
 
 def _view(one: StoredCredential) -> CredentialView:

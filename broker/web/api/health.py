@@ -4,20 +4,18 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Path
 
 from broker.accounts.standing import Happened, Standing, State, Who
 from broker.web.api.connect_parts import Connect
 from core.api.app import router
-from core.api.callers import Person, whose
+from core.api.callers import Everyone, Person, of_whom
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.shapes import PageOf, Told
-from core.errors import Forbidden, NotFound
+from core.errors import NotFound
 from core.scopes import ADMIN_READ
 
 routes = router("connections")
-
-Everyone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
 
 
 class ConnectionView(Told):
@@ -65,15 +63,13 @@ async def list_connections(
 ) -> PageOf[ConnectionView]:
     """One's own, those that one's roles share, and what is not connected yet; for administrators those of a `user`, or
     the credentials of `everyone`."""
-    owner = whose(caller, user, ADMIN_READ)
-    if everyone and not caller.administers(ADMIN_READ):
-        raise Forbidden("only an administrator sees everybody's")
+    user_id = of_whom(caller, user, everyone)
     after = None if cursor is None else key_of(cursor, tuple[TextKey, UUID])
     async with connect.database.tenant(caller.tenant_id) as work:
-        if everyone:
+        if user_id is None:
             found = await connect.doctor.of_everyone(work, after=after, limit=limit + 1)
         else:
-            found = [one for one in await connect.doctor.of_person(work, owner) if after is None or one.key > after]
+            found = [one for one in await connect.doctor.of_person(work, user_id) if after is None or one.key > after]
     shown, following = paged(found[: limit + 1], limit, lambda one: one.key)
     return PageOf(items=[_view(one, connect.public_url) for one in shown], next_cursor=following)
 

@@ -15,7 +15,7 @@ from broker.web.api.providers import ProviderId
 from core.api.app import router
 from core.api.callers import ChangingAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
-from core.api.shapes import PLAIN, Asked, PageOf, Told
+from core.api.shapes import PLAIN, Asked, PageOf, RemovedView, Told, removed
 from core.secret import Secret
 
 routes = router("oauth clients")
@@ -92,10 +92,11 @@ async def set_oauth_client(asked: OAuthClientAsked, caller: ChangingAdmin, conne
     return OAuthClientMade(id=made, redirect_uri=redirect_uri(connect.public_url, asked.provider))
 
 
-@routes.delete("/oauth-clients/{oauth_client_id}", status_code=204)
-async def remove_oauth_client(oauth_client_id: ClientRow, caller: ChangingAdmin, connect: Connect) -> None:
-    """Forget a client, and every account that was connected by it: those have to be connected again by another."""
-    await connect.clients.remove(caller.actor, caller.tenant_id, oauth_client_id)
+@routes.delete("/oauth-clients/{oauth_client_id}")
+async def remove_oauth_client(oauth_client_id: ClientRow, caller: ChangingAdmin, connect: Connect) -> RemovedView:
+    """Forget a client, and every account that was connected by it, whose vendor is told: those have to be connected
+    again by another."""
+    return removed(await connect.farewell.remove_client(caller.actor, caller.tenant_id, oauth_client_id))
 
 
 def client_key(one: OAuthClient) -> tuple[str, bool, str]:

@@ -56,6 +56,8 @@ MESSAGES: Mapping[str, str] = {
     "connect.cause.account_disabled": "The account is disabled at the vendor.",
     "connect.cause.interaction": "The vendor wants you to sign in there again.",
     "connect.cause.rejected": "The vendor refuses the key: it was revoked or has expired there.",
+    "connect.cause.elsewhere": "An administrator has given the service another address since, and your access is not "
+    "sent there. Connect again if the new address is right.",
     "connect.cause.other": "The vendor does not accept the connection any more.",
     "connect.done.connected": "{service} is connected. You can close this page and repeat what you asked for.",
     "connect.done.connected_less": "{service} is connected.",
@@ -99,6 +101,10 @@ MESSAGES: Mapping[str, str] = {
     "connect.refused.key_busy": "{service} has had too many requests. Try again in a minute.",
     "connect.refused.key_away": "{service} cannot be reached now. Try again in a moment.",
     "connect.refused.key_setup": "The settings of this service are not right. Ask your administrator.",
+    "connect.refused.key_often": "You have tried many keys in a short time. Wait some minutes.",
+    "connect.warning.no_reach": "{provider} is connected, but the app is installed nowhere, so tools will find "
+    "nothing. Install it for your account or organisation, then connect once more.",
+    "connect.warning.go": "Install it at {provider}",
     "connect.unregistered": "Your administrator has to register an app at {provider} first.",
     "connect.unregistered.admin": "To connect through {provider}, register an OAuth app there with this redirect "
     "URI, then store its client id and secret: <code>mcpist oauth-client set {id}</code>",
@@ -109,6 +115,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.disconnect.text": "The vendor is told that the access is over, and MCPist deletes it. Other services "
     "that use the same connection lose it too.",
     "connect.disconnect.key": "MCPist deletes the key. At the vendor it stays valid until you revoke it there.",
+    "connect.ended.manage": "End it at the vendor",
     "connect.back": "All services",
     "connect.question.title": "One more question",
     "connect.question.title.swap": "Another account than before",
@@ -145,6 +152,11 @@ MESSAGES: Mapping[str, str] = {
     "problem.connect_away.title": "{title} does not answer",
     "problem.connect_away.text": "The connection could not be finished. Nothing was stored.",
     "problem.connect_away.do": "Start again in a moment.",
+    "problem.connect_elsewhere.title": "The access would not be for this service",
+    "problem.connect_elsewhere.text": "This service is set to an address that is not one of {title}. Nothing was "
+    "connected, so that your access is sent nowhere else.",
+    "problem.connect_elsewhere.do": "Ask your administrator to look at the base URL of this service and at its OAuth "
+    "app.",
     "problem.connect_no_site.title": "There is no site to use",
     "problem.connect_no_site.text": "You agreed at {title}, but the account has no site that it may use.",
     "problem.connect_no_site.do": "Choose another account there, or ask whoever manages the site to let you in.",

@@ -54,6 +54,8 @@ MESSAGES: Mapping[str, str] = {
     "connect.cause.account_disabled": "サービス側でアカウントが無効になっています。",
     "connect.cause.interaction": "サービスが、もう一度サインインすることを求めています。",
     "connect.cause.rejected": "キーが拒否されました。サービス側で取り消されたか、期限が切れています。",
+    "connect.cause.elsewhere": "接続後に管理者がサービスのアドレスを変更したため、アクセス情報はそこへ送られません。"
+    "新しいアドレスが正しければ、再接続してください。",
     "connect.cause.other": "サービスがこの接続を受け付けなくなりました。",
     "connect.done.connected": "{service} を接続しました。このページを閉じて、元の操作をもう一度行ってください。",
     "connect.done.connected_less": "{service} を接続しました。",
@@ -97,6 +99,10 @@ MESSAGES: Mapping[str, str] = {
     "connect.refused.key_busy": "{service} への要求が多すぎます。1 分後にもう一度お試しください。",
     "connect.refused.key_away": "{service} に今は接続できません。しばらくしてからもう一度お試しください。",
     "connect.refused.key_setup": "このサービスの設定が正しくありません。管理者に連絡してください。",
+    "connect.refused.key_often": "短時間に多くのキーが試されました。数分待ってください。",
+    "connect.warning.no_reach": "{provider} に接続しましたが、アプリがどこにもインストールされていないため、ツールは"
+    "何も見つけられません。アカウントか組織にインストールしてから、もう一度接続してください。",
+    "connect.warning.go": "{provider} でインストールする",
     "connect.unregistered": "先に管理者が {provider} にアプリを登録する必要があります。",
     "connect.unregistered.admin": "{provider} で接続するには、次のリダイレクト URI で OAuth アプリを登録し、クライ"
     "アント ID とシークレットを保存してください: <code>mcpist oauth-client set {id}</code>",
@@ -107,6 +113,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.disconnect.text": "アクセスの終了をサービスに通知し、MCPist から削除します。同じ接続を使う他のサービス"
     "も使えなくなります。",
     "connect.disconnect.key": "MCPist からキーを削除します。サービス側では、取り消すまで有効です。",
+    "connect.ended.manage": "サービス側で取り消す",
     "connect.back": "すべてのサービス",
     "connect.question.title": "もう 1 つ選択してください",
     "connect.question.title.swap": "以前と別のアカウントです",
@@ -144,6 +151,10 @@ MESSAGES: Mapping[str, str] = {
     "problem.connect_away.title": "{title} が応答しません",
     "problem.connect_away.text": "接続を完了できませんでした。何も保存していません。",
     "problem.connect_away.do": "しばらくしてからやり直してください。",
+    "problem.connect_elsewhere.title": "このサービス用のアクセスになりません",
+    "problem.connect_elsewhere.text": "このサービスには {title} のものではないアドレスが設定されています。アクセス情報"
+    "を他へ送らないよう、接続していません。",
+    "problem.connect_elsewhere.do": "サービスのベース URL と OAuth アプリを確認するよう、管理者に依頼してください。",
     "problem.connect_no_site.title": "使えるサイトがありません",
     "problem.connect_no_site.text": "{title} で同意されましたが、そのアカウントには使えるサイトがありません。",
     "problem.connect_no_site.do": "別のアカウントを選ぶか、サイトの管理者に参加を依頼してください。",

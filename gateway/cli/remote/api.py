@@ -63,9 +63,9 @@ class Api:
         except NotFound as error:
             raise NotFound(missing or str(error)) from None
 
-    def delete(self, path: str, *names: str, missing: str = "", **query: Any) -> None:
+    def delete(self, path: str, *names: str, missing: str = "", **query: Any) -> Answer:
         """Delete something; raises as :meth:`change` does."""
-        self.change("DELETE", path, None, *names, missing=missing, **query)
+        return self.change("DELETE", path, None, *names, missing=missing, **query)
 
     def _sent(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Answer:
         try:

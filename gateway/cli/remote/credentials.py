@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from broker.connect.ended import Ended
 from core.errors import Forbidden, Invalid, NotFound
 from core.secret import Secret
 from gateway.cli.remote.api import Api
@@ -82,8 +83,8 @@ def store(
     }
 
 
-def remove(api: Api, module: str, user: str | None, role: str | None) -> None:
-    """End a credential; the vendor of an account is told.
+def remove(api: Api, module: str, user: str | None, role: str | None) -> Ended:
+    """End a credential; whether the vendor of the account was told.
 
     Raises:
         NotFound: there is none.
@@ -91,6 +92,6 @@ def remove(api: Api, module: str, user: str | None, role: str | None) -> None:
     wanted = ("shared", role) if user is None else ("personal", user.lower())
     for one in credentials(api, module):
         if (one.kind, one.owner) == wanted:
-            api.delete("/credentials/{}", str(one.id))
-            return
+            told = api.delete("/credentials/{}", str(one.id)).json()
+            return Ended((module,), told["vendor"], str(told["manage_url"]), one.provider, one.account)
     raise NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")

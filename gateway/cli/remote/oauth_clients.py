@@ -1,13 +1,15 @@
 """OAuth apps at vendors, at a server."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from broker.connect.oauth_clients import OAuthClient
+from core.directory.farewell import Goodbye
 from core.errors import NotFound
 from core.secret import Secret
 from gateway.cli.remote.api import Api
+from gateway.cli.remote.removed import left
 from gateway.cli.remote.roles import role_of
 
 
@@ -43,8 +45,8 @@ def register(
     return msgspec.convert(answer.json(), _Made).redirect_uri
 
 
-def remove(api: Api, provider: str, role: str | None) -> None:
-    """Forget one.
+def remove(api: Api, provider: str, role: str | None) -> Sequence[Goodbye]:
+    """Forget one; which of the accounts that it has connected live on at their vendor.
 
     Raises:
         NotFound: there is none for that provider, or for that role.
@@ -52,6 +54,5 @@ def remove(api: Api, provider: str, role: str | None) -> None:
     role_id = None if role is None else role_of(api, role).id
     for one in oauth_clients(api):
         if (one.provider, one.role_id) == (provider, role_id):
-            api.delete("/oauth-clients/{}", str(one.id))
-            return
+            return left(api.delete("/oauth-clients/{}", str(one.id)))
     raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")

@@ -1,10 +1,14 @@
 """Roles at a server."""
 
+from collections.abc import Sequence
+
+from core.directory.farewell import Goodbye
 from core.directory.roles import RoleEntry, checked_role
 from core.directory.roles_by_id import RoleRecord
 from core.errors import Conflict, NotFound
 from core.permissions import parse_permission
 from gateway.cli.remote.api import Api
+from gateway.cli.remote.removed import left
 
 
 def roles(api: Api) -> list[RoleEntry]:
@@ -37,10 +41,10 @@ def create_role(api: Api, name: str, priority: int) -> None:
         raise Conflict(f"there is a role {name!r} already")
 
 
-def delete_role(api: Api, name: str) -> None:
-    """Delete a role."""
+def delete_role(api: Api, name: str) -> Sequence[Goodbye]:
+    """Delete a role; which of the accounts that it shared live on at vendors."""
     role = role_of(api, name)
-    api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more")
+    return left(api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more"))
 
 
 def grant(api: Api, name: str, effect: str, permission: str) -> None:

@@ -1,9 +1,13 @@
 """Tenants at a server, for whoever operates it; and one's own tenant, for its administrators."""
 
+from collections.abc import Sequence
+
+from core.directory.farewell import Goodbye
 from core.directory.tenants import Tenant
 from core.errors import Conflict, NotFound
 from gateway.cli.remote.api import Api
 from gateway.cli.remote.me import me
+from gateway.cli.remote.removed import left
 
 
 def tenants(api: Api) -> list[Tenant]:
@@ -28,9 +32,9 @@ def set_status(api: Api, slug: str, status: str) -> None:
     api.change("PATCH", "/tenants/{}", {"status": status}, str(_of(api, slug).id))
 
 
-def remove_tenant(api: Api, slug: str, confirmation: str) -> None:
-    """Delete a tenant with all that is its people's."""
-    api.delete("/tenants/{}", str(_of(api, slug).id), confirm=confirmation)
+def remove_tenant(api: Api, slug: str, confirmation: str) -> Sequence[Goodbye]:
+    """Delete a tenant with all that is its people's; which of their accounts live on at vendors."""
+    return left(api.delete("/tenants/{}", str(_of(api, slug).id), confirm=confirmation))
 
 
 def set_recording(api: Api, slug: str | None, arguments: bool) -> str:

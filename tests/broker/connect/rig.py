@@ -21,30 +21,38 @@ import httpx2
 
 from broker.connect.oauth_clients import OAuthClients, Registration
 from broker.connect.provider_book import ProviderBook
+from broker.interface import Lease, LeaseRequest
 from broker.providers.catalogue import own_providers
+from core.directory.services import set_settings
 from core.directory.tenants import Tenant
 from core.secret import Secret
 from gateway.catalogue import Catalogue, build
+from gateway.single.disconnecting import Ends, ends_of
 from tests.broker.connect.sites import Sites, sites
+from tests.support.canary import SUITE
 from tests.support.identity import Identity, identity_on
+from tests.support.mcp_client import Answer, Client
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person, Product, product_on
 from tests.support.toy_vendor import Shop, shop, shop_module
 
 GOES_ON = re.compile(r'http-equiv="refresh" content="0; url=([^"]+)"')
+OPERATORS = "operators"
 CALLBACK = "http://127.0.0.1/connect/callback"
 
 
 @dataclass(slots=True)
 class Scene:
-    """One product, its shop (with an API and keys), and the OAuth servers `vendor` and `other`."""
+    """One product, its shop (with an API and keys), the OAuth servers `vendor` and `other`, and `elsewhere`: an API
+    that nobody was sent to."""
 
     identity: Identity
     shop: Shop
     vendor: OauthProvider
     other: OauthProvider
     sites: Sites
+    elsewhere: Shop
     tenants: dict[str, Tenant] = field(default_factory=dict)
 
     @property
@@ -105,6 +113,44 @@ class Scene:
             if person is not None:
                 await browser.sign_in(self.identity, person)
             yield browser
+
+    @property
+    def ends(self) -> Ends:
+        """What ends accounts, as the product has it."""
+        zone = self.identity.zone
+        return ends_of(zone.database, zone.vault, zone.http, clock=zone.clock)
+
+    async def revoked(self) -> int:
+        """How many grants `vendor` was told to forget."""
+        return (await self.vendor.told())["counters"].get("grant_revoked", 0)
+
+    async def set_service(self, tenant: Tenant, module: str, **settings: Any) -> None:
+        """What an administrator sets for a service."""
+        await set_settings(self.product.console, ACTOR, tenant.id, module, lambda _: settings)
+
+    async def call(self, person: Person, module: str, tool: str = "look", **params: Any) -> Answer:
+        """A tool call of theirs, through the running gateway."""
+        client = Client(self.identity.gateway.app, SUITE.hear)
+        return await client.call(person.token, module, tool, params or {"what": "tea"})
+
+    async def schema(self, person: Person, module: str) -> dict[str, Any]:
+        """How `get_module_schema` shows a module to them."""
+        client = Client(self.identity.gateway.app, SUITE.hear)
+        answer = await client.tool(person.token, "get_module_schema", {"module": module})
+        return answer.value["modules"][0]
+
+    async def known(self, person: Person, module: str = "shop") -> None:
+        """Let the shop know the token that the person's calls bring."""
+        lease = await self.identity.zone.broker.lease(LeaseRequest(Secret(person.token), module, "look"))
+        assert isinstance(lease, Lease), lease
+        self.shop.tokens[lease.access_token.reveal()] = person.email
+
+    @contextlib.asynccontextmanager
+    async def api(self, person: Person) -> AsyncIterator[httpx2.AsyncClient]:
+        """The admin API, signed in as somebody."""
+        headers = {"Cookie": await self.identity.session(person), "Origin": self.url}
+        async with httpx2.AsyncClient(base_url=f"{self.url}/api/v1", headers=headers, timeout=20) as http:
+            yield http
 
     async def execute(self, sql: str, *args: object) -> None:
         """Change something behind the product's back."""
@@ -243,10 +289,11 @@ def parameters(url: str) -> dict[str, str]:
 
 
 def catalogue_with(shop_url: str) -> Catalogue:
-    """Modules shop, till (same vendor), stall (another), and kiosk, which only takes keys."""
-    made = shop_module(shop_url)
+    """Modules shop, till (same vendor), stall (another), kiosk, which only takes keys, and desk, which needs a site."""
+    made, desk = shop_module(shop_url), shop_module(shop_url + "/ex/{site}")
     names = {"shop": "Shop", "till": "Till", "stall": "Stall", "kiosk": "Kiosk"}
-    return build(replace(made, name=name, title=title) for name, title in names.items())
+    modules = [replace(made, name=name, title=title) for name, title in names.items()]
+    return build([*modules, replace(desk, name="desk", title="Desk")])
 
 
 @dataclass(slots=True)
@@ -281,13 +328,17 @@ async def vendors_on(
     async with contextlib.AsyncExitStack() as stack:
         vendors = running or await stack.enter_async_context(two_vendors(folder))
         market, list_of_sites = await stack.enter_async_context(shop()), await stack.enter_async_context(sites())
+        elsewhere = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(
             product_on(database, folder / "home", catalogue=catalogue_with(market.url))
         )
         hosts = [
             *more_hosts,
             market.host,
+            elsewhere.host,
             *(urlsplit(one).netloc for one in (vendors.vendor.issuer, vendors.other.issuer, list_of_sites.url)),
         ]
-        identity = await stack.enter_async_context(identity_on(product, providers=False, allowed_private_hosts=hosts))
-        yield Scene(identity, market, vendors.vendor, vendors.other, list_of_sites)
+        identity = await stack.enter_async_context(
+            identity_on(product, providers=False, allowed_private_hosts=hosts, operator_tenant=OPERATORS)
+        )
+        yield Scene(identity, market, vendors.vendor, vendors.other, list_of_sites, elsewhere)

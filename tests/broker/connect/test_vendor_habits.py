@@ -54,7 +54,7 @@ async def market_of(name: str, database: ScratchDatabase, folder: Path, **habits
     ):
         document: dict[str, Any] = vendor.provider.model_dump(mode="json", by_alias=True, exclude_none=True)
         families = {"reading": ["one"], "writing": ["two"]}
-        document |= {"modules": {"shop": families, "till": families}}
+        document |= {"modules": {"shop": families, "till": families}, "api": [scene.shop.url]}
         del document["id"]
         document.pop("key", None)
         tenant = await scene.tenant()

@@ -31,7 +31,9 @@ from tests.broker.world import World
 from tests.support.http_broker import Served, served_over_http
 
 VENDOR_TOKEN = "ghp_the-vendor-s-token"
-LEASE = Lease(Secret(VENDOR_TOKEN), 3, 60.0, "personal", uuid4(), {"base_url": "https://x.test", "n": [1, None]})
+LEASE = Lease(Secret(VENDOR_TOKEN), 3, 60.0, "personal", uuid4(), {"base_url": "https://x.test", "n": [1, None]},
+    True, ("https://x.test", "http://[::1]:8"), {"site": "c-1", "site_name": "Ä b"},
+)  # fmt: skip
 
 
 @dataclass
@@ -197,7 +199,10 @@ async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> Non
 def test_no_answer_has_room_for_more_than_an_access_token() -> None:
     """Row 46: no refresh token, no key, no client secret; nothing under a name that is not listed here."""
     fields = msgspec.json.schema(Answer)["$defs"]["WireLease"]["properties"]
-    assert set(fields) == {"access_token", "version", "expires_in", "kind", "credential_id", "settings", "renewable"}
+    assert set(fields) == {
+        "access_token", "version", "expires_in", "kind", "credential_id", "settings", "renewable",
+        "origins", "attributes",
+    }  # fmt: skip
     names = {field.name for field in msgspec.structs.fields(Answer)}
     assert names == {"credential", "connections", "lease", "no_credential", "refused"}
 

@@ -23,7 +23,7 @@ from core.secret import Secret
 from core.token_format import MOST_JWT
 from tests.broker.oauth.access_token_rig import ISSUER, LIFETIME, UNKNOWN, Rig, rig_on, signed, watched
 from tests.broker.oauth.grants import CLIENT, RESOURCE, add_grant, revoke
-from tests.broker.world import ACTOR, READ, TOOL_HINTS, WRITE, World
+from tests.broker.world import ACTOR, BASE_URLS, READ, TOOL_HINTS, WRITE, World
 from tests.support.http_broker import served_over_http
 
 
@@ -194,7 +194,14 @@ async def test_leases_in_the_name_of_an_access_token(rig: Rig) -> None:
     await world.role(ada.tenant_id, "all", allow=["github.*"])
     await world.join(ada, "all")
     await world.put(ada.tenant_id, ada.own, "own-of-ada")
-    leases = Leases(Verifiers(world.tokens, rig.tokens), world.trusted, world.vault, TOOL_HINTS, clock=world.clock)
+    leases = Leases(
+        Verifiers(world.tokens, rig.tokens),
+        world.trusted,
+        world.vault,
+        TOOL_HINTS,
+        base_urls=BASE_URLS,
+        clock=world.clock,
+    )
     reading = replace(ada, token=await rig.minted(rig.grant.with_scopes("mcp:read")))
     lease = await leases.lease(reading.asks(READ))
     assert isinstance(lease, Lease)

@@ -321,6 +321,8 @@ def test_a_github_enterprise_server_is_a_setting() -> None:
         "oauth.revoke.url": "https://git.acme.example/api/v3/applications/id/grant",
         "account.url": "https://git.acme.example/api/v3/user",
         "key.check_url": "https://git.acme.example/api/v3/user",
+        "reach.url": "https://git.acme.example/api/v3/user/installations",
+        "api.0": "https://git.acme.example/api/v3",
     }
 
 

@@ -19,7 +19,7 @@ from core.connection import Connection, ConnectionState
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders
-from tests.broker.world import TOOL_HINTS, Person, World
+from tests.broker.world import BASE_URLS, TOOL_HINTS, Person, World
 
 OAUTH = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
 PROVIDER = Provider.model_validate({"id": "vendor", "title": "Vendor", "oauth": OAUTH})
@@ -76,7 +76,15 @@ async def house(world: World) -> House:
     timing, endpoint = Timing(), Scripted()
     settler = Settler(world.trusted, world.vault, None, timing, boottime)
     tools = Tools(world.trusted, world.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
-    leases = Leases(world.tokens, world.trusted, world.vault, TOOL_HINTS, clock=world.clock, accounts=Accounts(tools))
+    leases = Leases(
+        world.tokens,
+        world.trusted,
+        world.vault,
+        TOOL_HINTS,
+        base_urls=BASE_URLS,
+        clock=world.clock,
+        accounts=Accounts(tools),
+    )
     return House(world, leases, endpoint, ada)
 
 

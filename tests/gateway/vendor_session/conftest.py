@@ -1,6 +1,6 @@
 """A vendor on loopback, and clients that are allowed to reach it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 from dataclasses import dataclass, field
 
 import pytest
@@ -19,9 +19,16 @@ async def no_account(_vendor: Vendor) -> str:
 
 
 @dataclass(slots=True)
+class Anywhere:
+    def __contains__(self, origin: object) -> bool:
+        return True
+
+
+@dataclass(slots=True)
 class FakeLease:
     version: int
     access_token: Secret
+    origins: Container[str] = field(default_factory=Anywhere)
 
 
 @dataclass(slots=True)

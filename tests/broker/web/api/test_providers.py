@@ -159,7 +159,7 @@ async def test_what_stands_on_a_provider_keeps_it_there_and_at_its_hosts(rig: Ri
             assert (moved.status_code, key in moved.json()["detail"]) == (409, True), moved.text
         stays = with_oauth(token_url="https://id.acme.example/v2/token", base_scopes=["offline_access", "email"])
         assert (await put(admin, stays, 1)).status_code == 200
-        assert (await admin.delete(f"/oauth-clients/{client}")).status_code == 204
+        assert (await admin.delete(f"/oauth-clients/{client}")).status_code == 200
         assert (await put(admin, with_oauth(token_url="https://evil.example/token"), 2)).status_code == 200
         assert (await admin.delete(CRM)).status_code == 204
 

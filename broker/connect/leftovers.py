@@ -1,0 +1,52 @@
+"""Accounts that nobody is going to end but us: a question that was never answered, an end that was interrupted."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+
+import asyncpg
+
+from broker.connect.disconnecting import Disconnecting
+from broker.connect.ending import UNCONFIRMED, Leftover, leftovers
+from broker.vault.credentials import BROKER
+from core.db import Database
+from core.errors import MCPistError
+
+EVERY = 60.0
+MOST_AT_ONCE = 50
+
+log = logging.getLogger(__name__)
+
+
+class Leftovers:
+    """Looks for them about once a minute, in every broker process: whoever marks one first ends it."""
+
+    def __init__(
+        self, database: Database, disconnecting: Disconnecting, *, chance: Callable[[], float] = random.random
+    ) -> None:
+        self._database = database
+        self._disconnecting = disconnecting
+        self._chance = chance
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            await asyncio.sleep(EVERY * (0.5 + self._chance()))
+            try:
+                await self.sweep()
+            except (MCPistError, asyncpg.PostgresError) as error:
+                log.warning("left accounts were not looked for", extra={"error": type(error).__name__})
+
+    async def sweep(self) -> int:
+        """End what is left now, at most :data:`MOST_AT_ONCE`; how many.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        return sum([await self._ended(one) for one in await leftovers(self._database, MOST_AT_ONCE)])
+
+    async def _ended(self, one: Leftover) -> bool:
+        cause = "unanswered" if one.reason == UNCONFIRMED else "interrupted"
+        end = self._disconnecting.end(BROKER, one.tenant_id, one.account_id, cause, only=one.reason)
+        return await end is not None

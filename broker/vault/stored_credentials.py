@@ -1,0 +1,91 @@
+"""What may be shown of stored credentials: everything but the secret."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from broker.vault.owners import Owner, owner_of
+from core.connection import CredentialKind
+from core.db import Row, UnitOfWork
+from core.errors import NotFound
+
+MOST_LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCredential:
+    """A credential. `owner` is an e-mail address or a role's name, and `provider` whose OAuth server made it, "" for
+    type A. One that works can have a `cause` too: there is something that its owner had better do. `origins` are where
+    it may be sent; without any, to the address that the module names itself."""
+
+    id: UUID
+    module: str
+    type: Literal["A", "B"]
+    provider: str
+    kind: CredentialKind
+    owner: str
+    account: str
+    state: str
+    cause: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    last_used_at: datetime | None
+    origins: tuple[str, ...]
+
+
+async def listed(
+    work: UnitOfWork,
+    *,
+    module: str | None = None,
+    owner: Owner | None = None,
+    user_id: UUID | None = None,
+    after: tuple[str, str, str] | None = None,
+    limit: int = MOST_LISTED,
+) -> list[StoredCredential]:
+    """The tenant's credentials by module, kind and owner: those for one module, of one owner, or those that a user has
+    or that their roles share; beginning behind `after`."""
+    rows = await work.fetch(_LIST, module, owner and owner.id, user_id, *(after or (None, None, None)), limit)
+    return [_stored(row) for row in rows]
+
+
+async def found(work: UnitOfWork, credential_id: UUID) -> tuple[StoredCredential, Owner]:
+    """One credential by its id, and whose it is.
+
+    Raises:
+        NotFound: the tenant has none of that id.
+    """
+    row = await work.fetchrow(_WHOSE, credential_id)
+    if row is not None:
+        owner = owner_of(row)
+        for one in await listed(work, module=row["module"], owner=owner, limit=1):
+            return one, owner
+    raise NotFound("there is no such credential")
+
+
+def _stored(row: Row) -> StoredCredential:
+    *columns, origins = row.values()
+    return StoredCredential(*columns, origins=tuple(origins))
+
+
+_WHOSE = "SELECT module, user_id, role_id FROM vault.credentials WHERE tenant_id = $1 AND id = $2"
+_LIST = """SELECT c.id, c.module, c.type, coalesce(a.provider, '') AS provider, k.kind, k.owner,
+    coalesce(a.account, c.account) AS account,
+    CASE WHEN a.id IS NULL THEN c.state WHEN a.status = 'active' THEN 'ok' ELSE 'broken' END AS state,
+    CASE WHEN a.id IS NULL THEN c.cause WHEN a.status = 'active' THEN coalesce(a.details ->> 'warning', '')
+        ELSE coalesce(nullif(a.reason, ''), a.status) END AS cause,
+    c.version, c.created_at, greatest(c.updated_at, a.updated_at) AS updated_at,
+    greatest(c.last_used_at, a.last_used_at) AS last_used_at, c.origins
+    FROM vault.credentials c
+    LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
+    LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
+    LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    CROSS JOIN LATERAL (SELECT CASE WHEN c.user_id IS NULL THEN 'shared' ELSE 'personal' END AS kind,
+        coalesce(u.email, r.name) AS owner) k
+    WHERE c.tenant_id = $1 AND ($2::text IS NULL OR c.module = $2)
+    AND ($3::uuid IS NULL OR c.user_id = $3 OR c.role_id = $3)
+    AND ($4::uuid IS NULL OR c.user_id = $4 OR c.role_id IN (
+        SELECT role_id FROM core.role_assignments WHERE tenant_id = $1 AND user_id = $4))
+    AND ($5::text IS NULL OR (c.module, k.kind, k.owner) > ($5, $6::text, $7::text))
+    ORDER BY c.module, k.kind, k.owner LIMIT $8"""

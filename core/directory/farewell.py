@@ -1,0 +1,36 @@
+"""What happens at vendors when somebody is removed: the control plane knows no vendor, and asks whoever does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from core.directory.actor import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Goodbye:
+    """A vendor account that was ended with its owner. `lives_on`: its vendor could not be told, or has no way to be;
+    `manage_url` is where somebody can end it by hand, "" where nobody knows."""
+
+    provider: str
+    account: str
+    lives_on: bool
+    manage_url: str
+
+
+class Farewell(Protocol):
+    """Tells the vendors before the rows go. It takes seconds at most, and stops nothing."""
+
+    async def __call__(
+        self, actor: Actor, tenant_id: UUID, *, user_id: UUID | None = None, role_id: UUID | None = None
+    ) -> Sequence[Goodbye]:
+        """End the accounts of a user or of a role, or of the whole tenant."""
+        ...
+
+
+async def unsaid(
+    actor: Actor, tenant_id: UUID, *, user_id: UUID | None = None, role_id: UUID | None = None
+) -> Sequence[Goodbye]:
+    """For whoever has nothing to tell anybody."""
+    return ()
