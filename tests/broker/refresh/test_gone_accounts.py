@@ -18,6 +18,7 @@ from broker.connect.provider_book import ProviderBook
 from broker.providers.model import Provider, RefreshRules
 from broker.vault.credentials import Credentials, Owner
 from broker.vendor_oauth.exchange import Answer, Granted, Revocation, Tokens, VendorClient, always
+from core.directory.actor import Actor
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange
 from tests.broker.refresh.rig import FixedProviders, Rig, now
@@ -139,7 +140,8 @@ async def test_a_refresh_that_ends_between_telling_and_shredding_is_told_too(rig
     credentials = Credentials(rig.database, rig.vault, clock=now)
     disconnecting = Disconnecting(rig.database, rows, clients, book, scene.vendor, credentials)
     scene.vendor.meanwhile = scene.answer
-    ended = await disconnecting.end(rig.tenant.id, scene.account)
+    ended = await disconnecting.end(Actor("tests"), rig.tenant.id, scene.account, "asked")
+    assert ended is not None
     assert ended.revoked
     assert scene.vendor.revoked == [
         ("at-00000001-made-up", "rt-00000001-made-up"),
@@ -179,7 +181,7 @@ async def test_whose_refresh_token_goes_on_with_a_new_grant(
         await rig.execute(f"UPDATE vault.accounts SET {changed} WHERE id = $1", account)
     rows, owner = AccountRows(rig.vault), Owner("personal", rig.tenant.users[0])
     async with rig.database.tenant(rig.tenant.id) as work:
-        await rows.tie(work, ["kiosk"], owner, account, "ada")
+        await rows.tie(work, {"kiosk": ()}, owner, account, "ada")
         (held,) = await held_of(work, ["kiosk"], owner)
         new = Unconfirmed(found, "ada", after, (), {})
         await rows.renew(work, held, owner, new, rules, {})
