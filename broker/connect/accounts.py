@@ -57,6 +57,12 @@ class AccountRows:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
+    def check_original(self) -> None:
+        """Raises:
+        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        """
+        self._vault.check_original()
+
     async def store(
         self, work: UnitOfWork, flow: Flow, oauth: OAuth, tokens: Tokens, origins: Mapping[str, Sequence[str]]
     ) -> UUID:

@@ -14,11 +14,12 @@ from broker.connect.finishing import Outcome
 from broker.connect.flows import Flow, Flows, NewFlow
 from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import Chosen
-from broker.connect.offers import Needs, wanted
+from broker.connect.offers import Needs, Wanted
 from broker.connect.provider_book import ProviderBook
 from broker.connect.redeeming import Redeeming
-from broker.connect.refusals import ConnectRefused, refused_and_recorded
-from broker.connect.services import Services, Way, Whom, has_writing, whom_of
+from broker.connect.refusals import DECLINED, ConnectRefused, key_of_error, refused_and_recorded
+from broker.connect.services import Services, Whom, whom_of
+from broker.connect.ways import Way, asked_of
 from broker.identity.sessions import Session
 from broker.providers.model import Provider
 from broker.vendor_oauth.authorize_url import authorize_url, expected_issuer
@@ -45,7 +46,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """The person said no at the vendor, or the vendor did; everything is as it was."""
+    """The person said no at the vendor; everything is as it was."""
 
     flow: Flow
 
@@ -79,7 +80,9 @@ class Connecting:
             NotFound: there is no such module for the person, or no such way to connect it.
             ConnectRefused: we had to become a client of the vendor first, and it does not let us; or the service is
                 set to an address that the provider's tokens are not for.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment.
         """
+        self._redeeming.check_original()
         begun = await self._start(session, asked)
         if isinstance(begun, str):
             return begun
@@ -105,21 +108,21 @@ class Connecting:
             assert provider is not None
             if client is None:
                 return provider
-            needs = (service.needs, *(one for one in way.also if one.module.name in asked.also))
-            own = service.own
+            also = [one for one in way.also if one.module.name in asked.also]
+            needs = (service.needs, *way.joined, *also)
             await bound_origins(work, provider, client.settings, [one.module for one in needs])
-            before = own.scopes if own is not None and own.provider == provider.id else ()
-            writing = asked.writing or any(has_writing(provider, one, before) for one in needs)
-            return await self._begun(
-                work, session, asked, whom, provider, client, needs, writing, own and own.account_id
-            )
+            what = asked_of(way, service.needs, also, writing=asked.writing)
+            account_id = service.own and service.own.account_id
+            return await self._begun(work, session, asked, whom, provider, client, needs, what, account_id)
 
     async def answer(self, session: Session, provider_id: str, answer: Mapping[str, str]) -> Outcome | Declined:
         """Take the answer that the browser has brought back from a provider.
 
         Raises:
             ConnectRefused: it is not the answer to a flow of this session, or the vendor gave no usable grant.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment; nothing is used up.
         """
+        self._redeeming.check_original()
         state = Secret(answer.get("state", "")[:200])
         flow = await self._flows.see(session, provider_id, state)
         if flow is None:
@@ -130,8 +133,17 @@ class Connecting:
         flow = await self._flows.take(session, provider_id, state)
         if flow is None:  # another request was first in this very moment
             raise await self._refused(session, ConnectRefused("connect_unknown", "used"), provider_id)
+        try:
+            return await self._taken(session, flow, answer)
+        except ConnectRefused as refused:
+            refused.role_id = flow.role_id
+            raise
+
+    async def _taken(self, session: Session, flow: Flow, answer: Mapping[str, str]) -> Outcome | Declined:
         if "error" in answer:
-            return Declined(flow)
+            if answer["error"] == DECLINED:
+                return Declined(flow)
+            raise await self._refused(session, await self._error(session, flow, answer["error"]), flow.provider)
         code = answer.get("code", "")
         if not 1 <= len(code) <= MOST_CODE:
             raise ConnectRefused("connect_code", "code", module=flow.modules[0])
@@ -146,11 +158,11 @@ class Connecting:
         provider: Provider,
         client: Chosen,
         needs: Sequence[Needs],
-        writing: bool,
+        what: Wanted,
         account_id: UUID | None,
     ) -> str:
         ours = VendorClient(client.client_id, None, client.auth_method, client.settings)
-        scopes = wanted(provider, needs, writing=writing).scopes
+        scopes = what.scopes
         back = redirect_uri(self._public_url, provider.id)
         new = NewFlow(
             provider=provider.id,
@@ -176,6 +188,12 @@ class Connecting:
         if issuer is None:
             return not required
         return not flow.issuer or issuer == flow.issuer
+
+    async def _error(self, session: Session, flow: Flow, error: str) -> ConnectRefused:
+        async with self._database.tenant(session.tenant_id) as work:
+            provider = await self._book.find(work, flow.provider)
+        key, cause = key_of_error(error)
+        return ConnectRefused(key, cause, title=provider.title if provider else "", module=flow.modules[0])
 
     async def _refused(self, session: Session, refused: ConnectRefused, provider: str) -> ConnectRefused:
         return await refused_and_recorded(self._database, session, refused, provider)

@@ -49,12 +49,20 @@ class Disconnecting:
         self._endpoint = endpoint
         self._credentials = credentials
 
+    def check_original(self) -> None:
+        """Raises:
+        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        """
+        self._rows.check_original()
+
     async def disconnect(self, actor: Actor, tenant_id: UUID, held: Held, owner: Owner) -> Ended:
         """End a credential: of type B the account behind it, and so every module's that uses it.
 
         Raises:
             NotFound: it is gone already.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment: the original goes on.
         """
+        self.check_original()
         if held.account_id is None:
             await self._credentials.remove(actor, tenant_id, held.module, owner)
             return Ended((held.module,), "key", account=held.name)
@@ -109,6 +117,12 @@ class Disconnecting:
             except MCPistError:
                 return None
         return None if grant is None or _same_tokens(grant, held.grant) else replace(held, grant=grant)
+
+    async def end_unused(self, actor: Actor, tenant_id: UUID, account_id: UUID) -> Ended | None:
+        """End an account that something else has taken the place of, unless a credential still leads to it."""
+        async with self._database.tenant(tenant_id) as work:
+            unused = await self._rows.orphans(work, [account_id])
+        return await self.end(actor, tenant_id, account_id, "replaced") if unused else None
 
     async def shred(self, actor: Actor, tenant_id: UUID, account_id: UUID, cause: Cause) -> Ended | None:
         """End one account without a word to its vendor, for which there was no time; None where it is gone already."""

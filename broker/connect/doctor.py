@@ -16,7 +16,8 @@ from broker.accounts.standing import (
 )
 from broker.connect.offers import Needs, Offered, needs_of, wanted
 from broker.connect.provider_book import ProviderBook
-from broker.connect.services import has_writing, roles_of
+from broker.connect.services import roles_of
+from broker.connect.ways import has_writing
 from broker.providers.catalogue import Providers
 from broker.vendor_oauth.reasons import SCOPE
 from broker.vendor_oauth.scopes import lacking
@@ -85,7 +86,8 @@ class Doctor:
         needs: Needs = needs_of(module, list(roles))
         if not needs:
             return False
-        asked = wanted(provider, (needs,), writing=has_writing(provider, needs, one.scopes))
+        writing = [one.module] if has_writing(provider, needs, one.scopes) else []
+        asked = wanted(provider, (needs,), writing=writing)
         # What every grant of this provider has asked for besides (openid, offline_access) is no tool's.
         own = [scope for scope in asked.scopes if scope not in provider.oauth.base_scopes]
         return bool(lacking(provider.oauth, own, one.scopes))

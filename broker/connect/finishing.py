@@ -12,7 +12,7 @@ from broker.connect.ending import UNCONFIRMED, remove
 from broker.connect.flows import Flow, Flows
 from broker.connect.held import Held, held_of
 from broker.connect.provider_book import ProviderBook
-from broker.connect.services import whom_of
+from broker.connect.services import Whom, whom_of
 from broker.identity.sessions import Session
 from broker.providers.model import RefreshRules
 from broker.vault.bounds import WARNING
@@ -44,11 +44,15 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What that page shows. `before` are the accounts that would be replaced, by name; `sites` more than one."""
+    """What that page shows. `before` are the accounts that would be replaced, by name ("" where there is none);
+    `untold` says that nobody can tell whether one of them is the same. `role` is whom it is shared with, "" for nobody;
+    `sites` more than one."""
 
     flow: Flow
+    role: str
     account: str
     before: tuple[str, ...]
+    untold: bool
     sites: tuple[Site, ...]
 
 
@@ -89,11 +93,11 @@ class Finishing:
             NotFound: there is none, or not for them.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found = await self._open(work, session, flow_id)
+            flow, found, whom = await self._open(work, session, flow_id)
             before = _others(await held_of(work, flow.modules, flow.owner), found)
         names = tuple(dict.fromkeys(one.name for one in before))
-        sites = _sites(found.details)
-        return Asked(flow, found.name, names, sites if len(sites) > 1 else ())
+        sites, untold = _sites(found.details), any(_is_same_account(one, found) is None for one in before)
+        return Asked(flow, whom.shared_with, found.name, names, untold, sites if len(sites) > 1 else ())
 
     async def confirm(self, session: Session, flow_id: UUID, site: str) -> Connected:
         """Go on with what the question was about; `site` where there was one to choose.
@@ -102,7 +106,7 @@ class Finishing:
             NotFound: there is no such question, or no such site.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found = await self._open(work, session, flow_id)
+            flow, found, _ = await self._open(work, session, flow_id)
         sites = _sites(found.details)
         if sites and site not in {one.id for one in sites}:
             if len(sites) > 1 or site:
@@ -117,7 +121,7 @@ class Finishing:
             NotFound: there is no such question.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found = await self._open(work, session, flow_id)
+            flow, found, _ = await self._open(work, session, flow_id)
         await self.forget(session, found.id, "declined")
         return flow
 
@@ -155,33 +159,35 @@ class Finishing:
         provider = await self._book.find(work, flow.provider)
         return RefreshRules() if provider is None or provider.oauth is None else provider.oauth.refresh
 
-    async def _open(self, work: UnitOfWork, session: Session, flow_id: UUID) -> tuple[Flow, Unconfirmed]:
+    async def _open(self, work: UnitOfWork, session: Session, flow_id: UUID) -> tuple[Flow, Unconfirmed, Whom]:
+        self._rows.check_original()
         flow = await self._flows.taken(work, session, flow_id)
         found = None if flow is None else await self._rows.unconfirmed(work, flow)
-        if flow is None or found is None or await whom_of(work, session, flow.role_id) is None:
+        whom = None if flow is None else await whom_of(work, session, flow.role_id)
+        if flow is None or found is None or whom is None:
             raise NotFound("there is nothing to decide here")
-        return flow, found
+        return flow, found, whom
 
 
 def _is_same(held: Held, flow: Flow, found: Unconfirmed) -> bool:
-    """Whether the new grant is of the account that is there, by the same client."""
+    """Whether the new grant is of the account that is there, by the same client. Nothing is inherited by guess."""
     return (
         held.type == "B"
         and held.provider == flow.provider
         and held.oauth_client_id == flow.oauth_client_id
-        and held.vendor_account_id == found.vendor_account_id
+        and _is_same_account(held, found) is True
     )
 
 
+def _is_same_account(held: Held, found: Unconfirmed) -> bool | None:
+    """Whether both are one account at the vendor; None where nobody can tell. Of a key only a name is known."""
+    before, now = (held.vendor_account_id, found.vendor_account_id) if held.type == "B" else (held.name, found.name)
+    return before == now if before and now else None
+
+
 def _others(before: Sequence[Held], found: Unconfirmed) -> list[Held]:
-    """Those of the credentials that would be replaced which are, as far as is known, of another vendor account."""
-
-    def is_other(held: Held) -> bool:
-        if held.type == "B" and held.vendor_account_id and found.vendor_account_id:
-            return held.vendor_account_id != found.vendor_account_id
-        return bool(held.name) and held.name != found.name
-
-    return [held for held in before if is_other(held)]
+    """Those of the credentials that would be replaced which are of another vendor account, or may be."""
+    return [held for held in before if _is_same_account(held, found) is not True]
 
 
 def _is_less(held: Held, flow: Flow, found: Unconfirmed) -> bool:

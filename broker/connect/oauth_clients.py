@@ -137,6 +137,10 @@ class OAuthClients:
         row = await work.fetchrow(_CHOOSE, provider, list(role_ids))
         return None if row is None else _chosen(row)
 
+    async def registered(self, work: UnitOfWork, role_ids: Sequence[UUID]) -> frozenset[str]:
+        """The providers that have a client for somebody with these roles."""
+        return frozenset(row["provider"] for row in await work.fetch(_REGISTERED, list(role_ids)))
+
     async def find(self, work: UnitOfWork, row_id: UUID) -> Chosen | None:
         """One client by its id."""
         row = await work.fetchrow(_BY_ID, row_id)
@@ -160,6 +164,11 @@ class OAuthClients:
             raise NotFound("there is no such provider; `mcpist provider list` shows them")
         if provider.oauth is None:
             raise Invalid(f"{provider.title} has no OAuth: its keys are pasted at /connect")
+        if not provider.modules and provider.id in self._book.own.known:
+            raise Invalid(
+                f"no service uses {provider.id}, so nobody could connect by it: add a provider of your own, with the "
+                "server's addresses and the services that use it (`mcpist provider add`), and register the app there"
+            )
         _check_words(asked)
         if asked.settings is not None:
             settings_of(provider, asked.settings)
@@ -254,6 +263,8 @@ _CHOOSE = """SELECT id, provider, role_id, state, version, client_id, secret, au
     FROM vault.oauth_clients WHERE tenant_id = $1 AND provider = $2
     AND (role_id IS NULL OR role_id = ANY ($3::uuid[]))
     ORDER BY array_position($3::uuid[], role_id) NULLS LAST LIMIT 1"""
+_REGISTERED = """SELECT DISTINCT provider FROM vault.oauth_clients
+    WHERE tenant_id = $1 AND (role_id IS NULL OR role_id = ANY ($2::uuid[]))"""
 _USED = "SELECT EXISTS (SELECT FROM vault.accounts WHERE tenant_id = $1 AND oauth_client_id = $2)"
 _UNTIE = """DELETE FROM vault.credentials WHERE tenant_id = $1 AND account_id IN (
     SELECT id FROM vault.accounts WHERE tenant_id = $1 AND oauth_client_id = $2)"""

@@ -1,6 +1,6 @@
 """What a person's or a role's tools need of a vendor: pure, from the modules, the roles and the provider's document."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from broker.providers.model import Provider
@@ -53,9 +53,9 @@ def needs_of(module: Offered, roles: Sequence[Role]) -> Needs:
     return Needs(module, reading, tuple(tool for tool, reads in seen if not reads))
 
 
-def wanted(provider: Provider, needs: Iterable[Needs], *, writing: bool) -> Wanted:
-    """The scopes for these needs: those of reading first, those of writing where they are asked for, or where there is
-    nothing else to ask for. None where the vendor's app has fixed scopes."""
+def wanted(provider: Provider, needs: Iterable[Needs], *, writing: Collection[str]) -> Wanted:
+    """The scopes for these needs: those of reading first, those of writing for the modules in `writing`, or where there
+    is nothing else to ask for. None where the vendor's app has fixed scopes."""
     oauth = provider.oauth
     assert oauth is not None, "only OAuth has scopes"
     found: list[str] = []
@@ -64,7 +64,7 @@ def wanted(provider: Provider, needs: Iterable[Needs], *, writing: bool) -> Want
         families = provider.modules[one.module.name]
         if one.reading:
             found += families.reading
-        if one.writing and (writing or not one.reading):
+        if one.writing and (one.module.name in writing or not one.reading):
             found += families.writing
         elif one.writing and not set(families.writing) <= {*families.reading, *oauth.base_scopes}:
             more = True

@@ -92,14 +92,16 @@ class PastedKeys:
             NotFound: there is no such module for the person, or it is not connected by keys.
             ConnectRefused: the vendor does not take the key, or cannot be asked.
             OtherAccount: it is another account's, and `replace` is not said.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which asks no vendor.
         """
+        self._disconnecting.check_original()
         place = await self._allowed(session, module, role_id)
         held, title = place.held, place.title
         try:
             name = await self._whose(session, module, place, secret)
         except KeyRefused as refused:
             raise ConnectRefused(f"key_{refused.trouble}", title=title, module=module) from None
-        if held is not None and held.name and name != held.name and not replace:
+        if held is not None and not replace and _may_be_other(held, name):
             raise OtherAccount(held.name, name)
         try:
             await self._stored(session, module, place, secret, name)
@@ -134,18 +136,34 @@ class PastedKeys:
             self._limits.leave(key)
 
     async def _stored(self, session: Person, module: str, place: "_Place", secret: Secret, name: str) -> None:
-        """An account that was connected by OAuth is ended first, for then the vendor is told of it."""
-        over, held, owner = None, place.held, place.whom.owner
+        """An account that was connected by OAuth ends once the key is there, so that nobody is left with neither."""
+        over, held, account_id = None, place.held, None
         if held is not None and held.account_id is not None:
-            await self._disconnecting.disconnect(session.actor, session.tenant_id, held, owner)
+            account_id = held.account_id
         elif held is not None:
             found, _ = await self._credentials.find(session.tenant_id, held.id)
             over = found.version
             if found.account != held.name:
                 raise Conflict("this has changed meanwhile")
         await self._credentials.put(
-            session.actor, session.tenant_id, module, owner, secret, name, over=over, origins=place.bound.origins
+            session.actor,
+            session.tenant_id,
+            module,
+            place.whom.owner,
+            secret,
+            name,
+            over=over,
+            origins=place.bound.origins,
+            instead_of=account_id,
         )
+        if account_id is not None:
+            await self._disconnecting.end_unused(session.actor, session.tenant_id, account_id)
+
+
+def _may_be_other(held: Held, name: str) -> bool:
+    """Whether a key may be of another account than what is there. A vendor that names nobody's keys is not asked about
+    each of them; an account that was connected there is another thing."""
+    return name != held.name or (held.type == "B" and not name)
 
 
 @dataclass(frozen=True, slots=True)

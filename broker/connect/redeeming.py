@@ -6,9 +6,10 @@ from uuid import UUID
 
 from broker.connect.accounts import AccountRows
 from broker.connect.binding import bound_origins
+from broker.connect.client_state import ITS_FAULT, MISCONFIGURED, client_refused, client_works
 from broker.connect.finishing import Finishing, Outcome
 from broker.connect.flows import Flow, Flows
-from broker.connect.oauth_clients import OAuthClients
+from broker.connect.oauth_clients import Chosen, OAuthClients
 from broker.connect.provider_book import ProviderBook
 from broker.connect.refusals import ConnectRefused, key_of, refused_and_recorded
 from broker.connect.services import Services, whom_of
@@ -60,9 +61,11 @@ class Redeeming:
         answer = await self._endpoint.code(provider, client, code, flow.redirect_uri, held.verifier)
         module = flow.modules[0]
         if isinstance(answer, Failed):
+            await self._client_failed(session, held.chosen, answer)
             refused = ConnectRefused(key_of(answer), answer.reason, title=provider.title, module=module)
             raise await refused_and_recorded(self._database, session, refused, flow.provider)
         account_id = await self._stored(session, flow, held, answer.tokens)
+        await self._client_works(session, held.chosen)
         try:
             who, sites = await self._whose(provider, client, answer.tokens, module)
         except ConnectRefused:
@@ -71,6 +74,22 @@ class Redeeming:
         reaches = await self._vendor.reaches(provider, client.settings, answer.tokens.access)
         warning = NO_REACH if reaches is False else ""
         return await self._finishing.decide(session, flow, account_id, who, sites, warning)
+
+    def check_original(self) -> None:
+        """Raises:
+        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        """
+        self._rows.check_original()
+
+    async def _client_failed(self, session: Session, chosen: Chosen, failed: Failed) -> None:
+        if failed.reason in ITS_FAULT:
+            async with self._database.tenant(session.tenant_id) as work:
+                await client_refused(work, chosen, failed.reason)
+
+    async def _client_works(self, session: Session, chosen: Chosen) -> None:
+        if chosen.state == MISCONFIGURED:
+            async with self._database.tenant(session.tenant_id) as work:
+                await client_works(work, chosen)
 
     async def _whose(
         self, provider: Provider, client: VendorClient, tokens: Tokens, module: str
@@ -99,7 +118,7 @@ class Redeeming:
                 raise ConnectRefused("connect_unknown", "role")
             origins = await bound_origins(work, provider, chosen.settings, self._services.offered(flow.modules))
             client = await self._clients.opened(work, chosen)
-            return _InHand(provider, client, origins, await self._flows.verifier(work, flow))
+            return _InHand(provider, chosen, client, origins, await self._flows.verifier(work, flow))
 
     async def _stored(self, session: Session, flow: Flow, held: "_InHand", tokens: Tokens) -> UUID:
         assert held.provider.oauth is not None
@@ -115,6 +134,7 @@ class Redeeming:
 @dataclass(frozen=True, slots=True, repr=False)
 class _InHand:
     provider: Provider
+    chosen: Chosen
     client: VendorClient
     origins: Mapping[str, Sequence[str]]
     verifier: Secret | None

@@ -1,17 +1,25 @@
 """How a connection can fail, as keys of the messages (`problem.<key>`), and which failures of a vendor are which."""
 
+from uuid import UUID
+
 from broker.connect.people import Person
+from broker.vendor_oauth import reasons
 from broker.vendor_oauth.exchange import ErrorClass, Failed
+from broker.vendor_oauth.sorting import ERRORS
 from core.audit.event import Kind
 from core.db import Database
 from core.directory.actor import recorded
+
+DECLINED = "access_denied"
+"""The one error at the callback that is the person's own decision (RFC 6749 §4.1.2.1)."""
 
 _OURS = frozenset({ErrorClass.SERVICE})
 
 
 class ConnectRefused(Exception):
     """Nothing was connected. `key` names the text for the person, `cause` is a word for the audit log; neither holds
-    anything that a vendor or a browser has said. `module` is where the person can start again."""
+    anything that a vendor or a browser has said. `module` is where the person can start again, and `role_id` whom it
+    was to be shared with."""
 
     def __init__(self, key: str, cause: str = "", *, title: str = "", module: str = "") -> None:
         super().__init__(key)
@@ -19,6 +27,7 @@ class ConnectRefused(Exception):
         self.cause = cause or key
         self.title = title
         self.module = module
+        self.role_id: UUID | None = None
 
 
 async def refused_and_recorded(
@@ -38,3 +47,12 @@ def key_of(failed: Failed) -> str:
     if failed.cls is ErrorClass.PERMANENT:
         return "connect_code"
     return "connect_away"
+
+
+def key_of_error(error: str) -> tuple[str, str]:
+    """The text for an error that the browser has brought back, and our word for it. Whoever has a browser can bring
+    one, so nothing is concluded from it about the client."""
+    cls, reason = ERRORS.get(error, (ErrorClass.SERVICE, reasons.REFUSED))
+    if cls in _OURS:
+        return "connect_refused", reason
+    return ("connect_code" if cls is ErrorClass.PERMANENT else "connect_away"), reason

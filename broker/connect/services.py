@@ -1,26 +1,27 @@
 """What somebody can connect: their services, the ways to each, what they have already, and who shares it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 from uuid import UUID
 
 from broker.access import Access, load_access
 from broker.connect.binding import settings_of_services
 from broker.connect.held import Held, held_by
 from broker.connect.introductions import Introductions
-from broker.connect.oauth_clients import Chosen, OAuthClients
-from broker.connect.offers import Needs, Offered, Wanted, needs_of, wanted
+from broker.connect.oauth_clients import OAuthClients
+from broker.connect.offers import Needs, Offered, needs_of
 from broker.connect.people import Person
 from broker.connect.provider_book import ProviderBook
+from broker.connect.ways import Way, ways_of
 from broker.providers.model import Provider
 from broker.vault.bounds import ELSEWHERE, Bounds
 from broker.vault.owners import Owner
-from broker.vendor_oauth.scopes import covered, lacking
+from broker.vendor_oauth.scopes import lacking
 from core.db import Database, UnitOfWork
 from core.permissions import Role, make_role
 
 ADMINISTRATOR = "admin"
+MOST_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +43,9 @@ class Whom:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way to connect a module. `client` is ours at the provider; of kind oauth, None where we become one when
-    somebody begins, and a key can do without. `also` are its other modules that the same grant can be for."""
-
-    kind: Literal["oauth", "key"]
-    provider: Provider | None
-    client: Chosen | None = None
-    wanted: Wanted | None = None
-    also: tuple[Needs, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Service:
     """One module as it stands for somebody. `own` is the credential that would be replaced; `shared` are those of the
-    person's roles, the highest first."""
+    person's roles, the highest first. `connectable` says that there is a way at all."""
 
     needs: Needs
     own: Held | None
@@ -64,6 +53,7 @@ class Service:
     ways: tuple[Way, ...] = ()
     lacking: tuple[str, ...] = ()
     unregistered: tuple[Provider, ...] = ()
+    connectable: bool = True
 
     @property
     def counts(self) -> Held | None:
@@ -94,7 +84,11 @@ class Services:
             whom = await person(work, session)
             found = list(self._needs(whom).values())
             held = await self._held(work, [one.module for one in found], session.user_id, whom.role_ids)
-        return sorted((_service(one, whom, held) for one in found), key=lambda one: one.needs.module.title)
+            providers = (await self._book.all(work)).known.values()
+            registered = await self._clients.registered(work, whom.role_ids)
+        services = (_service(one, whom, held) for one in found)
+        shown = (replace(one, connectable=self._connectable(one.needs, providers, registered)) for one in services)
+        return sorted(shown, key=lambda one: one.needs.module.title)
 
     async def see(self, session: Person, module: str, role_id: UUID | None) -> tuple[Service, Whom] | None:
         """One module for the person, or for a role that they may share it with; None where it does not exist for
@@ -111,15 +105,17 @@ class Services:
         needs = self._needs(whom)
         if module not in needs:
             return None
-        held = await self._held(work, [needs[module].module], whom.owner.user_id, whom.role_ids)
-        service = _service(needs[module], whom, held)
         providers = [one for one in (await self._book.all(work)).known.values() if module in one.modules]
+        related = {module, *(name for one in providers for name in one.modules if name in needs)}
+        held = await self._held(work, [needs[one].module for one in related], whom.owner.user_id, whom.role_ids)
+        service, own = _service(needs[module], whom, held), {one.module: one for one in held if one.is_of(whom.owner)}
         clients = {one.id: await self._clients.choose(work, one.id, whom.role_ids) for one in providers if one.oauth}
         missing = tuple(
             one for one in providers if one.oauth and clients[one.id] is None and not self._introductions.way(one)
         )
-        ways = _ways(module, needs, providers, clients, service.own, {one.id for one in missing})
-        return Service(service.needs, service.own, service.shared, tuple(ways), _lacking(service, ways), missing)
+        ways = ways_of(module, needs, providers, clients, own, {one.id for one in missing})
+        lacks = _lacking(service, ways)
+        return Service(service.needs, service.own, service.shared, tuple(ways), lacks, missing, bool(ways))
 
     def offered(self, modules: Sequence[str]) -> list[Offered]:
         """What is known of modules that have vendors."""
@@ -135,6 +131,28 @@ class Services:
         if module not in services:
             return []
         return [(role_id, role.name) for role_id, role in roles if needs_of(self._offered[module], [role])]
+
+    async def shared(self, session: Person) -> tuple[list[Held], int]:
+        """What roles share in the tenant, for an administrator, of whatever role; those that do not work first, at
+        most :data:`MOST_SHOWN`, and how many more there are."""
+        if session.system_role != ADMINISTRATOR:
+            return [], 0
+        async with self._database.tenant(session.tenant_id) as work:
+            services = await _enabled(work)
+            roles = dict(await roles_of(work, None))
+            modules = [one for name, one in self._offered.items() if name in services]
+            held = await self._held(work, modules, None, list(roles))
+        usable = [one for one in held if one.role_id and needs_of(self._offered[one.module], [roles[one.role_id]])]
+        usable.sort(key=lambda one: (one.state == "connected", one.role, one.module))
+        return usable[:MOST_SHOWN], max(0, len(usable) - MOST_SHOWN)
+
+    def _connectable(self, needs: Needs, providers: Iterable[Provider], registered: Collection[str]) -> bool:
+        mine = [one for one in providers if needs.module.name in one.modules]
+        return not mine or any(
+            one.key is not None
+            or (one.oauth is not None and (one.id in registered or bool(self._introductions.way(one))))
+            for one in mine
+        )
 
     async def _held(
         self, work: UnitOfWork, modules: Sequence[Offered], user_id: UUID | None, role_ids: Sequence[UUID]
@@ -176,33 +194,6 @@ def _service(needs: Needs, whom: Whom, held: Sequence[Held]) -> Service:
     own = next((one for one in mine if one.is_of(whom.owner)), None)
     shared = tuple(one for one in mine if one.role_id is not None and whom.owner.role_id is None)
     return Service(needs, own, shared)
-
-
-def _ways(
-    module: str,
-    needs: Mapping[str, Needs],
-    providers: Sequence[Provider],
-    clients: Mapping[str, Chosen | None],
-    own: Held | None,
-    missing: Collection[str],
-) -> "list[Way]":
-    found: list[Way] = []
-    for provider in providers:
-        if provider.oauth is not None and provider.id not in missing:
-            also = tuple(needs[one] for one in provider.modules if one in needs and one != module)
-            writing = own is not None and has_writing(provider, needs[module], own.scopes)
-            asked = wanted(provider, (needs[module],), writing=writing)
-            found.append(Way("oauth", provider, clients.get(provider.id), asked, also))
-        if provider.key is not None:
-            found.append(Way("key", provider, clients.get(provider.id)))
-    return found if providers else [Way("key", None)]
-
-
-def has_writing(provider: Provider, needs: Needs, granted: Sequence[str]) -> bool:
-    """Whether scopes of the module's writing tools were granted before, so that connecting again asks for them too."""
-    families = provider.modules[needs.module.name]
-    more = set(families.writing) - set(families.reading)
-    return bool(more) and provider.oauth is not None and more <= covered(provider.oauth, granted)
 
 
 def _lacking(service: Service, ways: Sequence[Way]) -> tuple[str, ...]:

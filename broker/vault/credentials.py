@@ -55,11 +55,13 @@ class Credentials:
         *,
         over: int | None = None,
         origins: Sequence[str] = (),
+        instead_of: UUID | None = None,
     ) -> UUID:
         """Store a credential, in the place of one that the owner has for the module; its id.
 
         `over` is the only version that it may take the place of; without it, that is any or none. It is sent to
-        `origins` alone, without any to the address that the module's code names.
+        `origins` alone, without any to the address that the module's code names. `instead_of` is an account that it may
+        take the place of; whoever asks for that ends the account afterwards.
 
         Raises:
             Invalid: the secret or the account's name has the wrong form.
@@ -74,7 +76,7 @@ class Credentials:
                     raise _changed_meanwhile()
                 if before is None:
                     return await self._insert(work, actor, new)
-                if before["account_id"] is not None:
+                if before["account_id"] not in (None, instead_of):
                     raise _connected()
                 return await self._replace(work, actor, new, before)
         except asyncpg.ForeignKeyViolationError:
@@ -152,7 +154,8 @@ class Credentials:
     async def _replace(self, work: UnitOfWork, actor: Actor, new: "_New", before: Row) -> UUID:
         credential_id, version = before["id"], before["version"]
         blob = await self._vault.seal(work, place(credential_id, version + 1), new.plain)
-        if not await work.execute(_REPLACE, credential_id, version, blob, new.account, self._clock(), new.origins):
+        columns = blob, new.account, self._clock(), new.origins, before["account_id"]
+        if not await work.execute(_REPLACE, credential_id, version, *columns):
             raise _changed_meanwhile()
         kind = Kind.CREDENTIAL_REPLACED
         await _recorded(work, actor, kind, new.module, new.owner, credential_id, account=new.account)
@@ -223,7 +226,8 @@ _INSERT = """INSERT INTO vault.credentials
     (tenant_id, id, module, user_id, role_id, version, secret, account, created_at, updated_at, origins)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10::text[])"""
 _REPLACE = """UPDATE vault.credentials SET version = version + 1, secret = $4, account = $5, updated_at = $6,
-    origins = $7::text[], state = 'ok', cause = '' WHERE tenant_id = $1 AND id = $2 AND version = $3 AND type = 'A'"""
+    origins = $7::text[], state = 'ok', cause = '', type = 'A', account_id = NULL
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND account_id IS NOT DISTINCT FROM $8"""
 _REMOVE = """DELETE FROM vault.credentials WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)
     RETURNING id, account_id"""
 _BREAK = """UPDATE vault.credentials SET state = 'broken', cause = $4, updated_at = $5

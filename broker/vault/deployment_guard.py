@@ -33,7 +33,7 @@ class NotAdopted(Unavailable):
     def __init__(self) -> None:
         super().__init__(
             "this MCPist runs on a copy of its database and talks to no service until its operator adopts the copy "
-            "(`mcpist adopt`)",
+            "(`mcpist adopt`; it is noticed within some seconds)",
             retry_after=60.0,
         )
 

@@ -82,8 +82,7 @@ class Vault:
             broker.vault.keys.KeyMissing: the key-encryption key is not at hand.
             broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
         """
-        if self._guard is not None:
-            self._guard.check()
+        self.check_original()
         key = await self._key(work, dek_id_of(blob))
         return opened(key, blob, place.context(self._deployment_id, work.tenant_id))
 
@@ -106,6 +105,13 @@ class Vault:
     def may_ask_vendors(self) -> bool:
         """Whether this is the original of the deployment, whose tokens may be used."""
         return self._guard is None or self._guard.may_ask_vendors()
+
+    def check_original(self) -> None:
+        """Raises:
+        broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
+        """
+        if self._guard is not None:
+            self._guard.check()
 
     def forget(self, tenant_id: UUID) -> None:
         """Drop every unwrapped key of a tenant at once, because the tenant is gone."""

@@ -15,12 +15,22 @@ from broker.connect.pasted_keys import OtherAccount
 from broker.connect.refusals import ConnectRefused
 from broker.connect.services import ADMINISTRATOR
 from broker.connect.session_progress import Wish
+from broker.connect.sessions import MOST_MODULES
 from broker.identity.front_door import FrontDoor
 from broker.identity.sessions import Session
 from broker.web.client_documents import client_documents
 from broker.web.connect_flow import FlowPages
 from broker.web.connect_paths import CONNECT, STATUS, Queue, module_of, queue_of, role_of, session_path, went_on
-from broker.web.connect_shown import shown_refused, shown_service, shown_services, state_of
+from broker.web.connect_shown import (
+    connected_title,
+    is_so,
+    open_ones,
+    shown_refused,
+    shown_service,
+    shown_services,
+    shown_shared,
+    state_of,
+)
 from broker.web.parts import WebParts
 from broker.web.requests import form, query
 from broker.web.sign_in import session_of, sign_in_first
@@ -64,14 +74,18 @@ class ServicePages:
         refused: Sequence[OAuthClient] = ()
         if session.system_role == ADMINISTRATOR:
             refused = await self._connect.clients.list(session.tenant_id)
+        shared, more = await self._connect.services.shared(session)
+        titles = {one.name: one.title for one in self._connect.services.offered([one.module for one in shared])}
         return self._parts.pages.render(
             request,
             "connect_list.html",
             email=session.email,
             tenant=session.tenant_name,
-            done=asked.get("done", "") if asked.get("done") in DONE else "",
-            done_title=await self._title(session, asked.get("module", "")),
+            done="connected" if asked.get("done") == "connected" else "",
+            done_title=connected_title(asked.get("module", ""), services, shared, titles),
             refused=shown_refused(refused, self._parts.settings.public_url),
+            by_roles=shown_shared(shared, titles),
+            more=more,
             **shown_services(services, await self._standings(session)),
         )
 
@@ -80,7 +94,11 @@ class ServicePages:
         session = await self._session(request)
         if session is None:
             return sign_in_first(CONNECT)
-        made, _ = await self._connect.sessions.start(session.actor, session, Wish())
+        services, standings = await self._connect.services.all(session), await self._standings(session)
+        names = open_ones(services, standings)[:MOST_MODULES]
+        if not names:
+            return RedirectResponse(CONNECT, 303)
+        made, _ = await self._connect.sessions.start(session.actor, session, Wish(names))
         return RedirectResponse(session_path(made.id), 303)
 
     async def show(self, request: Request) -> Response:
@@ -149,7 +167,7 @@ class ServicePages:
             status=200 if refused is None else STATUS.get(refused.key, 400),
             email=session.email,
             tenant=session.tenant_name,
-            done=done if done in DONE else "",
+            done=done if done in DONE and is_so(done, service) else "",
             roles=[(str(one), name) for one, name in await self._connect.services.sharable(session, module)],
             role_id="" if role_id is None else str(role_id),
             role=whom.shared_with,
@@ -158,16 +176,16 @@ class ServicePages:
             skip=queue.after() if queue.of else "",
             other=more.get("other"),
             refused="" if refused is None else refused.key,
-            after=await self._title(session, asked.get("after", "")),
+            after=await self._connected(session, asked.get("after", ""), role_id),
             administers=session.system_role == ADMINISTRATOR,
             standing=state_of(service, await self._standings(session)),
             **shown_service(service, self._parts.settings.public_url),
         )
 
-    async def _title(self, session: Session, module: str) -> str:
-        """The title of a service of theirs, "" for any other word."""
-        services = await self._connect.services.all(session) if module else []
-        return next((one.needs.module.title for one in services if one.needs.module.name == module), "")
+    async def _connected(self, session: Session, module: str, role_id: UUID | None) -> str:
+        """The title of a service that is connected, "" for any other word."""
+        found = await self._connect.services.see(session, module, role_id) if module else None
+        return "" if found is None else connected_title(module, [found[0]])
 
 
 def _here(request: Request) -> str:

@@ -70,13 +70,21 @@ class FlowPages:
         session = await self._session(request)
         if session is None:
             return sign_in_first(CONNECT)
-        asked = await self._connect.finishing.asked(session, _flow_id(request))
+        try:
+            asked = await self._connect.finishing.asked(session, _flow_id(request))
+        except NotFound:
+            raise _over() from None
+        offered = self._connect.services.offered(asked.flow.modules)
         return self._parts.pages.render(
             request,
             "connect_question.html",
             flow=str(asked.flow.id),
+            services=", ".join(one.title for one in offered),
+            role=asked.role,
+            email=session.email,
             account=asked.account,
             before=asked.before,
+            untold=asked.untold,
             sites=[{"id": one.id, "name": one.name, "url": one.url} for one in asked.sites],
         )
 
@@ -86,11 +94,14 @@ class FlowPages:
         if session is None:
             return sign_in_first(CONNECT)
         flow_id = _flow_id(request)
-        if fields.get("decision") != "connect":
-            flow = await self._connect.finishing.cancel(session, flow_id)
-            await self._connect.sessions.failed(session, "declined", flow_id=flow_id)
-            return _to_module(flow, "kept")
-        confirmed = await self._connect.finishing.confirm(session, flow_id, fields.get("site", ""))
+        try:
+            if fields.get("decision") != "connect":
+                flow = await self._connect.finishing.cancel(session, flow_id)
+                await self._connect.sessions.failed(session, "declined", flow_id=flow_id)
+                return _to_module(flow, "kept")
+            confirmed = await self._connect.finishing.confirm(session, flow_id, fields.get("site", ""))
+        except NotFound:
+            raise _over() from None
         return await self._finished(session, confirmed)
 
     async def _finished(self, session: Session, outcome: Connected) -> Response:
@@ -100,6 +111,10 @@ class FlowPages:
 
     async def _session(self, request: Request) -> Session | None:
         return await session_of(self._parts, self._door, request)
+
+
+def _over() -> Problem:
+    return Problem("connect_question_over", 404)
 
 
 def _flow_id(request: Request) -> UUID:
@@ -119,4 +134,5 @@ def _fields(text: str) -> Mapping[str, str]:
 
 
 def _problem(refused: ConnectRefused) -> Problem:
-    return Problem(refused.key, STATUS.get(refused.key, 403), title=refused.title, module=refused.module)
+    role = {"role": str(refused.role_id)} if refused.role_id else {}
+    return Problem(refused.key, STATUS.get(refused.key, 403), title=refused.title, module=refused.module, **role)

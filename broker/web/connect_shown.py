@@ -1,6 +1,7 @@
 """What the pages of connecting show of a service: plain values for the templates."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -8,9 +9,9 @@ from broker.accounts.standing import Standing, State
 from broker.connect.addresses import redirect_uri
 from broker.connect.held import Held
 from broker.connect.oauth_clients import OAuthClient
-from broker.connect.offers import wanted
 from broker.connect.redeeming import NO_REACH
-from broker.connect.services import Service, Way
+from broker.connect.services import Service
+from broker.connect.ways import Way, asked_of
 from broker.providers.templates import filled_url, settings_of
 from broker.vault.bounds import ELSEWHERE
 from core.errors import Invalid
@@ -33,10 +34,18 @@ def shown_services(services: Sequence[Service], standings: Mapping[UUID | None, 
             "own": _held(one.own),
             "shared": _held(next(iter(one.shared), None)),
             "state": state_of(one, standings),
+            "connectable": one.connectable,
         }
         for one in services
     ]
-    return {"services": entries, "open": sum(one["state"] in ("none", "broken") for one in entries)}
+    return {"services": entries, "open": len(open_ones(services, standings))}
+
+
+def open_ones(services: Sequence[Service], standings: Mapping[UUID | None, Standing]) -> list[str]:
+    """The modules that somebody can connect now, and that nothing counts for, or something that they can mend."""
+    return [
+        one.needs.module.name for one in services if one.connectable and state_of(one, standings) in ("none", "broken")
+    ]
 
 
 def state_of(service: Service, standings: Mapping[UUID | None, Standing]) -> str:
@@ -59,6 +68,35 @@ def shown_refused(clients: Sequence[OAuthClient], public_url: str) -> Sequence[M
         for one in clients
         if one.state == "misconfigured"
     ]
+
+
+def shown_shared(held: Sequence[Held], titles: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """What roles share, for an administrator."""
+    return [
+        {"module": one.module, "title": titles[one.module], "role_id": str(one.role_id), **(_held(one) or {})}
+        for one in held
+    ]
+
+
+def connected_title(
+    module: str,
+    services: Sequence[Service],
+    shared: Sequence[Held] = (),
+    titles: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """The title of a module that is connected for somebody, or by a role that they administer, "" for any other
+    word."""
+    for one in services:
+        if one.needs.module.name == module and is_so("connected", one):
+            return one.needs.module.title
+    return titles[module] if any(one.module == module and one.state == "connected" for one in shared) else ""
+
+
+def is_so(done: str, service: Service) -> bool:
+    """Whether what an address says was done is what there is: anybody can write an address."""
+    if done in ("connected", "connected_less"):
+        return service.own is not None and service.own.state == "connected"
+    return done not in ("disconnected", "removed") or service.own is None
 
 
 def shown_service(service: Service, public_url: str) -> Mapping[str, Any]:
@@ -106,15 +144,26 @@ def _way(service: Service, way: Way) -> Mapping[str, Any]:
     }
     if provider is None or asked is None:
         return shown
-    more = wanted(provider, (service.needs,), writing=True)
+    base = asked_of(way, service.needs, writing=False)
+    more = asked_of(way, service.needs, writing=True)
     granted = service.own is not None and service.own.provider == provider.id and service.own.state == "connected"
     return shown | {
-        "scopes": asked.scopes,
-        "more_scopes": tuple(one for one in more.scopes if one not in asked.scopes),
+        "scopes": base.scopes,
+        "fixed_scopes": provider.oauth is not None and provider.oauth.fixed_scopes,
+        "more_scopes": tuple(one for one in more.scopes if one not in base.scopes),
         "offers_writing": asked.offers_writing,
         "writing": not asked.offers_writing,
         "again": granted,
-        "also": [{"name": one.module.name, "title": one.module.title} for one in way.also],
+        "joined": [one.module.title for one in way.joined],
+        "also": [
+            {
+                "name": one.module.name,
+                "title": one.module.title,
+                "adds": _added(base.scopes, asked_of(way, service.needs, [one], writing=False).scopes),
+                "taken": one.module.name in way.taken,
+            }
+            for one in way.also
+        ],
         "manage_url": _link(provider.manage_url),
         "reach_url": _reach_url(way),
     }
@@ -130,6 +179,10 @@ def _reach_url(way: Way) -> str:
     except Invalid:
         return ""
     return filled_url(provider.reach.help_url, values) or filled_url(provider.manage_url or "", values)
+
+
+def _added(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one for one in now if one not in before)
 
 
 def _link(url: str | None) -> str:

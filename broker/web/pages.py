@@ -29,6 +29,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from broker.vault.deployment_guard import NotAdopted
 from broker.web.languages import Language, Texts, chosen
 from broker.web.names import destination, shown
 from broker.web.problems import Problem
@@ -85,10 +86,11 @@ class Pages:
 
     def problem(self, request: Request, error: MCPistError) -> Response:
         """The page of an expected failure: what happened, and what to do."""
-        key, status, words = _told(error)
+        path: str = request.scope["path"]
+        (key, status, words), home = _told(error, path), _home(path)
         retry_after = getattr(error, "retry_after", None)
         headers = {"Retry-After": str(max(1, int(retry_after)))} if retry_after is not None else {}
-        return self.render(request, "problem.html", status=status, headers=headers, key=key, words=words)
+        return self.render(request, "problem.html", status=status, headers=headers, key=key, words=words, home=home)
 
 
 _KEYS: Mapping[type[MCPistError], str] = {
@@ -116,10 +118,19 @@ def _templates() -> jinja2.Environment:
     return templates
 
 
-def _told(error: MCPistError) -> tuple[str, int, Mapping[str, Any]]:
+def _home(path: str) -> str:
+    """Where a page of an error leads: to what it belongs to. The others send whoever is not signed in on to sign in."""
+    return next((one for one in ("/connect", "/sign-in") if path.startswith(one)), "/account")
+
+
+def _told(error: MCPistError, path: str) -> tuple[str, int, Mapping[str, Any]]:
     """Errors without words of their own on pages are told by their kind: their texts are for developers."""
     if isinstance(error, Problem):
         return error.key, error.http_status, error.words
+    if isinstance(error, NotAdopted):
+        return "copy", error.status, {}
+    if isinstance(error, NotFound) and path.startswith("/connect"):
+        return "connect_nothing", error.status, {}
     if error.status >= 500:
         return ("unavailable" if isinstance(error, Unavailable) else "internal"), error.status, {}
     return _KEYS.get(type(error), "invalid"), error.status, {"detail": str(error)}

@@ -21,10 +21,16 @@ MESSAGES: Mapping[str, str] = {
     "connect.state.shared.nameless": "The role {role} shares an account",
     "connect.state.broken": "Has to be connected again: {account}",
     "connect.state.none": "Not connected",
+    "connect.state.unregistered": "Not set up yet: an administrator has to register an app first",
+    "connect.nameless": "an account without a name",
+    "connect.by_roles": "What roles share",
+    "connect.by_roles.text": "You see these because you administer: every member of the role uses the account.",
+    "connect.by_roles.role": "for {role}",
+    "connect.by_roles.label": "{action}: {service} for {role}",
+    "connect.by_roles.more": "and {number} more: <code>mcpist credential list</code>",
     "connect.state.shared_broken": "The account that the role {role} shares does not work any more",
     "connect.tag.connected": "connected",
     "connect.tag.broken": "does not work",
-    "connect.tag.none": "open",
     "connect.tag.refreshing": "being renewed",
     "connect.tag.away": "not available now",
     "connect.tag.misconfigured": "set up wrongly",
@@ -75,7 +81,12 @@ MESSAGES: Mapping[str, str] = {
     "connect.oauth": "Through {provider}",
     "connect.oauth.asks": "{provider} will ask you to agree to this:",
     "connect.oauth.fixed": "What {provider} asks you to agree to is set in the app that your administrator registered.",
+    "connect.oauth.none": "{provider} is asked for nothing but who you are.",
+    "connect.oauth.joined": "These use the same connection, and are asked for with it:",
     "connect.oauth.also": "The same consent can be for these too:",
+    "connect.oauth.also.adds": "Also asked for:",
+    "connect.oauth.also.nothing": "Nothing more is asked for.",
+    "connect.oauth.also.taken": "It is connected in another way now, which this would replace.",
     "connect.oauth.go": "Continue to {provider}",
     "connect.oauth.again": "Connect again at {provider}",
     "connect.more": "More access",
@@ -120,7 +131,15 @@ MESSAGES: Mapping[str, str] = {
     "connect.question.title": "One more question",
     "connect.question.title.swap": "Another account than before",
     "connect.question.account": "You have agreed as {account}.",
-    "connect.question.swap": "Connected so far is {before}. If you go on, {account} takes its place, and the "
+    "connect.question.title.untold": "The same account as before?",
+    "connect.question.for": "This is about {services}, for {email} alone.",
+    "connect.question.for_role": "This is about {services} for all members of the role {role}, who share one account.",
+    "connect.question.account.untold": "The vendor does not tell whose account you have agreed with.",
+    "connect.question.before": "Connected so far is {before}.",
+    "connect.question.before.nameless": "So far an account is connected whose name the vendor does not tell.",
+    "connect.question.untold": "Whether it is the same account is not known here: only you can tell.",
+    "connect.question.swap": "If you go on, the new account takes its place, and the access of the one before ends.",
+    "connect.question.swap.role": "If you go on, every member of {role} uses the new account from now on, and the "
     "access of the one before ends.",
     "connect.question.swap.caution": "If you did not mean to change accounts, leave it as it was.",
     "connect.question.sites": "Which site shall be used?",
@@ -145,6 +164,26 @@ MESSAGES: Mapping[str, str] = {
     "problem.connect_code.title": "{title} did not confirm the connection",
     "problem.connect_code.text": "It did not accept the answer that your browser brought. Nothing was stored.",
     "problem.connect_code.do": "Start again.",
+    "problem.connect_refused.title": "{title} refuses what was asked of it",
+    "problem.connect_refused.text": "It does not let the app that your administrator registered ask for this. Nothing "
+    "was changed here.",
+    "problem.connect_refused.do": "Ask your administrator to look at the app and its permissions at {title}. What it "
+    "refused is in the audit log.",
+    "problem.connect_question_over.title": "There is nothing left to decide",
+    "problem.connect_question_over.text": "This question was answered already, or ten minutes are over, or it was "
+    "asked in another browser.",
+    "problem.connect_question_over.do": "The list of services shows what is connected now; begin again from there if "
+    "you need to.",
+    "problem.connect_nothing.title": "There is nothing to connect here",
+    "problem.connect_nothing.text": "The address may be wrong or out of date, or no role of yours has this service any "
+    "more.",
+    "problem.connect_nothing.do": "The list of services shows all that you may use. If one is missing, ask your "
+    "administrator.",
+    "problem.copy.title": "This is a copy of MCPist",
+    "problem.copy.text": "It was restored from a backup and nobody has adopted it, so it asks no vendor anything. "
+    "Nothing was changed, here or there.",
+    "problem.copy.do": "Use the original. If it runs no more, the operator runs <code>mcpist adopt</code> here; some "
+    "seconds later this works.",
     "problem.connect_setup.title": "The connection to {title} is not set up right",
     "problem.connect_setup.text": "{title} refuses the app that your administrator registered: its id, secret or "
     "redirect URI is wrong. Nothing was stored.",

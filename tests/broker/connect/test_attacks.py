@@ -163,7 +163,7 @@ async def test_words_of_an_error_are_never_shown(scene: Scene) -> None:
             back, code=None, error="<b>call</b>", error_description="0800-EVIL", error_uri="https://evil.test"
         )
         answer = await browser.get(error)
-        assert "did not agree" in shown(answer)
+        assert "refuses what was asked of it" in shown(answer)
         assert "EVIL" not in answer.text
         assert "evil.test" not in answer.text
     await scene.nothing_stored()

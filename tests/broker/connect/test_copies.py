@@ -1,0 +1,62 @@
+"""A restored copy that nobody has adopted connects nothing and ends nothing: no vendor hears a word, and the person
+reads why."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import httpx2
+
+from broker.vault.deployment_guard import disown
+from tests.broker.connect.rig import Scene, shown
+from tests.support.identity import identity_on
+
+
+@contextlib.asynccontextmanager
+async def copied(scene: Scene) -> AsyncIterator[Scene]:
+    """The same scene, as a process sees it that has started on a copy."""
+    await disown(scene.identity.zone.database)
+    hosts = [urlsplit(one).netloc for one in (scene.vendor.issuer, scene.other.issuer, scene.shop.url)]
+    async with identity_on(scene.product, providers=False, allowed_private_hosts=hosts) as identity:
+        yield replace(scene, identity=identity)
+
+
+def names_the_copy(page: httpx2.Response) -> bool:
+    return page.status_code == 503 and "a copy" in shown(page) and "mcpist adopt" in shown(page)
+
+
+async def test_nothing_is_asked_of_any_vendor(scene: Scene) -> None:
+    ada = await scene.person("ada@acme.test", allow=["shop.*", "till.*", "kiosk.*"])
+    scene.shop.tokens["good-key"] = "Ada"
+    async with scene.browser(ada) as browser:
+        await browser.connect("till")
+        await browser.follow("/connect/kiosk/key", key="good-key")
+        back = await browser.consent(await browser.start())
+        browser.leave_vendors()
+        await scene.vendor.sign_in_as("second", email="second@vendor.test")
+        question = urlsplit(str((await browser.connect("till")).url)).path
+        before, keys = await scene.accounts(), await scene.rows("SELECT * FROM vault.credentials ORDER BY id")
+        counters, asked = (await scene.vendor.told())["counters"], list(scene.shop.asked)
+        async with copied(scene) as copy:
+            browser.url = copy.url  # the same browser, session and all
+            for page in (
+                await browser.post("/connect/shop", provider="vendor"),
+                await browser.get("/connect/callback/vendor?" + urlsplit(back).query),
+                await browser.post("/connect/kiosk/key", key="good-key"),
+                await browser.post("/connect/till/disconnect"),
+                await browser.post("/connect/kiosk/disconnect"),
+                await browser.get(question),
+                await browser.post(question, decision="connect"),
+                await browser.post(question, decision="keep"),
+            ):
+                assert names_the_copy(page), (page.status_code, shown(page))
+            browser.http.headers["Accept-Language"] = "ja"
+            page = await browser.post("/connect/kiosk/key", key="good-key")
+            assert "コピー" in shown(page)
+            assert "mcpist adopt" in shown(page)
+            assert (await browser.get("/connect")).status_code == 200
+    assert (await scene.vendor.told())["counters"] == counters
+    assert scene.shop.asked == asked
+    assert await scene.accounts() == before
+    assert await scene.rows("SELECT * FROM vault.credentials ORDER BY id") == keys
