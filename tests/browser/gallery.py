@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
+from broker.vault.deployment_guard import NotAdopted
 from broker.web.app import identity_app
 from broker.web.connect_paths import Queue
 from broker.web.names import contact
@@ -61,7 +62,7 @@ ACCOUNT: Mapping[str, Any] = {
 }  # fmt: skip
 OWN: Mapping[str, Any] = {
     "type": "B", "name": "ada@vendor.test", "state": "connected", "cause": "other", "role": "", "site": "Acme",
-    "scopes": ("read",), "provider": "atlassian",
+    "scopes": ("read",), "provider": "atlassian", "warning": "",
 }  # fmt: skip
 SHARED: Mapping[str, Any] = {**OWN, "name": "team@vendor.test", "role": "Support", "site": ""}
 BROKEN: Mapping[str, Any] = {**OWN, "state": "broken", "cause": "lost_rotation", "site": ""}
@@ -72,17 +73,51 @@ SERVICES: Mapping[str, Any] = {
     "done_title": "Jira",
     "open": 2,
     "services": [
-        {"name": "jira", "title": "Jira", "own": OWN, "shared": None, "state": "connected"},
-        {"name": "github", "title": "GitHub", "own": None, "shared": SHARED, "state": "connected"},
-        {"name": "notion", "title": "Notion", "own": BROKEN, "shared": None, "state": "broken"},
-        {"name": "google_calendar", "title": "Google Calendar", "own": None, "shared": None, "state": "none"},
+        {"name": "jira", "title": "Jira", "own": OWN, "shared": None, "state": "connected", "connectable": True},
+        {"name": "github", "title": "GitHub", "own": None, "shared": SHARED, "state": "connected", "connectable": True},
+        {"name": "notion", "title": "Notion", "own": BROKEN, "shared": None, "state": "broken", "connectable": True},
+        {
+            "name": "google_calendar",
+            "title": "Google Calendar",
+            "own": None,
+            "shared": None,
+            "state": "none",
+            "connectable": True,
+        },
+        {
+            "name": "confluence",
+            "title": "Confluence",
+            "own": OWN,
+            "shared": None,
+            "state": "misconfigured",
+            "connectable": True,
+        },
+        {"name": "fitbit", "title": "Fitbit", "own": None, "shared": None, "state": "none", "connectable": False},
+    ],
+    "by_roles": [
+        {**BROKEN, "module": "jira", "title": "Jira", "role": "Finance and controlling", "role_id": "1"},
+        {**SHARED, "module": "github", "title": "GitHub", "role": "Support", "role_id": "2"},
+    ],
+    "more": 3,
+    "refused": [
+        {
+            "provider": "atlassian",
+            "role": "Support",
+            "cause": "secret_expired",
+            "redirect_uri": "https://mcpist.acme.test/connect/callback/atlassian",
+        },
     ],
 }
 OAUTH_WAY: Mapping[str, Any] = {
     "kind": "oauth", "provider": "atlassian", "title": "Atlassian", "help_url": "", "manage_url": "", "again": False,
-    "scopes": ("read:jira-work", "read:jira-user", "https://www.googleapis.com/auth/calendar.events.readonly"),
+    "reach_url": "", "scopes": ("read:jira-work", "read:jira-user", "https://www.googleapis.com/auth/calendar.events.readonly"),
     "more_scopes": ("write:jira-work",), "offers_writing": True, "writing": False,
-    "also": [{"name": "confluence", "title": "Confluence"}],
+    "fixed_scopes": False, "joined": ["Jira Service Management"],
+    "also": [
+        {"name": "confluence", "title": "Confluence", "taken": False,
+         "adds": ("read:confluence-content.all", "read:confluence-space.summary")},
+        {"name": "compass", "title": "Compass", "adds": (), "taken": True},
+    ],
 }  # fmt: skip
 KEY_WAY: Mapping[str, Any] = {"kind": "key", "provider": "toggl", "title": "Toggl", "help_url": "https://toggl.test/me"}
 SERVICE: Mapping[str, Any] = {
@@ -103,6 +138,7 @@ SERVICE: Mapping[str, Any] = {
     "queue": Queue(("notion", "github"), 4),
     "queue_fields": {"then": "notion,github", "of": "4"},
     "skip": "/connect/notion?then=github&of=4",
+    "standing": "none",
     "reading": ("search_issues", "get_issue"),
     "writing": ("create_issue",),
     "ways": [OAUTH_WAY],
@@ -111,6 +147,7 @@ SERVICE: Mapping[str, Any] = {
 }
 CONNECTED_SERVICE: Mapping[str, Any] = {
     **SERVICE,
+    "standing": "connected",
     "done": "connected",
     "own": OWN,
     "shared": [SHARED],
@@ -126,6 +163,7 @@ KEY_SERVICE: Mapping[str, Any] = {
     "title": "Toggl",
     "done": "",
     "own": {**OWN, "type": "A"},
+    "standing": "away",
     "lacking": (),
     "ways": [KEY_WAY],
     "refused": "key_not_accepted",
@@ -144,6 +182,10 @@ UNREGISTERED_SERVICE: Mapping[str, Any] = {
 }
 QUESTION: Mapping[str, Any] = {
     "flow": "1",
+    "services": "Jira, Confluence",
+    "role": "",
+    "email": "ada@acme.test",
+    "untold": False,
     "account": "eve@vendor.test",
     "before": ("ada@vendor.test",),
     "sites": [
@@ -188,6 +230,12 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "connect-key": ("connect.html", KEY_SERVICE),
     "connect-unregistered": ("connect.html", UNREGISTERED_SERVICE),
     "connect-question": ("connect_question.html", QUESTION),
+    "connect-question-role": ("connect_question.html", {**QUESTION, "role": "Support", "sites": []}),
+    "connect-question-untold": (
+        "connect_question.html",
+        {**QUESTION, "account": "", "before": ("",), "untold": True, "sites": []},
+    ),
+    "connect-question-site": ("connect_question.html", {**QUESTION, "before": ()}),
 }
 PROBLEMS: Mapping[str, Exception] = {
     "problem": Problem("other_browser"),
@@ -196,6 +244,9 @@ PROBLEMS: Mapping[str, Exception] = {
     "problem-many": LimitReached("x", 30.0),
     "problem-away": Unavailable(),
     "problem-connect": Problem("connect_setup", 403, title="Atlassian", module="jira"),
+    "problem-refused": Problem("connect_refused", 403, title="Atlassian", module="jira"),
+    "problem-question-over": Problem("connect_question_over", 404),
+    "problem-copy": NotAdopted(),
     "problem-internal": RuntimeError("never shown"),
 }
 
