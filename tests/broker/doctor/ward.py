@@ -206,6 +206,7 @@ class Ward:
         await set_service(self.identity.product.console, ACTOR, tenant.id, module_of(style), enabled=True)
         document = vendor.provider.model_dump(mode="json", by_alias=True, exclude_unset=True)
         document.pop("id", None)
+        document.pop("api", None)  # the rig's modules have another
         document["modules"] = {one: {"reading": [SCOPE], "writing": []} for one in (module_of(style), *modules)}
         await self.execute(
             "INSERT INTO vault.providers (tenant_id, id, document) VALUES ($1, $2, $3::jsonb)",

@@ -230,7 +230,10 @@ STYLES: Mapping[str, Style] = {
             revoke=("DELETE", "/applications/{client_id}/grant", "json", "access_token", 204),
             revokes_by="access",
             revoke_client_auth="basic",
-            resources={"/user": {"id": 583231, "login": "octocat"}},
+            resources={
+                "/user": {"id": 583231, "login": "octocat"},
+                "/user/installations": {"total_count": 1, "installations": []},
+            },
             settings=("base_url", "api_url"),
             client_id="Iv1.8a61f9b3a7aba766",
         ),
