@@ -103,8 +103,9 @@ async def credentials_of(
 
 
 def first_of(found: list[Finding]) -> list[Finding]:
-    """The first fifty of credentials, what needs somebody first; the others are counted."""
-    found = sorted(found, key=lambda finding: (finding.state == "ok", NOBODY in finding.told))
+    """The first fifty of credentials, what needs somebody first, what nobody has begun with last; the others are
+    counted."""
+    found = sorted(found, key=lambda finding: (NOBODY in finding.told, finding.state == "ok"))
     if len(found) > MOST_SHOWN:
         rest = len(found) - MOST_SHOWN
         told = f"and {rest} more; `mcpist credential list --tenant SLUG` shows them all"
