@@ -7,7 +7,8 @@ taken over gets nothing for users who are away, and nothing beyond the roles of 
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -34,6 +35,10 @@ SPARE = 30.0
 REJECTED = "rejected"
 UNREADABLE = "unreadable"
 UNSUPPORTED = "unsupported"
+SCOPE = "scope"
+READING_ONLY = "reading_only"
+"""Causes of accounts that work, but were granted nothing that the tool needs."""
+
 USE_NOTED = timedelta(minutes=1)
 
 log = logging.getLogger(__name__)
@@ -75,8 +80,10 @@ class Leases:
             access = await load_access(work, caller.user_id)
             usable = self._usable(access, caller)
             rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
-        found = {module: _chosen(rows, module, roles) for module, roles in usable.items()}
-        return {module: self._connection(access, module, row) for module, row in found.items()}
+            chosen = {module: _chosen(rows, module, roles) for module, roles in usable.items()}
+            lacks = {module: await self._lacks(work, access, caller, row) for module, row in chosen.items() if row}
+        found = {module: self._connection(access, module, row) for module, row in chosen.items()}
+        return {module: _limited(one, lacks.get(module, ())) for module, one in found.items()}
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
         """See :meth:`broker.interface.Broker.lease`."""
@@ -98,6 +105,8 @@ class Leases:
                 return NoCredential(request.module, "broken", _kind(row), ELSEWHERE)
             if row["type"] == "A":
                 return await self._answer(work, access, request, row)
+            if not await self._suffices(work, row, reading=read_only):
+                return NoCredential(request.module, "broken", _kind(row), SCOPE if read_only else READING_ONLY)
         return await self._of_account(caller.tenant_id, access, request, row)
 
     async def _of_account(
@@ -111,6 +120,18 @@ class Leases:
             return _stuck(request.module, row, answer)
         token, version, lasts = answer.access, answer.version, _lasts(answer)
         return self._leased(access, row, token, version, lasts, renewable=answer.renewable)
+
+    async def _suffices(self, work: UnitOfWork, row: Row, *, reading: bool) -> bool:
+        if self._accounts is None or row["type"] == "A" or row["status"] != "active":
+            return True  # what is wrong then is told in other words
+        return await self._accounts.suffices(work, row["provider"], row["module"], row["scopes"], reading=reading)
+
+    async def _lacks(self, work: UnitOfWork, access: Access, caller: Credential, row: Row) -> list[bool]:
+        """For which of the caller's tools the account was granted nothing: True for those that read, False for those
+        that change something."""
+        tools = self._tools[row["module"]].items()
+        kinds = {reads for tool, reads in tools if _exists(access, caller, row["module"], tool, reads)}
+        return [reads for reads in kinds if not await self._suffices(work, row, reading=reads)]
 
     async def _answer(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> Lease | NoCredential:
         if row["state"] == "broken":
@@ -234,6 +255,12 @@ def _connection(module: str, row: Row | None) -> Connection:
     return Connection(module, _STATES[row["state"]], _kind(row), row["cause"], row["account"], row["version"])
 
 
+def _limited(connection: Connection, lacks: Collection[bool]) -> Connection:
+    if True in lacks:
+        return replace(connection, state=ConnectionState.BROKEN, cause=SCOPE)
+    return replace(connection, reading_only=True) if lacks else connection
+
+
 def _account_state(row: Row) -> tuple[ConnectionState, str]:
     """What passes by itself within minutes is no state of an account: whoever calls meanwhile is told."""
     if row["status"] != "active":
@@ -244,8 +271,8 @@ def _account_state(row: Row) -> tuple[ConnectionState, str]:
 
 
 _FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.last_used_at, c.type,
-    c.account_id, a.version AS account_version, a.status, a.reason, a.account AS vendor_account, c.origins,
-    coalesce(a.details, '{}'::jsonb) AS details, coalesce(a.details ->> 'warning', '') AS warning,
+    c.account_id, a.version AS account_version, a.status, a.reason, a.provider, a.scopes, a.account AS vendor_account,
+    c.origins, coalesce(a.details, '{}'::jsonb) AS details, coalesce(a.details ->> 'warning', '') AS warning,
     o.state = 'misconfigured' AS misconfigured
     FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
     LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id

@@ -21,7 +21,8 @@ class ConnectionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One module as it stands for one user. `cause` is a fixed word; `account` is the vendor's name for the account."""
+    """One module as it stands for one user. `cause` is a fixed word; `account` is the vendor's name for the account;
+    a connected one that is `reading_only` was granted nothing that the user's tools need to change something."""
 
     module: str
     state: ConnectionState
@@ -29,3 +30,4 @@ class Connection:
     cause: str = ""
     account: str = ""
     version: int = 0
+    reading_only: bool = False

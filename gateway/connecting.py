@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from core.connection import CredentialKind
-from modules.kit import Module, ToolError
+from modules.kit import Module, ToolError, VendorProblem
 
 MISCONFIGURED = "misconfigured"
 ELSEWHERE = "elsewhere"
@@ -36,6 +36,10 @@ WHY: Mapping[str, str] = MappingProxyType(
         "unreadable": "what is stored of {whose} at {title} was changed and cannot be read",
     }
 )
+READING_ONLY = "reading_only"
+LIMITED = "{title} is connected for you, but for reading only, and this changes something. "
+"""Of an account that works, and was not asked for more: a person allows it on the page, or an administrator does."""
+
 OTHERWISE = "{title} refuses {whose}: it has expired or was revoked there"
 """Why an account has to be connected again, by cause."""
 
@@ -58,7 +62,8 @@ class NotConnected(ToolError):
         self.url = url
         refused = "" if cause in (ELSEWHERE, NO_SITE) else ": it is refused there"
         again = f" again{refused}" if broken else ""
-        self.wish = f"Connect your {module.title} account{again}"
+        limited = cause == READING_ONLY
+        self.wish = f"Allow changes at {module.title} too" if limited else f"Connect your {module.title} account{again}"
 
 
 class ConnectLinks:
@@ -74,6 +79,10 @@ class ConnectLinks:
     def note(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> str:
         """What is missing or broken, why, and who can mend it."""
         url = self.url(module)
+        if cause == READING_ONLY:
+            own = f"Allow changes too at {url}; then call again."
+            shared = f"An administrator can allow changes for the shared account, or connect one of your own at {url}."
+            return LIMITED.format(title=module.title) + (shared if kind == "shared" else own)
         if broken and cause == MISCONFIGURED:
             return (
                 f"{PASSING[cause].format(title=module.title)}. No account is lost, and connecting again does not help."
@@ -94,6 +103,13 @@ class ConnectLinks:
             return {}
         url = self.url(module)
         return {"cause": cause, "note": WARNINGS[cause].format(title=module.title, url=url), "connect": url}
+
+    def refused(self, module: Module, problem: VendorProblem) -> str:
+        """What a vendor's refusal of an account says, with where another one, or more access, is to be had."""
+        more = problem.kind in ("unauthorized", "forbidden")
+        return (
+            f"{problem}. Accounts of {module.title}, and what they may do: {self.url(module)}" if more else str(problem)
+        )
 
     def passing(self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None) -> ToolError:
         """The error of a call whose account is fine, but cannot be used now."""

@@ -27,7 +27,7 @@ from gateway.operations.tracing import Traces
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
 from gateway.vendors import Vendors
-from modules.kit import ToolError
+from modules.kit import ToolError, VendorProblem
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
 NO_SUCH_TOOL = "Error: no such tool. get_module_schema lists the modules and tools that you can use."
@@ -171,6 +171,8 @@ class ToolRunner:
                 result = await tool.tool.run(context, **model.__dict__)
         except NotConnected as lacking:
             return ToolOutcome(error=f"Error: {lacking}", lacking=lacking)
+        except VendorProblem as problem:
+            return ToolOutcome(error=f"Error: {self._vendors.refused(tool, problem)}")
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=_told(error))
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log

@@ -12,12 +12,12 @@ from core.connection import Connection, ConnectionState
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.connecting import ELSEWHERE, MISCONFIGURED, NO_SITE, ConnectLinks
+from gateway.connecting import ELSEWHERE, MISCONFIGURED, NO_SITE, READING_ONLY, ConnectLinks
 from gateway.leases import Held, Leases, ToolLease
 from gateway.mcp.context import RequestContext
 from gateway.vendor_session.problems import Elsewhere
 from gateway.vendor_session.session import VendorSessions
-from modules.kit import Module, ToolError, Vendor, VendorAnswer
+from modules.kit import Module, ToolError, Vendor, VendorAnswer, VendorProblem
 
 MOST_CACHED = 10_000
 LOOK_SECONDS = 0.5
@@ -59,6 +59,10 @@ class Vendors:
             raise ToolError("this module has no vendor")
         return _LeasedVendor(self._sessions, self._leases, self._links, request, tool)
 
+    def refused(self, tool: CatalogueTool, problem: VendorProblem) -> str:
+        """What the vendor's refusal of a request says to the caller."""
+        return self._links.refused(tool.owner, problem)
+
     async def unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
         """Why the tool cannot reach its vendor for this caller, or None when it can.
 
@@ -81,12 +85,18 @@ class Vendors:
         state = known.state if known else ConnectionState.NEEDS_CONNECT
         if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
             shown = "shared" if known.kind == "shared" else state.value
-            return {"connection": shown, **self._links.warning(module, known.cause)}
+            return {"connection": shown, **self._links.warning(module, known.cause), **self._limits(module, known)}
         broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
         cause = {"cause": known.cause} if known and known.cause else {}
         note = self._links.note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))
         mend = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.url(module)}
         return {"connection": state.value, **cause, "note": note, **mend}
+
+    def _limits(self, module: Module, known: Connection) -> dict[str, str]:
+        if not known.reading_only:
+            return {}
+        note = self._links.note(module, broken=False, kind=known.kind, cause=READING_ONLY)
+        return {"cause": READING_ONLY, "note": note, "connect": self._links.url(module)}
 
     async def connected(self, caller: Caller, subject: Secret) -> frozenset[str]:
         """The modules whose vendor the caller has a working account at.
@@ -97,14 +107,15 @@ class Vendors:
         found = await self._connections(caller, subject)
         return frozenset(name for name, one in found.items() if one.state is ConnectionState.CONNECTED)
 
-    async def await_connection(self, request: RequestContext, module: str) -> None:
-        """Return when the caller's account at the module's vendor works, or after `PATIENCE`, or if there is none to
+    async def await_connection(self, request: RequestContext, tool: CatalogueTool) -> None:
+        """Return when the caller's account at the tool's vendor works, or after `PATIENCE`, or if there is none to
         wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
         loop = asyncio.get_running_loop()
         until = min(loop.time() + PATIENCE, request.deadline - PATIENCE / 4)
         while request.subject is not None and loop.time() < until:
-            known = (await self._connections(request.caller, request.subject)).get(module)
-            if known is None or known.state is ConnectionState.CONNECTED:
+            known = (await self._connections(request.caller, request.subject)).get(tool.module)
+            limited = known is not None and known.reading_only and not tool.tool.hints.read_only
+            if known is None or (known.state is ConnectionState.CONNECTED and not limited):
                 return
             await asyncio.sleep(LOOK_SECONDS)
 

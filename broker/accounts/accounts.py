@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from uuid import UUID
 
 from broker.accounts.values import Fresh, Ref, Stuck
 from broker.refresh.recovery import Wish
 from broker.refresh.refresher import Refresher, Tools
 from broker.refresh.single_flight import SingleFlight
+from broker.vendor_oauth.scopes import suffices
+from core.db import UnitOfWork
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +65,13 @@ class Accounts:
                 return await self._refreshed(ref, wish)
         except TimeoutError:
             return await self._refresher.last_resort(ref, wish)
+
+    async def suffices(
+        self, work: UnitOfWork, provider: str, module: str, granted: Iterable[str], *, reading: bool
+    ) -> bool:
+        """Whether a grant may be enough for the module's tools that read, or for those that change something."""
+        known = await self._tools.providers.find(work, provider)
+        return known is None or suffices(known, module, granted, reading=reading)
 
     async def refresh(self, tenant_id: UUID, account_id: UUID) -> Fresh | Stuck:
         """Refresh an account though its token is good: ahead of its end, or because somebody wants to see it work.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from broker.providers.model import OAuth
+from broker.providers.model import OAuth, Provider
 
 
 def to_ask(oauth: OAuth, wanted: Iterable[str], *, kept: Iterable[str] = ()) -> tuple[str, ...]:
@@ -25,6 +25,18 @@ def lacking(oauth: OAuth, wanted: Iterable[str], granted: Iterable[str] | None) 
         return ()
     have = covered(oauth, granted) | set(oauth.unreported_scopes)
     return tuple(scope for scope in wanted if _plain(oauth, scope) not in have)
+
+
+def suffices(provider: Provider, module: str, granted: Iterable[str], *, reading: bool) -> bool:
+    """Whether a grant may be enough for the module's tools that read, or for those that change something: it is not,
+    if it has none of the scopes that these need. One that has some of them is left to try, because people untick single
+    scopes, and which tool needs which is for the vendor to say."""
+    oauth, families = provider.oauth, provider.modules.get(module)
+    if oauth is None or families is None or oauth.fixed_scopes:
+        return True
+    asked = set(families.reading if reading else families.writing) - {*oauth.base_scopes, *oauth.unreported_scopes}
+    needed = {_plain(oauth, scope) for scope in asked}
+    return not needed or not needed.isdisjoint(covered(oauth, granted))
 
 
 def covered(oauth: OAuth, granted: Iterable[str]) -> set[str]:

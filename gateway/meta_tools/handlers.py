@@ -71,8 +71,8 @@ class MetaTools:
             return error_result("Error: call needs module and tool_name, both text")
         if given is not None and not isinstance(given, dict):
             return error_result("Error: params is an object with the tool's arguments")
-        if request.agreed:
-            await self._vendors.await_connection(request, module)
+        if request.agreed and (tool := self._sieve.view(request.caller).find(module, name)):
+            await self._vendors.await_connection(request, tool)
         outcome = await self._runner.run(request, module, name, cast("dict[str, Any]", given or {}))
         if outcome.result is not None:
             return model_result(outcome.result)

@@ -69,14 +69,10 @@ def limited_text(wait: float) -> str:
 
 
 _MEANINGS: dict[int, tuple[Problem, str]] = {
-    401: (
-        "unauthorized",
-        "the vendor does not accept the credential; whoever stored it replaces it (mcpist credential set)",
-    ),
+    401: ("unauthorized", "the vendor does not accept the credential; connect the account again"),
     403: (
         "forbidden",
-        "the vendor does not permit this to the credential: its account or its scopes lack the right; "
-        "extend them at the vendor, or use another account",
+        "the vendor does not permit this to the credential: its account or its scopes lack the right",
     ),
     404: (
         "not_found",

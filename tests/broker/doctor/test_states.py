@@ -93,8 +93,8 @@ STATES = {
         "An answer of the vendor was lost", "was lost on its way, and with it", "not given twice; its owner",
     ),
     "scope too small": Seen(
-        "google", granted_less, "needs_reconnect", "scope", "owner", "connected", "",
-        "did not grant all that was asked for", "tea", "does not cover what is needed; its owner",
+        "google", granted_less, "needs_reconnect", "scope", "owner", "broken", "scope",
+        "did not grant all that was asked for", "granted less for your account than is needed", "does not cover what",
     ),
     "account disabled": Seen(
         "microsoft", disabled, "needs_reconnect", "account_disabled", "owner", "broken", "account_disabled",

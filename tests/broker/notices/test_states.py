@@ -5,15 +5,18 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import orjson
 import pytest
 
 from broker.notices.mail import Mail
+from broker.notices.outbox import Notice
 from broker.notices.settings import MailSettings, WebhookSettings
 from broker.notices.teller import Channel, Teller
 from broker.notices.webhook import Webhook
+from broker.notices.wording import Wording
 from tests.broker.doctor.test_states import away, disabled, granted_less, lost, nothing, other_secret, revoked
 from tests.broker.doctor.ward import Case, Ward, ward_on
 from tests.broker.notices.test_teller import SECRET, hook, reaching
@@ -201,7 +204,7 @@ async def test_a_process_that_is_killed_while_it_tells_is_followed_by_one_that_t
     class Never:
         name = "mail"
 
-        async def tell(self, *_: object) -> bool:
+        async def tell(self, notice: Notice, wording: Wording, now: datetime) -> bool:
             await asyncio.Event().wait()
             return False
 

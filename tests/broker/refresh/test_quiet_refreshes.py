@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 import pytest
@@ -185,7 +185,7 @@ async def changed(gateway: Gateway, held: Held) -> bool:
         "DELETE FROM vault.accounts WHERE tenant_id = $1 AND created_at > (SELECT min(created_at) FROM vault.accounts)",
     ],
 )
-async def test_what_takes_something_away_counts_within_a_second(gateway: Gateway, change: str) -> None:
+async def test_what_takes_something_away_counts_within_a_second(gateway: Gateway, change: LiteralString) -> None:
     gateway.broker.account = await gateway.link(provider())
     await gateway.link(provider(), 1)
     await gateway.announced()

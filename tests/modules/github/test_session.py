@@ -22,6 +22,7 @@ class Kept:
     """A credential that is always the same one."""
 
     access_token: Secret
+    origins: tuple[str, ...]
     version: int = 1
 
     async def lease(self, rejected_version: int | None = None) -> "Kept":
@@ -38,7 +39,9 @@ async def scene() -> AsyncIterator[Scene]:
             assert MODULE.vendor is not None
             settings = MODULE.vendor.settings(base_url=base_url)
             assert isinstance(settings, VendorSettings)
-            client = sessions.client(MODULE.vendor, settings, Kept(Secret(secret)), secret)
+            client = sessions.client(
+                MODULE.vendor, settings, Kept(Secret(secret), (double.url.removesuffix("/api/v3"),)), secret
+            )
             return VendorCaller(MODULE, client)
 
         yield await scene_on(double, caller)

@@ -48,6 +48,7 @@ class VendorTokens:
     overrides: dict[str, Any] = field(default_factory=dict[str, Any])
     """Refusals in place of the style's."""
     resources: dict[str, Any] = field(default_factory=dict[str, Any])
+    forbidden: set[str] = field(default_factory=set[str])
     stalled: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -72,7 +73,7 @@ class VendorTokens:
             return await self._token(request, body)
         if self._is_revocation(request):
             return self._revoke(request, body)
-        if request.method == "GET" and request.path in self.resources:
+        if request.path in self.resources:
             return self._resource(request)
         self.wrong.append(f"nothing here: {request.method} {request.path}")
         return web.json_response({"message": "Not Found"}, status=404)
@@ -158,6 +159,8 @@ class VendorTokens:
             self.wrong.append(f"without {self.style.headers}")
         if not (self.state.alive(key) or key in self.keys):
             return web.json_response({"message": "Bad credentials"}, status=403 if pair else 401)
+        if request.path in self.forbidden:
+            return web.json_response({"error": "insufficient_scope"}, status=403)
         return web.json_response(self.resources[request.path])
 
     async def _after(self, request: web.Request, fault: Fault, answer: dict[str, Any]) -> web.StreamResponse:

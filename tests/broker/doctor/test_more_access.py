@@ -1,0 +1,66 @@
+"""An account that was connected for reading: a tool that changes something asks for more, instead of failing there."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.broker.doctor.ward import SCOPE, Case, Ward, json_of, ward_on
+from tests.support.postgres import ScratchDatabase
+
+MORE = "two"
+
+
+@pytest.fixture
+async def ward(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Ward]:
+    async with ward_on(database, tmp_path, "google") as made:
+        yield made
+
+
+@pytest.fixture
+async def case(ward: Ward) -> Case:
+    made = await ward.case("google")
+    families = json_of({made.module: {"reading": [SCOPE], "writing": [MORE]}})
+    await ward.execute("UPDATE vault.providers SET document = document || $1::jsonb", f'{{"modules": {families}}}')
+    made.vendor.resources["/buy"] = {"said": "bought"}
+    await made.connect()
+    return made
+
+
+def bought(case: Case) -> int:
+    return sum(one.path == "/buy" for one in case.vendor.asked)
+
+
+async def test_a_tool_that_changes_something_asks_for_more_before_the_vendor_is_asked(case: Case) -> None:
+    assert not (await case.call("look")).failed
+    heard = await case.call("buy")
+    assert heard.failed
+    assert "for reading only, and this changes something. Allow changes too at http" in heard.text
+    link = f"{case.ward.identity.url}/connect/{case.module}"
+    assert link in heard.text
+    assert bought(case) == 0
+
+    await case.connect(writing="on")
+    assert "bought" in (await case.call("buy")).text
+    assert bought(case) == 1
+    case.vendor.forbidden.add("/buy")
+    assert f"lack the right. Accounts of Shop google, and what they may do: {link}" in (await case.call("buy")).text
+    assert not (await case.call("look")).failed
+
+
+async def test_it_stands_in_the_schema_and_only_for_whom_it_matters(ward: Ward, case: Case) -> None:
+    shown = await case.schema()
+    assert (shown["connection"], shown["cause"]) == ("connected", "reading_only")
+    assert shown["connect"].endswith(f"/connect/{case.module}")
+    reader = await ward.case("google", tenant=case.tenant, allow=f"{case.module}:read")
+    await reader.connect()
+    assert "cause" not in await reader.schema()
+
+    await case.connect(writing="on")
+    assert "cause" not in await case.schema()
+
+
+async def test_who_was_granted_nothing_to_read_is_told_so(ward: Ward, case: Case) -> None:
+    await ward.execute("UPDATE vault.accounts SET scopes = '{openid}' WHERE tenant_id = $1", case.tenant.id)
+    heard = await case.call("look")
+    assert "granted less for your account than is needed. Connect it again at" in heard.text
