@@ -7,14 +7,14 @@ taken over gets nothing for users who are away, and nothing beyond the roles of 
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from broker.access import Access, load_access
 from broker.accounts.accounts import Accounts
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.values import Stuck
+from broker.credential_rows import LONGEST, READING_ONLY, SCOPE, chosen, connection, kind_of, lasts, limited, stuck
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused, Verifier
 from broker.vault.bounds import ELSEWHERE, Bounds, attributes_of
 from broker.vault.credentials import mark_broken, opened
@@ -24,26 +24,17 @@ from core import scopes
 from core.audit.event import Event, Kind
 from core.audit.inline import record
 from core.caller import Credential
-from core.connection import Connection, ConnectionState, CredentialKind
+from core.connection import Connection, ConnectionState
 from core.db import Database, Row, UnitOfWork
 from core.permissions import permits
 from core.secret import Secret
 
-LONGEST = 60.0
-SPARE = 30.0
-"""Seconds of a token's life that no lease reaches into: a call that begins at its end still has to arrive."""
 REJECTED = "rejected"
 UNREADABLE = "unreadable"
 UNSUPPORTED = "unsupported"
-SCOPE = "scope"
-READING_ONLY = "reading_only"
-"""Causes of accounts that work, but were granted nothing that the tool needs."""
-
 USE_NOTED = timedelta(minutes=1)
 
 log = logging.getLogger(__name__)
-
-_STATES = {"ok": ConnectionState.CONNECTED, "broken": ConnectionState.BROKEN}
 
 ToolHints = Mapping[tuple[str, str], bool]
 """Whether a tool only reads, by module and tool, for every tool of every module that has a vendor."""
@@ -80,10 +71,10 @@ class Leases:
             access = await load_access(work, caller.user_id)
             usable = self._usable(access, caller)
             rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
-            chosen = {module: _chosen(rows, module, roles) for module, roles in usable.items()}
-            lacks = {module: await self._lacks(work, access, caller, row) for module, row in chosen.items() if row}
-        found = {module: self._connection(access, module, row) for module, row in chosen.items()}
-        return {module: _limited(one, lacks.get(module, ())) for module, one in found.items()}
+            counting = {module: chosen(rows, module, roles) for module, roles in usable.items()}
+            lacks = {module: await self._lacks(work, access, caller, row) for module, row in counting.items() if row}
+        found = {module: self._connection(access, module, row) for module, row in counting.items()}
+        return {module: limited(one, lacks.get(module, ())) for module, one in found.items()}
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
         """See :meth:`broker.interface.Broker.lease`."""
@@ -98,15 +89,15 @@ class Leases:
                 return Refused(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
             roles = access.roles_with(request.module, {request.tool: read_only})
             rows = await work.fetch(_FIND, [request.module], caller.user_id, roles)
-            row = _chosen(rows, request.module, roles)
+            row = chosen(rows, request.module, roles)
             if row is None:
                 return NoCredential(request.module, "missing")
             if self._is_elsewhere(access, row):
-                return NoCredential(request.module, "broken", _kind(row), ELSEWHERE)
+                return NoCredential(request.module, "broken", kind_of(row), ELSEWHERE)
             if row["type"] == "A":
                 return await self._answer(work, access, request, row)
             if not await self._suffices(work, row, reading=read_only):
-                return NoCredential(request.module, "broken", _kind(row), SCOPE if read_only else READING_ONLY)
+                return NoCredential(request.module, "broken", kind_of(row), SCOPE if read_only else READING_ONLY)
         return await self._of_account(caller.tenant_id, access, request, row)
 
     async def _of_account(
@@ -114,12 +105,12 @@ class Leases:
     ) -> Lease | NoCredential:
         """Of type B, outside of any transaction: the token may have to be refreshed first."""
         if self._accounts is None:
-            return NoCredential(request.module, "broken", _kind(row), UNSUPPORTED)
+            return NoCredential(request.module, "broken", kind_of(row), UNSUPPORTED)
         answer = await self._accounts.fresh(tenant_id, row["account_id"], rejected_version=request.rejected_version)
         if isinstance(answer, Stuck):
-            return _stuck(request.module, row, answer)
-        token, version, lasts = answer.access, answer.version, _lasts(answer)
-        return self._leased(access, row, token, version, lasts, renewable=answer.renewable)
+            return stuck(request.module, row, answer)
+        token, version = answer.access, answer.version
+        return self._leased(access, row, token, version, lasts(answer), renewable=answer.renewable)
 
     async def _suffices(self, work: UnitOfWork, row: Row, *, reading: bool) -> bool:
         if self._accounts is None or row["type"] == "A" or row["status"] != "active":
@@ -135,7 +126,7 @@ class Leases:
 
     async def _answer(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> Lease | NoCredential:
         if row["state"] == "broken":
-            return NoCredential(request.module, "broken", _kind(row), row["cause"])
+            return NoCredential(request.module, "broken", kind_of(row), row["cause"])
         if request.rejected_version == row["version"]:
             return await self._broken(work, row, REJECTED)  # of type A there is no newer one to be had
         try:
@@ -154,7 +145,7 @@ class Leases:
             token,
             version,
             expires_in,
-            _kind(row),
+            kind_of(row),
             row["id"],
             access.settings(module),
             renewable,
@@ -168,12 +159,12 @@ class Leases:
 
     def _connection(self, access: Access, module: str, row: Row | None) -> Connection:
         if row is not None and self._is_elsewhere(access, row):
-            return Connection(module, ConnectionState.BROKEN, _kind(row), ELSEWHERE)
-        return _connection(module, row)
+            return Connection(module, ConnectionState.BROKEN, kind_of(row), ELSEWHERE)
+        return connection(module, row)
 
     async def _broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
         await mark_broken(work, row["id"], row["version"], cause, self._clock())
-        return NoCredential(row["module"], "broken", _kind(row), cause)
+        return NoCredential(row["module"], "broken", kind_of(row), cause)
 
     async def _note_use(self, work: UnitOfWork, row: Row) -> None:
         stale = self._clock() - USE_NOTED
@@ -219,55 +210,6 @@ def _denied(caller: Credential, request: LeaseRequest) -> Event:
         outcome="denied",
         detail={"by": "broker"},
     )
-
-
-def _chosen(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -> Row | None:
-    """The user's own, else that of the first role that has one. A broken one is not passed over for another account."""
-    mine = [row for row in rows if row["module"] == module]
-    personal = next((row for row in mine if row["role_id"] is None), None)
-    shared = {row["role_id"]: row for row in mine}
-    return personal or next((shared[role_id] for role_id in roles if role_id in shared), None)
-
-
-def _kind(row: Row) -> CredentialKind:
-    return "personal" if row["role_id"] is None else "shared"
-
-
-def _lasts(answer: Fresh) -> float:
-    return LONGEST if answer.expires_in is None else max(0.0, min(LONGEST, answer.expires_in - SPARE))
-
-
-def _stuck(module: str, row: Row, answer: Stuck) -> NoCredential:
-    """The cause is the account's own reason; else what stands in the way, which its owner cannot mend."""
-    if answer.state is StuckState.MISSING:
-        return NoCredential(module, "missing")
-    own = answer.state in (StuckState.NEEDS_REAUTH, StuckState.DISABLED)
-    cause = answer.cause if own and answer.cause else answer.state.value
-    return NoCredential(module, "broken", _kind(row), cause, answer.retry_after)
-
-
-def _connection(module: str, row: Row | None) -> Connection:
-    if row is None:
-        return Connection(module, ConnectionState.NEEDS_CONNECT)
-    if row["type"] == "B":
-        state, cause = _account_state(row)
-        return Connection(module, state, _kind(row), cause, row["vendor_account"], row["account_version"])
-    return Connection(module, _STATES[row["state"]], _kind(row), row["cause"], row["account"], row["version"])
-
-
-def _limited(connection: Connection, lacks: Collection[bool]) -> Connection:
-    if True in lacks:
-        return replace(connection, state=ConnectionState.BROKEN, cause=SCOPE)
-    return replace(connection, reading_only=True) if lacks else connection
-
-
-def _account_state(row: Row) -> tuple[ConnectionState, str]:
-    """What passes by itself within minutes is no state of an account: whoever calls meanwhile is told."""
-    if row["status"] != "active":
-        return ConnectionState.BROKEN, row["reason"] or row["status"]
-    if row["misconfigured"]:
-        return ConnectionState.BROKEN, StuckState.MISCONFIGURED.value
-    return ConnectionState.CONNECTED, row["warning"]
 
 
 _FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.last_used_at, c.type,

@@ -99,6 +99,12 @@ class Happened:
     exchange: Mapping[str, Any]
 
 
+def connect_path(module: str, role_id: UUID | None) -> str:
+    """Where an account is connected again. One that a role shares, for the role: else whoever follows the link would
+    connect their own."""
+    return f"/connect/{module}?role={role_id}" if role_id else f"/connect/{module}"
+
+
 def meaning(cause: str, state: State = State.NEEDS_RECONNECT) -> str:
     """A cause in a sentence for people. One word means two things: that our row, or that the vendor's answer cannot be
     read."""
@@ -156,7 +162,7 @@ def _standing(row: Row) -> Standing:
         cause=cause,
         meaning=meaning(cause, state) if cause else "",
         who=_who(state, row["kind"]),
-        link=CLIENTS if state is State.SERVICE_MISCONFIGURED else f"/connect/{row['module']}",
+        link=CLIENTS if state is State.SERVICE_MISCONFIGURED else connect_path(row["module"], row["role_id"]),
         again_at=row["again_at"] if cause and state in _PASSING else None,
         owner_id=row["owner_id"],
         scopes=tuple(row["scopes"]),
@@ -202,7 +208,7 @@ def _who(state: State, kind: CredentialKind) -> Who:
 
 _STANDINGS = """SELECT c.id, c.module, c.type, c.state, c.cause, a.provider, a.status, a.reason, a.last_error_class,
     a.attempt_no, f.reason AS last_reason, coalesce(a.scopes, '{}') AS scopes,
-    coalesce(c.user_id, c.role_id) AS owner_id,
+    coalesce(c.user_id, c.role_id) AS owner_id, c.role_id,
     coalesce(a.details ->> 'warning', '') AS warning,
     CASE WHEN c.user_id IS NULL THEN 'shared' ELSE 'personal' END AS kind,
     coalesce(u.email, r.name) AS owner, coalesce(a.account, c.account) AS account,

@@ -23,8 +23,9 @@ class Notice:
     account_end is an account that works until `ends_at`, whatever is done.
 
     `service` is a module (of a credential) or a provider; `module` is one that the link can name, if there is any.
-    `told_by` names the channels that have told it already. `over`: it has been mended meanwhile; if it has come again
-    since, that has a notice of its own, so that what comes and goes is told once, and when it has stayed for a while.
+    `role_id` is the role that shares it. `told_by` names the channels that have told it already. `over`: it has been
+    mended meanwhile; if it has come again since, that has a notice of its own, so that what comes and goes is told
+    once, and when it has stayed for a while.
     """
 
     tenant_id: UUID
@@ -35,7 +36,7 @@ class Notice:
     module: str
     account: str
     cause: str
-    shared: bool
+    role_id: UUID | None
     over: bool
     ends_at: datetime | None
     created_at: datetime
@@ -65,7 +66,7 @@ async def read(work: UnitOfWork, notice_id: UUID) -> Notice | None:
         module=row["module"] or "",
         account=row["account"] or "",
         cause=row["cause"],
-        shared=row["user_id"] is None,
+        role_id=row["role_id"],
         over=row["over"],
         ends_at=row["ends_at"],
         created_at=row["created_at"],
@@ -90,6 +91,7 @@ _READ = """SELECT n.about, n.cause, n.created_at, n.attempts, n.told_by, t.name 
     coalesce(c.module, (SELECT min(b.module) FROM vault.credentials b
         WHERE b.tenant_id = $1 AND b.account_id = a.id)) AS module,
     coalesce(a.account, c.account, '') AS account, coalesce(a.user_id, c.user_id) AS user_id,
+    coalesce(a.role_id, c.role_id) AS role_id,
     CASE WHEN n.about = 'account_end' THEN a.told_end END AS ends_at,
     CASE n.about WHEN 'account' THEN a.status IS DISTINCT FROM 'needs_reauth'
         WHEN 'account_end' THEN a.status IS DISTINCT FROM 'active' OR a.told_end IS NULL

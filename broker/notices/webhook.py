@@ -48,7 +48,7 @@ class Webhook:
             "tenant": {"id": str(notice.tenant_id), "name": notice.tenant},
             "service": notice.service,
             "account": notice.account,
-            "shared": notice.shared,
+            "shared": notice.role_id is not None,
             "cause": notice.cause,
             "meaning": meaning(notice.cause),
             "link": wording.link,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from broker.accounts.standing import CLIENTS, meaning
+from broker.accounts.standing import CLIENTS, connect_path, meaning
 from broker.notices.outbox import Notice
 
 
@@ -20,12 +20,12 @@ def worded(notice: Notice, title: str, public_url: str) -> Wording:
     """`title` is the service's or provider's name for people."""
     if notice.about == "oauth_client":
         return _for_administrators(notice, title, public_url + CLIENTS)
-    link = f"{public_url}/connect/{notice.module}" if notice.module else f"{public_url}/connect"
+    link = public_url + (connect_path(notice.module, notice.role_id) if notice.module else CLIENTS)
     account = f" ({notice.account})" if notice.account else ""
     if notice.ends_at is not None:
         return _before_the_end(notice, f"{title}{account}", notice.ends_at, link)
-    whose = "the account that a role shares" if notice.shared else "your account"
-    whose_ja = "ロールで共有しているアカウント" if notice.shared else "あなたのアカウント"
+    whose = "the account that a role shares" if notice.role_id else "your account"
+    whose_ja = "ロールで共有しているアカウント" if notice.role_id else "あなたのアカウント"
     body = (
         f"MCPist can no longer use {whose} at {title}{account}.\n"
         f"Why: {meaning(notice.cause)}.\n"

@@ -71,7 +71,7 @@ class Settler:
         outcome = outcome_of(attempt, granted.tokens, attempt.database_time(self._boottime()))
         spooled = None if self._spool is None else self._spool.keep(outcome)
         await failpoint("spooled")
-        stored = await self._until_written(attempt, lambda work: self._store(work, attempt, outcome), spooled)
+        stored = await self._until_written(attempt, lambda work: self._store(work, attempt, outcome, granted), spooled)
         await failpoint("stored")
         if stored is not Stored.STORED:
             log.warning("an answer came late", extra={"account": str(attempt.ref.id), "became": stored.name.lower()})
@@ -79,10 +79,10 @@ class Settler:
             self._spool.remove(spooled)
         return stored
 
-    async def _store(self, work: UnitOfWork, attempt: Attempt, outcome: Outcome) -> Stored:
+    async def _store(self, work: UnitOfWork, attempt: Attempt, outcome: Outcome, granted: Granted) -> Stored:
         await work.fetchval(_IDLE_LIMIT, IDLE_MILLISECONDS)
         await client_works(work, attempt)
-        return await store(work, outcome)
+        return await store(work, outcome, granted.exchange)
 
     async def _failed(self, work: UnitOfWork, attempt: Attempt, failed: Failed) -> None:
         if failed.cls is ErrorClass.PERMANENT:

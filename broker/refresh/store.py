@@ -4,10 +4,13 @@ The compare-and-set names the version that was presented and the lease it was pr
 answer is late: another process has gone on. It is never written over anything, and never thrown away either.
 """
 
+from collections.abc import Mapping
 from enum import Enum, auto
+from typing import Any
 
 from broker.accounts.events import What, note
 from broker.refresh.outcome import Outcome
+from broker.vendor_oauth.exchange import RedactedExchange
 from core.db import Row, UnitOfWork
 from core.failpoints import failpoint
 from core.generations import DROPPED
@@ -30,12 +33,14 @@ class Stored(Enum):
     """The account is no more, or has another grant: what belonged to the old one does not come back."""
 
 
-async def store(work: UnitOfWork, outcome: Outcome) -> Stored:
-    """Store an outcome, or find out why that is not possible any more."""
+async def store(work: UnitOfWork, outcome: Outcome, exchange: RedactedExchange | None = None) -> Stored:
+    """Store an outcome, or find out why that is not possible any more. The exchange with the vendor, where it is still
+    known, is for the account's history."""
+    said = exchange.as_json() if exchange else {}
     if await _written(work, outcome, late=False):
         await _ended(work, outcome)
         await work.execute(_NO_CANDIDATES, outcome.ref.id)
-        await note(work, outcome.ref.id, What.REFRESHED, detail={"version": outcome.version + 1})
+        await note(work, outcome.ref.id, What.REFRESHED, detail={"version": outcome.version + 1, **said})
         await failpoint("storing")
         return Stored.STORED
     row = await work.fetchrow(_LOCKED, outcome.ref.id)
@@ -44,11 +49,11 @@ async def store(work: UnitOfWork, outcome: Outcome) -> Stored:
     if row["version"] == outcome.version + 1 and row["access"] == outcome.access:
         return Stored.ALREADY
     await _ended(work, outcome)
-    return await _late(work, outcome, row)
+    return await _late(work, outcome, row, said)
 
 
-async def _late(work: UnitOfWork, outcome: Outcome, row: Row) -> Stored:
-    await note(work, outcome.ref.id, What.LATE_ANSWER, detail={"version": outcome.version})
+async def _late(work: UnitOfWork, outcome: Outcome, row: Row, said: Mapping[str, Any]) -> Stored:
+    await note(work, outcome.ref.id, What.LATE_ANSWER, detail={"version": outcome.version, **said})
     if row["version"] == outcome.version and not row["claimed"]:
         await _written(work, outcome, late=True)
         return Stored.TAKEN_LATE

@@ -140,6 +140,7 @@ class Accounts:
             raise _refused(self.module.title, problem) from None
 
     async def _asked(self, secret: Secret, key: str, origins: Collection[str]) -> str:
+        self.disconnecting.check_original()
         return await account_of(self.sessions, self.api, self.settings, secret, key, origins=origins)
 
     async def _find(self, owner: Owner) -> StoredCredential | None:

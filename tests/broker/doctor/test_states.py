@@ -160,6 +160,7 @@ async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: War
     await revoked(case)
     shared = await case.standing()
     assert (shared["state"], shared["who"]) == ("needs_reconnect", "administrator")
+    assert "?role=" in shared["link"], "whoever follows it must not connect an account of their own"
     assert "an administrator connects it again" in await case.told()
     assert "does not work any more" in await case.page("/connect")
 
@@ -237,6 +238,7 @@ async def test_the_history_has_the_exchange_and_no_secret(ward: Ward) -> None:
     await revoked(case)
     events = await case.history()
     assert [one["kind"] for one in events] == ["needs_reauth", "failed", "failed", "refreshed", "connected"]
+    assert (events[3]["exchange"]["status"], events[3]["exchange"]["grant"]) == (200, "refresh_token")
     exchange = events[1]["exchange"]
     assert (exchange["status"], exchange["reason"], exchange["vendor_error"]) == (400, "revoked", "invalid_grant")
     assert (exchange["grant"], exchange["path"]) == ("refresh_token", "/token")

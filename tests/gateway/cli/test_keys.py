@@ -144,6 +144,9 @@ def test_a_restored_copy_asks_nobody_until_it_is_adopted(home: Home, hub: HubSer
             tested = copy.run("credential", "test", "hub")
             assert tested.code != 0
             assert SECRET not in tested.out + tested.err
+            with mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(SECRET.encode()))):
+                stored = copy.run("credential", "set", "hub", "--user", admin(copy), "--stdin")
+            assert (stored.code != 0, "mcpist adopt" in stored.err) == (True, True), stored.err
             assert len(hub.asked) == asked, "nobody was asked anything"
             assert original(copy)["state"] == "bad"
             assert "mcpist adopt" in original(copy)["told"]
