@@ -85,7 +85,7 @@ class Vendors:
         state = known.state if known else ConnectionState.NEEDS_CONNECT
         if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
             shown = "shared" if known.kind == "shared" else state.value
-            return {"connection": shown, **self._links.warning(module, known.cause), **self._limits(module, known)}
+            return {"connection": shown, **self._limits(module, known), **self._links.warning(module, known.cause)}
         broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
         cause = {"cause": known.cause} if known and known.cause else {}
         note = self._links.note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))

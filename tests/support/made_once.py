@@ -25,6 +25,10 @@ class _Keys:
         self._turn = threading.Lock()
         self.given = 0
 
+    @property
+    def made(self) -> int:
+        return len(self._made)
+
     def __call__(self, **kind: int) -> RSAPrivateKey:
         with self._turn:
             if self.given == len(self._made):
@@ -58,3 +62,9 @@ def made_once() -> Generator[None]:
 def keys_from_the_first(made_once: None) -> None:
     """A test may have the keys of the tests before it."""
     _KEYS.given = 0
+
+
+@pytest.fixture
+def new_keys(keys_from_the_first: None) -> None:
+    """For a test that changes the keys of a product which it shares with other tests: no key may come twice there."""
+    _KEYS.given = _KEYS.made

@@ -56,6 +56,7 @@ async def told(world: World) -> list[Any]:
             found, held = await book.find(work, "acme"), await book.hold(work, "acme")
             chosen = await clients.choose(work, "acme", [team.role_id] if team.role_id else [])
             opened = None if chosen is None else (await clients.opened(work, chosen)).secret
+            having = sorted(await clients.registered(work, [team.role_id] if team.role_id else []))
             same = None if chosen is None else await clients.find(work, chosen.id)
         listed = [(one.client_id, one.role, one.accounts) for one in await clients.list(tenant)]
         client = (chosen and chosen.client_id, opened and opened.reveal(), same == chosen)
@@ -67,6 +68,7 @@ async def told(world: World) -> list[Any]:
             found and found.title,
             found == held,
             client,
+            having,
             listed,
         ]
 

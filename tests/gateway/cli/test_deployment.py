@@ -1,5 +1,7 @@
 """What concerns the whole deployment at the command line: a tenant's end, and the deployment's own log."""
 
+import pytest
+
 from tests.gateway.cli.conftest import Home
 
 
@@ -18,6 +20,7 @@ def test_a_tenant_is_removed_by_name_and_the_log_tells_of_it(cli: Home) -> None:
     assert (told[0]["kind"], told[0]["detail"]["slug"], told[0]["actor"]) == ("tenant.removed", "doomed", "operator")
 
 
+@pytest.mark.usefixtures("new_keys")
 def test_the_deployment_s_log_shows_its_keys_and_no_tenant_s_events(cli: Home) -> None:
     kid = cli.run("keys", "signing", "rotate", "--compromised", "--json").json()["signing"]
     found = cli.run("audit", "--deployment", "--json").json()["items"]

@@ -3,6 +3,8 @@
 import json
 import time
 
+import pytest
+
 from tests.gateway.cli.conftest import LONG, Home
 
 
@@ -18,6 +20,7 @@ def first_states(cli: Home) -> list[str]:
     return found
 
 
+@pytest.mark.usefixtures("new_keys")
 def test_list_rotate_and_replace(cli: Home) -> None:
     before = len(first_states(cli))  # the product is shared with other tests, and may be of any age
     replaced = cli.run("keys", "signing", "rotate", "--compromised", "--json")
