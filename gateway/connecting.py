@@ -36,12 +36,12 @@ WHY: Mapping[str, str] = MappingProxyType(
         "unreadable": "what is stored of {whose} at {title} was changed and cannot be read",
     }
 )
-READING_ONLY = "reading_only"
-LIMITED = "{title} is connected for you, but for reading only, and this changes something. "
-"""Of an account that works, and was not asked for more: a person allows it on the page, or an administrator does."""
-
 OTHERWISE = "{title} refuses {whose}: it has expired or was revoked there"
 """Why an account has to be connected again, by cause."""
+
+READING_ONLY = "reading_only"
+LIMITED = "{title} is connected for you, but for reading only, and tools that change something need more. "
+"""Of an account that works, and was not asked for more: a person allows it on the page, or an administrator does."""
 
 WARNINGS: Mapping[str, str] = MappingProxyType(
     {

@@ -35,7 +35,7 @@ async def test_a_tool_that_changes_something_asks_for_more_before_the_vendor_is_
     assert not (await case.call("look")).failed
     heard = await case.call("buy")
     assert heard.failed
-    assert "for reading only, and this changes something. Allow changes too at http" in heard.text
+    assert "for reading only, and tools that change something need more. Allow changes too at http" in heard.text
     link = f"{case.ward.identity.url}/connect/{case.module}"
     assert link in heard.text
     assert bought(case) == 0
