@@ -6,15 +6,15 @@ from uuid import UUID
 
 from broker.accounts.values import Fresh, Stuck, StuckState
 from broker.interface import NoCredential
+from broker.vendor_oauth.reasons import SCOPE
 from core.connection import Connection, ConnectionState, CredentialKind
 from core.db import Row
 
 LONGEST = 60.0
 SPARE = 30.0
 """Seconds of a token's life that no lease reaches into: a call that begins at its end still has to arrive."""
-SCOPE = "scope"
 READING_ONLY = "reading_only"
-"""Causes of accounts that work, but were granted nothing that the tool needs."""
+"""The cause of an account that works, but was granted nothing for tools that change something."""
 
 _STATES = {"ok": ConnectionState.CONNECTED, "broken": ConnectionState.BROKEN}
 
@@ -57,7 +57,9 @@ def connection(module: str, row: Row | None) -> Connection:
 
 
 def limited(one: Connection, lacks: Collection[bool]) -> Connection:
-    """The same, where the account was granted nothing for tools that read (True) or change something (False)."""
+    """The same; or less, where it works but has nothing for tools that read (True) or change something (False)."""
+    if one.state is not ConnectionState.CONNECTED:
+        return one
     if True in lacks:
         return replace(one, state=ConnectionState.BROKEN, cause=SCOPE)
     return replace(one, reading_only=True) if lacks else one

@@ -14,12 +14,13 @@ from uuid import UUID
 from broker.access import Access, load_access
 from broker.accounts.accounts import Accounts
 from broker.accounts.values import Stuck
-from broker.credential_rows import LONGEST, READING_ONLY, SCOPE, chosen, connection, kind_of, lasts, limited, stuck
+from broker.credential_rows import LONGEST, READING_ONLY, chosen, connection, kind_of, lasts, limited, stuck
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused, Verifier
 from broker.vault.bounds import ELSEWHERE, Bounds, attributes_of
 from broker.vault.credentials import mark_broken, opened
 from broker.vault.envelope import Unreadable
 from broker.vault.vault import Vault
+from broker.vendor_oauth.reasons import SCOPE
 from core import scopes
 from core.audit.event import Event, Kind
 from core.audit.inline import record

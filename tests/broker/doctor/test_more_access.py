@@ -1,11 +1,14 @@
 """An account that was connected for reading: a tool that changes something asks for more, instead of failing there."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.broker.doctor.ward import SCOPE, Case, Ward, json_of, ward_on
+from tests.support.mcp_client import MODERN
 from tests.support.postgres import ScratchDatabase
 
 MORE = "two"
@@ -46,6 +49,31 @@ async def test_a_tool_that_changes_something_asks_for_more_before_the_vendor_is_
     case.vendor.forbidden.add("/buy")
     assert f"lack the right. Accounts of Shop google, and what they may do: {link}" in (await case.call("buy")).text
     assert not (await case.call("look")).failed
+
+
+async def test_a_client_that_opens_urls_is_asked_and_the_call_waits_for_the_person(case: Case) -> None:
+    params = {"module": case.module, "tool_name": "buy", "params": {"what": "tea"}}
+    meta = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}}
+    asked = {"name": "call", "arguments": params, "_meta": meta}
+
+    async def sent(**more: object) -> dict[str, Any]:
+        answer = await case.ward.node.post(case.person.token, "tools/call", asked | more, revision=MODERN)
+        return answer.result
+
+    first = await sent()
+    assert first["inputRequests"][case.module]["params"]["message"] == "Allow changes at Shop google too"
+    agreed = {"requestState": first["requestState"], "inputResponses": {case.module: {"action": "accept"}}}
+    waiting = asyncio.create_task(sent(**agreed))
+    await case.connect(writing="on")
+    assert (await waiting).get("isError") is False
+    assert bought(case) == 1
+
+
+async def test_what_keeps_every_call_away_is_told_before_what_was_granted(ward: Ward, case: Case) -> None:
+    await ward.execute("UPDATE vault.accounts SET scopes = '{openid}' WHERE tenant_id = $1", case.tenant.id)
+    change = "UPDATE vault.oauth_clients SET state = 'misconfigured', cause = 'client_refused' WHERE tenant_id = $1"
+    await ward.execute(change, case.tenant.id)
+    assert (await case.schema())["cause"] == "misconfigured"
 
 
 async def test_it_stands_in_the_schema_and_only_for_whom_it_matters(ward: Ward, case: Case) -> None:
