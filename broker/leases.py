@@ -7,7 +7,7 @@ taken over gets nothing for users who are away, and nothing beyond the roles of 
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from broker.vault.credentials import mark_broken, opened
 from broker.vault.envelope import Unreadable
 from broker.vault.vault import Vault
 from broker.vendor_oauth.reasons import SCOPE
+from broker.vendor_oauth.scopes import suffices
 from core import scopes
 from core.audit.event import Event, Kind
 from core.audit.inline import record
@@ -73,7 +74,11 @@ class Leases:
             usable = self._usable(access, caller)
             rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
             counting = {module: chosen(rows, module, roles) for module, roles in usable.items()}
-            lacks = {module: await self._lacks(work, access, caller, row) for module, row in counting.items() if row}
+            lacks = {
+                module: await self._lacks(work, row, self._kinds(access, caller, module))
+                for module, row in counting.items()
+                if row
+            }
         found = {module: self._connection(access, module, row) for module, row in counting.items()}
         return {module: limited(one, lacks.get(module, ())) for module, one in found.items()}
 
@@ -97,7 +102,7 @@ class Leases:
                 return NoCredential(request.module, "broken", kind_of(row), ELSEWHERE)
             if row["type"] == "A":
                 return await self._answer(work, access, request, row)
-            if not await self._suffices(work, row, reading=read_only):
+            if await self._lacks(work, row, [read_only]):
                 return NoCredential(request.module, "broken", kind_of(row), SCOPE if read_only else READING_ONLY)
         return await self._of_account(caller.tenant_id, access, request, row)
 
@@ -113,17 +118,19 @@ class Leases:
         token, version = answer.access, answer.version
         return self._leased(access, row, token, version, lasts(answer), renewable=answer.renewable)
 
-    async def _suffices(self, work: UnitOfWork, row: Row, *, reading: bool) -> bool:
+    async def _lacks(self, work: UnitOfWork, row: Row, kinds: Iterable[bool]) -> list[bool]:
+        """For which kinds of tools the account was granted nothing: True for those that read, False for those that
+        change something."""
         if self._accounts is None or row["type"] == "A" or row["status"] != "active":
-            return True  # what is wrong then is told in other words
-        return await self._accounts.suffices(work, row["provider"], row["module"], row["scopes"], reading=reading)
+            return []  # what is wrong then is told in other words
+        provider = await self._accounts.provider(work, row["provider"])
+        if provider is None:
+            return []
+        return [reads for reads in kinds if not suffices(provider, row["module"], row["scopes"], reading=reads)]
 
-    async def _lacks(self, work: UnitOfWork, access: Access, caller: Credential, row: Row) -> list[bool]:
-        """For which of the caller's tools the account was granted nothing: True for those that read, False for those
-        that change something."""
-        tools = self._tools[row["module"]].items()
-        kinds = {reads for tool, reads in tools if _exists(access, caller, row["module"], tool, reads)}
-        return [reads for reads in kinds if not await self._suffices(work, row, reading=reads)]
+    def _kinds(self, access: Access, caller: Credential, module: str) -> set[bool]:
+        """Those of the caller's tools."""
+        return {reads for tool, reads in self._tools[module].items() if _exists(access, caller, module, tool, reads)}
 
     async def _answer(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> Lease | NoCredential:
         if row["state"] == "broken":

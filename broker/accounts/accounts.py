@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from uuid import UUID
 
 from broker.accounts.values import Fresh, Ref, Stuck
+from broker.providers.model import Provider
 from broker.refresh.recovery import Wish
 from broker.refresh.refresher import Refresher, Tools
 from broker.refresh.single_flight import SingleFlight
-from broker.vendor_oauth.scopes import suffices
 from core.db import UnitOfWork
 
 log = logging.getLogger(__name__)
@@ -66,12 +65,9 @@ class Accounts:
         except TimeoutError:
             return await self._refresher.last_resort(ref, wish)
 
-    async def suffices(
-        self, work: UnitOfWork, provider: str, module: str, granted: Iterable[str], *, reading: bool
-    ) -> bool:
-        """Whether a grant may be enough for the module's tools that read, or for those that change something."""
-        known = await self._tools.providers.find(work, provider)
-        return known is None or suffices(known, module, granted, reading=reading)
+    async def provider(self, work: UnitOfWork, provider: str) -> Provider | None:
+        """The provider of that id; None where the tenant has none."""
+        return await self._tools.providers.find(work, provider)
 
     async def refresh(self, tenant_id: UUID, account_id: UUID) -> Fresh | Stuck:
         """Refresh an account though its token is good: ahead of its end, or because somebody wants to see it work.

@@ -80,8 +80,8 @@ class FreshAccounts(Accounts):
     async def fresh(self, tenant_id: UUID, account_id: UUID, **_: object) -> Fresh:
         return Fresh(Secret("oauth-0a9f3c"), 7, None)
 
-    async def suffices(self, *_: object, **__: object) -> bool:
-        return True
+    async def provider(self, *_: object) -> None:
+        return None
 
 
 @dataclass(slots=True)
