@@ -104,19 +104,18 @@ class ConnectLinks:
         url = self.url(module)
         return {"cause": cause, "note": WARNINGS[cause].format(title=module.title, url=url), "connect": url}
 
-    def refused(self, module: Module, problem: VendorProblem) -> str:
-        """What a vendor's refusal of an account says, with where another one, or more access, is to be had."""
-        more = problem.kind in ("unauthorized", "forbidden")
-        return (
-            f"{problem}. Accounts of {module.title}, and what they may do: {self.url(module)}" if more else str(problem)
-        )
+    def where_to_mend(self, module: Module, error: Exception) -> str:
+        """Where another account, or more access, is to be had; "" unless a vendor has refused the account."""
+        if not isinstance(error, VendorProblem) or error.kind not in ("unauthorized", "forbidden"):
+            return ""
+        return f". Accounts of {module.title}, and what they may do: {self.url(module)}"
 
     def passing(self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None) -> ToolError:
         """The error of a call whose account is fine, but cannot be used now."""
         whose = "the shared" if kind == "shared" else "your"
         text = PASSING[cause].format(title=module.title, whose=whose)
-        again = f"; try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "; try again later"
-        return ToolError(f"{text[0].upper()}{text[1:]}{again}.")
+        retry = f"try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "try again later"
+        return ToolError(f"{text[0].upper()}{text[1:]}", retry=retry)
 
     def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> NotConnected:
         """The error that a call without a usable credential ends in."""

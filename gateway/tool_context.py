@@ -5,6 +5,7 @@ from uuid import UUID
 
 from core.db import Database
 from gateway.catalogue import CatalogueTool
+from gateway.changes import Changes
 from gateway.mcp.context import RequestContext
 from gateway.vendors import Vendors
 from modules.kit import Store, Vendor
@@ -13,13 +14,16 @@ from modules.kit import Store, Vendor
 class ToolContext:
     """Implements :class:`modules.kit.Context` for one tool run."""
 
-    __slots__ = ("_database", "_request", "_tool", "_vendors")
+    __slots__ = ("_changes", "_database", "_request", "_tool", "_vendors")
 
-    def __init__(self, database: Database, vendors: Vendors, request: RequestContext, tool: CatalogueTool) -> None:
+    def __init__(
+        self, database: Database, vendors: Vendors, request: RequestContext, tool: CatalogueTool, changes: Changes
+    ) -> None:
         self._database = database
         self._vendors = vendors
         self._request = request
         self._tool = tool
+        self._changes = changes
 
     @property
     def user_id(self) -> UUID:
@@ -27,11 +31,12 @@ class ToolContext:
 
     @property
     def vendor(self) -> Vendor:
-        return self._vendors.client(self._request, self._tool)
+        return self._vendors.client(self._request, self._tool, self._changes)
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         caller = self._request.caller
-        return self._database.personal(caller.tenant_id, caller.user_id)
+        opened = self._database.personal(caller.tenant_id, caller.user_id)
+        return opened if self._tool.tool.hints.read_only else self._changes.storing(opened)
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:

@@ -14,11 +14,12 @@ from core.audit.digest import argument_digest
 from core.audit.event import Event, Kind, Outcome, outcome_of
 from core.audit.writer import AuditWriter
 from core.db import Database
-from core.errors import MCPistError, Unavailable
+from core.errors import MCPistError
 from core.secret import Secret
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope
 from gateway.catalogue import CatalogueTool
+from gateway.changes import Changes
 from gateway.connecting import NotConnected
 from gateway.mcp.context import RequestContext
 from gateway.mcp.errors import InsufficientScope
@@ -26,8 +27,9 @@ from gateway.operations.scrubbing import scrub
 from gateway.operations.tracing import Traces
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
+from gateway.tool_failures import told, told_fault
 from gateway.vendors import Vendors
-from modules.kit import ToolError, VendorProblem
+from modules.kit import ToolError
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
 NO_SUCH_TOOL = "Error: no such tool. get_module_schema lists the modules and tools that you can use."
@@ -151,7 +153,7 @@ class ToolRunner:
             await durable
             ended = Outcome.ERROR if outcome.error else Outcome.OK
         except MCPistError as error:
-            outcome = ToolOutcome(error=_told(error))
+            outcome = ToolOutcome(error=f"Error: {told(error, Changes())}")  # the audit log's: nothing has run
         except asyncio.CancelledError:
             ended = Outcome.TIMEOUT if asyncio.get_running_loop().time() >= request.deadline else Outcome.CANCELLED
             raise
@@ -165,22 +167,21 @@ class ToolRunner:
         return outcome
 
     async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:
-        context = ToolContext(self._database, self._vendors, request, tool)
+        changes = Changes(request.changes)
+        context = ToolContext(self._database, self._vendors, request, tool, changes)
         try:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)
         except NotConnected as lacking:
             return ToolOutcome(error=f"Error: {lacking}", lacking=lacking)
-        except VendorProblem as problem:
-            return ToolOutcome(error=f"Error: {self._vendors.refused(tool, problem)}")
         except (ToolError, MCPistError) as error:
-            return ToolOutcome(error=_told(error))
+            return ToolOutcome(error=f"Error: {told(error, changes)}{self._vendors.where_to_mend(tool, error)}")
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
             log.error(
                 "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
                 extra={"request_id": request.request_id},
             )  # fmt: skip
-            return ToolOutcome(error=f"Error: the tool failed inside MCPist; reference {request.request_id}")
+            return ToolOutcome(error=f"Error: {told_fault(request.request_id, changes)}")
         return ToolOutcome(result=result)
 
     def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> Event:
@@ -221,7 +222,3 @@ _client = lru_cache(1024)(scrub)
 def _was_refused(durable: "asyncio.Future[None]") -> bool:
     """Whether the intent was never written: then its outcome would speak of nothing."""
     return durable.done() and not durable.cancelled() and durable.exception() is not None
-
-
-def _told(error: Exception) -> str:
-    return f"Error: {error.told if isinstance(error, Unavailable) else error}"

@@ -1,6 +1,7 @@
 """Vendors as tools and meta-tools see them: a client for a run, and how the caller's accounts stand."""
 
 import asyncio
+import contextlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from core.connection import Connection, ConnectionState
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
+from gateway.changes import Changes
 from gateway.connecting import ELSEWHERE, MISCONFIGURED, NO_SITE, READING_ONLY, ConnectLinks
 from gateway.leases import Held, Leases, ToolLease
 from gateway.mcp.context import RequestContext
+from gateway.vendor_session.answers import READING
 from gateway.vendor_session.problems import Elsewhere
 from gateway.vendor_session.session import VendorSessions
-from modules.kit import Module, ToolError, Vendor, VendorAnswer, VendorProblem
+from modules.kit import Module, ToolError, Vendor, VendorAnswer
 
 MOST_CACHED = 10_000
 LOOK_SECONDS = 0.5
@@ -49,19 +52,20 @@ class Vendors:
         self._sessions = sessions
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
-    def client(self, request: RequestContext, tool: CatalogueTool) -> Vendor:
-        """The vendor of the tool's module, with the credential that counts for the caller.
+    def client(self, request: RequestContext, tool: CatalogueTool, changes: Changes) -> Vendor:
+        """The vendor of the tool's module, with the credential that counts for the caller. `changes` counts the writes
+        that are sent.
 
         Raises:
             ToolError: the module has no vendor.
         """
         if tool.owner.vendor is None:
             raise ToolError("this module has no vendor")
-        return _LeasedVendor(self._sessions, self._leases, self._links, request, tool)
+        return _LeasedVendor(self._sessions, self._leases, self._links, request, tool, changes)
 
-    def refused(self, tool: CatalogueTool, problem: VendorProblem) -> str:
-        """What the vendor's refusal of a request says to the caller."""
-        return self._links.refused(tool.owner, problem)
+    def where_to_mend(self, tool: CatalogueTool, error: Exception) -> str:
+        """What a vendor's refusal of the account says of where to go; "" for any other error."""
+        return self._links.where_to_mend(tool.owner, error)
 
     async def unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
         """Why the tool cannot reach its vendor for this caller, or None when it can.
@@ -136,7 +140,7 @@ class Vendors:
 class _LeasedVendor:
     """Implements :class:`modules.kit.Vendor`: the lease comes first, because the service's settings come with it."""
 
-    __slots__ = ("_leases", "_links", "_request", "_sessions", "_tool")
+    __slots__ = ("_changes", "_leases", "_links", "_request", "_sessions", "_tool")
 
     def __init__(
         self,
@@ -145,12 +149,14 @@ class _LeasedVendor:
         links: ConnectLinks,
         request: RequestContext,
         tool: CatalogueTool,
+        changes: Changes,
     ) -> None:
         self._sessions = sessions
         self._leases = leases
         self._links = links
         self._request = request
         self._tool = tool
+        self._changes = changes
 
     async def connection(self) -> Mapping[str, str]:
         return (await self._leases.hold(self._request, self._tool)).attributes
@@ -166,9 +172,13 @@ class _LeasedVendor:
         repeatable: bool | None = None,
     ) -> VendorAnswer:
         held = await self._leases.hold(self._request, self._tool)
+        once = not (method in READING if repeatable is None else repeatable)
         try:
             client = self._client(held)
-            return await client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable)
+            with self._changes.sending() if once else contextlib.nullcontext():
+                return await client.request(
+                    method, path, query=query, json=json, headers=headers, repeatable=repeatable
+                )
         except Elsewhere:
             raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=ELSEWHERE) from None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import orjson
 import typer
 
-from core.errors import Invalid, NotFound, Unavailable
+from core.errors import Invalid, NotFound
 from gateway.cli.failures import ToolFailed
 from gateway.cli.options import JsonOption, TenantOption
 from gateway.cli.output import emit, pretty, say
@@ -53,10 +53,7 @@ def call(
     async def work(caller: "LocalCaller") -> Any:
         from gateway.tool_runner import NO_SUCH_TOOL
 
-        try:
-            outcome = await caller.call(module, tool, given)
-        except TimeoutError:
-            raise Unavailable("the call took too long; MCPIST_CALL_TIMEOUT gives it more time") from None
+        outcome = await caller.call(module, tool, given)
         if outcome.error == NO_SUCH_TOOL:
             raise NotFound("no such tool for this user; `mcpist schema` shows those that they can use")
         if outcome.result is None:

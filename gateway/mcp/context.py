@@ -1,11 +1,12 @@
 """What a handler is given: nothing of HTTP, nothing of protocol revisions."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.caller import Caller
 from core.secret import Secret
+from gateway.changes import Changes
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 Params = dict[str, Any]
@@ -33,6 +34,8 @@ class RequestContext:
 
     `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
     the gateway's. None where an operator calls locally.
+
+    `changes` counts what the request may have changed.
     """
 
     caller: Caller
@@ -44,6 +47,7 @@ class RequestContext:
     subject: Secret | None = None
     ask_by_url: AskByUrl | None = None
     agreed: bool = False
+    changes: Changes = field(default_factory=Changes)
 
 
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]

@@ -10,6 +10,7 @@ import orjson
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
 from core.secret import Secret
+from gateway.changes import Changes
 from gateway.mcp.context import AskByUrl, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.elicitation import Elicitation
 from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message
@@ -21,15 +22,27 @@ from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, Renderer, Revision
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import EventStream
 from gateway.mcp.watch import Ended, Receive, Running, Watch
+from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
 
 
 class Arrival:
-    """What a message came with. `open_stream` is None where the client reads no events; `batched` forces a revision."""
+    """What a message came with. `open_stream` is None where the client reads no events; `batched` forces a revision.
+    `changes` counts what its handler may have changed."""
 
-    __slots__ = ("batched", "caller", "client_name", "headers", "open_stream", "receive", "request_id", "trace")
+    __slots__ = (
+        "batched",
+        "caller",
+        "changes",
+        "client_name",
+        "headers",
+        "open_stream",
+        "receive",
+        "request_id",
+        "trace",
+    )
 
     def __init__(
         self,
@@ -48,6 +61,7 @@ class Arrival:
         self.batched = batched
         self.trace = ""
         self.client_name = ""
+        self.changes = Changes()
 
 
 class Answer(NamedTuple):
@@ -131,9 +145,10 @@ class Dispatcher:
         except ClientGone:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
-            raise _internal(error, message.method, arrival.request_id) from None
+            raise _internal(error, message.method, arrival) from None
         if len(rendered) > self._max_result:
-            return renderer.render(message.method, _told(message.method, _too_much(len(rendered), self._max_result)))
+            text = _too_much(len(rendered), self._max_result, arrival.changes)
+            return renderer.render(message.method, _told(message.method, text))
         return rendered
 
     async def _run(
@@ -159,18 +174,19 @@ class Dispatcher:
             if stream is not None:
                 stream.close()
         if running.ended is not None:
-            self._settle(running)
+            self._settle(running, arrival.changes)
         if type(result) is not dict:
             raise TypeError("a handler returns a dict")
         return result
 
-    def _settle(self, running: Running) -> None:
+    def _settle(self, running: Running, changes: Changes) -> None:
         """Take back our cancellation and say why it was; somebody else's stays."""
         if running.task.uncancel():
             raise asyncio.CancelledError
         if running.ended is Ended.CLIENT_GONE:
             raise ClientGone
-        raise TookTooLong(f"the call took longer than {self._timeout:g} s and was stopped; ask for less at a time")
+        told = OUTCOME_UNKNOWN if changes else "ask for less at a time"
+        raise TookTooLong(f"the call took longer than {self._timeout:g} s and was stopped; {told}")
 
 
 def _cancellation(running: Running) -> BaseException:
@@ -227,6 +243,7 @@ def _context(
         _subject(arrival),
         ask,
         agreed=ask is not None and "requestState" in message.params,
+        changes=arrival.changes,
     )
 
 
@@ -257,17 +274,21 @@ def _told(method: str, text: str) -> Result:
     return {"content": [{"type": "text", "text": f"Error: {text}"}], "isError": True}
 
 
-def _too_much(size: int, limit: int) -> str:
+def _too_much(size: int, limit: int, changes: Changes) -> str:
+    text = f"the result has {size} bytes and one call may return {limit}"
+    if changes:
+        return f"{text}; {OUTCOME_UNKNOWN}"
     return (
-        f"the result has {size} bytes and one call may return {limit}. Ask for less: filter, take a smaller page, "
-        "or in a batch set output only on the steps whose result you need"
+        f"{text}. Ask for less: filter, take a smaller page, or in a batch set output only on the steps whose result "
+        "you need"
     )
 
 
-def _internal(error: Exception, method: str, request_id: str) -> ProtocolError:
+def _internal(error: Exception, method: str, arrival: Arrival) -> ProtocolError:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame is not None else "?"
-    _log.error("%s at %s in %s, request %s", type(error).__name__, where, method, request_id)
-    return ProtocolError(INTERNAL_ERROR, "Internal error", {"request_id": request_id})
+    _log.error("%s at %s in %s, request %s", type(error).__name__, where, method, arrival.request_id)
+    text = f"Internal error; {OUTCOME_UNKNOWN}" if arrival.changes else "Internal error"
+    return ProtocolError(INTERNAL_ERROR, text, {"request_id": arrival.request_id})

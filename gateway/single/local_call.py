@@ -12,7 +12,7 @@ from broker.identity.api_tokens import SCOPES
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
 from core.db import Database
-from core.errors import NotFound
+from core.errors import NotFound, Unavailable
 from core.generations import Generations
 from core.secret import Secret
 from core.settings import Settings
@@ -29,6 +29,7 @@ from gateway.single.operator import GATEWAY, Operator, connected, now
 from gateway.single.trust_zone import trust_zone
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
 from gateway.vendors import Vendors
+from modules.kit import OUTCOME_UNKNOWN
 
 CLIENT = "mcpist call"
 LIFETIME = timedelta(minutes=10)
@@ -49,10 +50,15 @@ class LocalCaller:
         """Run one tool.
 
         Raises:
-            TimeoutError: it took longer than a call may.
+            Unavailable: it took longer than a call may.
         """
-        async with asyncio.timeout(self.timeout):
-            return await self.runner.run(self._request(), module, tool, params)
+        request = self._request()
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await self.runner.run(request, module, tool, params)
+        except TimeoutError:
+            what = OUTCOME_UNKNOWN if request.changes else "MCPIST_CALL_TIMEOUT gives it more time"
+            raise Unavailable(f"the call took too long; {what}") from None
 
     async def schema(self, params: Params) -> Result:
         """What ``get_module_schema`` answers this user."""

@@ -102,12 +102,12 @@ class Relay:
         except aiohttp.ClientConnectorError as error:
             return f"MCPist cannot be reached at {error.host}:{error.port}; is it running, and is the URL right?"
         except (TimeoutError, aiohttp.ClientError):
-            return "the connection to MCPist was lost; it is not known whether the request was carried out"
+            return f"the connection to MCPist was lost; {_UNKNOWN}"
         except TooMuch:
-            return "the answer is too long"
+            return f"the answer is too long; {_UNKNOWN}"
         except (MCPistError, PostgresError) as error:
             return str(error)
-        return problem or ("MCPist did not answer this request" if waiting else "")
+        return problem or (f"MCPist did not answer this request; {_UNKNOWN}" if waiting else "")
 
     async def _tried(self, endpoint: Endpoint, message: Message, waiting: list[Id]) -> str | None:
         """One attempt: what went wrong, or ""; None where the token, or the connection as such, was refused."""
@@ -159,6 +159,7 @@ class Relay:
         await self._output.write(orjson.dumps(document))
 
 
+_UNKNOWN = "it is not known whether the request was carried out: look before you try again"
 _REFUSED = "MCPist refuses the token: it is wrong, expired or revoked; `mcpist token create` makes a new one"
 
 
@@ -169,8 +170,10 @@ def _told(response: aiohttp.ClientResponse) -> str:
         return f"too many requests; try again in {response.headers.get('Retry-After', 'some')[:10]} seconds"
     if response.status == 403:
         return "MCPist refuses this request (HTTP 403): the token lacks the scope, or the URL is not its public one"
-    if response.status == 503:
+    if response.status == 503 and "Retry-After" in response.headers:  # MCPist's own, which has run nothing
         return "MCPist is not ready (HTTP 503); try again in a moment"
+    if response.status >= 500:  # of a proxy in between, perhaps, after it had passed the request on
+        return f"MCPist did not answer (HTTP {response.status}); {_UNKNOWN}"
     return f"what answers at MCPIST_URL does not speak MCP (HTTP {response.status})"
 
 

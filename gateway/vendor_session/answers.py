@@ -16,16 +16,19 @@ MOST_RATIO = 100
 NOT_JUDGED = 2**20
 """Bytes: what unpacks to less harms nobody, and a short list of equal rows packs well."""
 MOST_MEMBERS = 100
+READING = frozenset({"GET", "HEAD"})
 
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer. `unsent`: the vendor cannot have seen the request; `passing`: it may work in a moment."""
+    """Why there is no answer, and when to try again (`retry`, for the caller). `unsent`: the vendor cannot have seen
+    the request; `passing`: it may work in a moment."""
 
     kind: Problem
     text: str
+    retry: str = ""
     unsent: bool = False
     passing: bool = False
     retry_after: float | None = None
@@ -56,7 +59,7 @@ async def read_answer(method: str, message: RawResponseMessage, content: StreamR
         if message.code < 400:
             raise
         body = b""
-    return VendorAnswer(message.code, headers, body)
+    return VendorAnswer(message.code, headers, body, write=method not in READING)
 
 
 def _headers(message: RawResponseMessage) -> dict[str, str]:

@@ -9,17 +9,18 @@ import aiohttp
 import orjson
 
 from core.errors import MCPistError
-from gateway.vendor_session.answers import Failure, TooLarge, Unreadable
+from gateway.vendor_session.answers import READING, Failure, TooLarge, Unreadable
 from gateway.vendor_session.headers import authorization, checked_headers, lines_of
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
 from gateway.vendor_session.place import Place
 from gateway.vendor_session.problems import (
+    LIMITED,
     MOVED,
     Dropped,
     Elsewhere,
+    again_in,
     failure_of,
-    limited_text,
     problem_of_answer,
     problem_of_failure,
 )
@@ -29,7 +30,6 @@ from modules.kit import ToolError, VendorAnswer, VendorProblem, VendorSettings
 
 Clock = Callable[[], float]
 
-READING = frozenset({"GET", "HEAD"})
 METHODS = READING | {"POST", "PUT", "PATCH", "DELETE"}
 MOST_REDIRECTS = 3
 
@@ -102,6 +102,8 @@ class VendorClient:
         refused_twice = None
         if isinstance(outcome, VendorAnswer) and outcome.status == 401:
             outcome, refused_twice = await self._with_new_lease(outgoing, lease)
+        if isinstance(outcome, VendorAnswer) and outcome.write is outgoing.repeatable:  # the caller knows better
+            outcome = outcome._replace(write=not outgoing.repeatable)
         if isinstance(outcome, VendorAnswer) and _succeeded(outgoing, outcome):
             return outcome
         raise refused_twice or self._problem(outgoing, outcome)
@@ -188,8 +190,8 @@ class VendorClient:
         most = self._settings.concurrency
         waits = not limits.try_enter(key, most)
         if waits and not await limits.wait(key, outgoing.end - self._transport.clock()):
-            text = f"{most} requests with this credential are running; wait until one is done, then try again"
-            return Failure("rate_limited", text, unsent=True, retry_after=1.0)
+            text = f"{most} requests with this credential are running"
+            return Failure("rate_limited", text, "wait until one is done, then try again", unsent=True, retry_after=1.0)
         try:
             if waits and (left := limits.blocked(key, outgoing.path)) > 0:  # told to another one meanwhile
                 return _limited(left)
@@ -221,12 +223,11 @@ class VendorClient:
         return self._transport.wire.exchange(self._place.route, outgoing.method, head, outgoing.body, left)
 
     def _problem(self, outgoing: Outgoing, outcome: VendorAnswer | Failure) -> VendorProblem:
-        writes = outgoing.method not in READING and not outgoing.repeatable
         if isinstance(outcome, Failure):
-            return problem_of_failure(outcome, writes=writes)
+            return problem_of_failure(outcome, writes=not outgoing.repeatable)
         limit = self._limit(outgoing, outcome)
         wait = limit.seconds if limit else retry_after(outcome, self._transport.wall_clock)
-        return problem_of_answer(outcome, wait=wait, limited=limit is not None, writes=writes)
+        return problem_of_answer(outcome, wait=wait, limited=limit is not None)
 
 
 def _succeeded(outgoing: Outgoing, answer: VendorAnswer) -> bool:
@@ -236,7 +237,7 @@ def _succeeded(outgoing: Outgoing, answer: VendorAnswer) -> bool:
 
 
 def _limited(left: float) -> Failure:
-    return Failure("rate_limited", limited_text(left), unsent=True, retry_after=left)
+    return Failure("rate_limited", LIMITED, again_in(left), unsent=True, retry_after=left)
 
 
 def _encoded(json: Any) -> bytes:

@@ -1,5 +1,7 @@
 """What went wrong, in words of our own: the vendor's text and the library's never get into them."""
 
+import math
+
 from aiohttp import (
     ClientConnectorCertificateError,
     ClientConnectorDNSError,
@@ -13,10 +15,12 @@ from core.outbound.addresses import RefusedAddress
 from gateway.vendor_session.answers import Failure, TooLarge
 from gateway.vendor_session.target import refused_host
 from modules.kit import VendorAnswer, VendorProblem
-from modules.kit.vendor import Problem
+from modules.kit.vendor import LATER, Problem
 
-UNKNOWN = "; whether the change was made is not known, so look before you try again"
 MOVED = frozenset({301, 302, 303, 307, 308})
+MAYBE_DONE = 302
+"""After a write some servers say with it that it was done (RFC 9110 §15.4.3, note), others that it was not."""
+LIMITED = "the vendor's rate limit for this credential is used up"
 
 
 class Dropped(Exception):
@@ -38,34 +42,47 @@ def failure_of(error: Exception) -> Failure:
         text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"
         return Failure("unavailable", text, unsent=True)
     if isinstance(error, ClientConnectorError | ConnectionTimeoutError):
-        return Failure("unavailable", "the vendor cannot be reached; try again later", unsent=True, passing=True)
+        return Failure("unavailable", "the vendor cannot be reached", LATER, unsent=True, passing=True)
     if isinstance(error, TimeoutError):
-        return Failure("unavailable", "the vendor did not answer in time; ask for less, or try again later")
+        return Failure("unavailable", "the vendor did not answer in time", f"ask for less, or {LATER}")
     if isinstance(error, TooLarge):
-        return Failure("too_large", "the vendor's answer is larger than MCPist takes; ask for less at once")
+        return Failure("too_large", "the vendor's answer is larger than MCPist takes", "ask for less at once")
     if isinstance(error, Dropped | ClientPayloadError):
-        text = "the connection to the vendor broke before its answer was whole; try again later"
-        return Failure("unavailable", text, passing=True)
-    return Failure("unavailable", "the vendor's answer cannot be read; try again later")
+        text = "the connection to the vendor broke before its answer was whole"
+        return Failure("unavailable", text, LATER, passing=True)
+    return Failure("unavailable", "the vendor's answer cannot be read", LATER)
 
 
 def problem_of_failure(failure: Failure, *, writes: bool) -> VendorProblem:
     """A write that may have arrived says so: repeating it blindly could do it twice."""
-    text = failure.text + UNKNOWN if writes and not failure.unsent else failure.text
-    return VendorProblem(failure.kind, text, retry_after=failure.retry_after)
+    unknown = writes and not failure.unsent
+    return VendorProblem(
+        failure.kind, failure.text, retry=failure.retry, retry_after=failure.retry_after, unknown=unknown
+    )
 
 
-def problem_of_answer(answer: VendorAnswer, *, wait: float | None, limited: bool, writes: bool) -> VendorProblem:
-    """What a status of 400 and above, or a redirect that is not followed, means to whoever called."""
-    kind, text = ("rate_limited", limited_text(wait or 1.0)) if limited else _meaning(answer.status)
-    if writes and answer.status >= 500:
-        text += UNKNOWN
-    return VendorProblem(kind, text, retry_after=wait, answer=answer)
+def problem_of_answer(answer: VendorAnswer, *, wait: float | None, limited: bool) -> VendorProblem:
+    """What a status of 400 and above, or a redirect that is not followed, means to whoever called. `wait` is how long
+    the vendor asks to be left alone."""
+    if limited:
+        kind, text, retry = "rate_limited", LIMITED, again_in(wait or 1.0)
+    else:
+        kind, text = _meaning(answer.status)
+        retry = "" if kind != "unavailable" else LATER if wait is None else again_in(wait)
+    unknown = answer.write and (answer.status >= 500 or answer.status == MAYBE_DONE)
+    if unknown and wait is not None:
+        text += f" and asks to wait {whole_seconds(wait)} s"
+    return VendorProblem(kind, text, retry=retry, retry_after=wait, answer=answer, unknown=unknown)
 
 
-def limited_text(wait: float) -> str:
-    seconds = max(1, -int(-wait // 1))
-    return f"the vendor's rate limit for this credential is used up; try again in {seconds} s"
+def again_in(seconds: float) -> str:
+    """When to try again."""
+    return f"try again in {whole_seconds(seconds)} s"
+
+
+def whole_seconds(seconds: float) -> int:
+    """Rounded up, and at least one: no one is told to try again at once."""
+    return max(1, math.ceil(seconds))
 
 
 _MEANINGS: dict[int, tuple[Problem, str]] = {
@@ -94,5 +111,5 @@ def _meaning(status: int) -> tuple[Problem, str]:
             "if the thing was renamed or moved, use its new name"
         )
     if status >= 500 or status == 408:
-        return "unavailable", f"the vendor has a problem of its own (status {status}); try again later"
+        return "unavailable", f"the vendor has a problem of its own (status {status})"
     return "invalid", f"the vendor refuses the request as wrong (status {status}); check the arguments"

@@ -49,7 +49,8 @@ async def list_workflow_runs(
     found, rest, whole = await client.page(
         context, WorkflowRun, address, query=query, within="workflow_runs", cursor=cursor, per_page=per_page
     )
-    return WorkflowRuns(workflow_runs=found, total_count=client.read(int, whole.get("total_count")), nextCursor=rest)
+    total = whole.answer.part(int, whole.value.get("total_count"))
+    return WorkflowRuns(workflow_runs=found, total_count=total, nextCursor=rest)
 
 
 TOOLS = (list_workflow_runs,)

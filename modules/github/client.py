@@ -1,10 +1,9 @@
 """Requests to GitHub's REST API, and its answers as shapes (https://docs.github.com/en/rest)."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field
 
 from modules.github.cursors import next_cursor, paging
 from modules.github.problems import explained
@@ -17,7 +16,13 @@ HEADERS = {
 }
 
 Model = TypeVar("Model", bound=BaseModel)
-Found = TypeVar("Found")
+
+
+class Whole(NamedTuple):
+    """An answer and its JSON, for what is read of it besides a page's items."""
+
+    answer: VendorAnswer
+    value: Any
 
 
 class GitHubSettings(VendorSettings):
@@ -56,7 +61,7 @@ async def send(
 
 async def one(context: Context, shape: type[Model], address: str, *, method: str = "GET", **more: Any) -> Model:
     """One request whose answer is one `shape`."""
-    return read(shape, (await send(context, method, address, **more)).json())
+    return (await send(context, method, address, **more)).read(shape)
 
 
 async def page(
@@ -69,31 +74,15 @@ async def page(
     query: Mapping[str, Any] | None = None,
     within: str = "",
     **more: Any,
-) -> tuple[list[Model], str, Any]:
+) -> tuple[list[Model], str, Whole]:
     """One page of a list: its items, the cursor of the next page or "", and the whole answer. `within` names the
     list's field where the answer is an object."""
     paged = paging(cursor, per_page)
     answer = await send(context, "GET", address, query={**(query or {}), **paged}, **more)
     whole: Any = answer.json()
     items = cast("Any", whole).get(within) if within and isinstance(whole, Mapping) else whole
-    return read(list[shape], items), next_cursor(answer.headers.get("link"), paged["per_page"]), cast("Any", whole)
-
-
-def read(kind: type[Found], raw: Any) -> Found:
-    """GitHub's JSON as `kind`.
-
-    Raises:
-        VendorProblem: it is something else.
-    """
-    try:
-        return _adapter(kind).validate_python(raw)
-    except ValidationError:
-        raise VendorProblem("unavailable", "GitHub's answer is not as described; try again later") from None
-
-
-@cache
-def _adapter(kind: type[Found]) -> TypeAdapter[Found]:
-    return TypeAdapter(kind)
+    found = answer.part(list[shape], items)
+    return found, next_cursor(answer.headers.get("link"), paged["per_page"]), Whole(answer, whole)
 
 
 def demand_change(given: Mapping[str, Any]) -> None:

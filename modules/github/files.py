@@ -26,7 +26,7 @@ from modules.github.fields import (
     limited,
 )
 from modules.github.shapes import Count, Flag, Line, Name, Page, Shape, Text, Word, at
-from modules.kit import Context, ToolError, VendorProblem, tool
+from modules.kit import Context, ToolError, VendorAnswer, tool
 
 PAGE_CHARACTERS = 60_000  # about 20,000 tokens
 PAGE_ENTRIES = 500
@@ -79,13 +79,14 @@ async def get_file_contents(
     """A text file, or what is in a folder."""
     start, sha = _start(cursor)
     missing = "no such repository, branch or path, or the connected account may not see it: look at the folder above"
-    raw = (await client.send(context, "GET", _address(owner, repo, path), query={"ref": ref}, missing=missing)).json()
+    answer = await client.send(context, "GET", _address(owner, repo, path), query={"ref": ref}, missing=missing)
+    raw = answer.json()
     if isinstance(raw, list):
-        return _folder(path, cast("list[Any]", raw), start)
-    found = client.read(_Found, raw)
+        return _folder(answer, path, cast("list[Any]", raw), start)
+    found = answer.part(_Found, raw)
     if found.type != "file":
         return Contents(**found.__dict__)
-    return _file(found, cast("Mapping[str, Any]", raw), start, sha)
+    return _file(answer, found, cast("Mapping[str, Any]", raw), start, sha)
 
 
 @tool(hints=ACTS, scopes=[REPO, WORKFLOW])
@@ -124,13 +125,13 @@ def _address(owner: str, repo: str, path: str) -> str:
     return f"{client.repository(owner, repo)}/contents/{client.segments(path) if path else ''}"
 
 
-def _file(found: _Found, raw: Mapping[str, Any], start: int, sha: str) -> Contents:
+def _file(answer: VendorAnswer, found: _Found, raw: Mapping[str, Any], start: int, sha: str) -> Contents:
     """The page of a file's text that begins at `start`."""
     if sha and sha != found.sha:
         raise ToolError("the file has changed since the page before: leave out cursor to read it from the beginning")
     if raw.get("encoding") != "base64":  # GitHub sends no content above 1 MB
         return Contents(**found.__dict__, too_large=True)
-    text = decoded(_content(raw))
+    text = decoded(_content(answer, raw))
     if text is None:
         return Contents(**found.__dict__, binary=True)
     shown = texts.clean(text.text)
@@ -146,20 +147,20 @@ def _file(found: _Found, raw: Mapping[str, Any], start: int, sha: str) -> Conten
     return Contents.model_validate({**found.__dict__, **page})
 
 
-def _content(raw: Mapping[str, Any]) -> bytes:
+def _content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes:
     try:
         return base64.b64decode(raw["content"])
     except (KeyError, TypeError, ValueError, binascii.Error):
-        raise VendorProblem("unavailable", "GitHub's answer is not as described; try again later") from None
+        raise answer.unreadable() from None
 
 
-def _folder(path: str, raw: list[Any], start: int) -> Contents:
+def _folder(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
     end = start + PAGE_ENTRIES
     more = len(raw) > end
     return Contents(
         type="dir",
         path=path,
-        entries=client.read(list[Entry], raw[start:end]),
+        entries=answer.part(list[Entry], raw[start:end]),
         truncated=more or len(raw) >= GITHUBS_MOST_ENTRIES,
         nextCursor=sealed([end, ""]) if more else "",
     )

@@ -75,14 +75,16 @@ class _Refusal:
 
 def explained(problem: VendorProblem, missing: str = "") -> VendorProblem:
     """`problem` with a text that says what to do. `missing` is what a 404 means for this request."""
-    if problem.answer is None or problem.answer.status == 401:
+    if problem.answer is None or problem.unknown or problem.answer.status == 401:
         return problem  # the session knows more: about the way, or about the credential
     said = _taken_apart(problem.answer)
     limit = _rate_limit(said, problem.retry_after)
     if limit is not None:
         return limit
+    text = _text(said, missing)
+    if not text:
+        return problem
     kind = _KINDS.get(problem.answer.status, problem.kind)
-    text = _text(said, missing) or str(problem)
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
 
 

@@ -151,7 +151,7 @@ async def get_commit(
     """One commit with its files and patches."""
     address = f"{client.repository(owner, repo)}/commits/{client.segments(ref)}"
     files, rest, whole = await client.page(context, Patched, address, within="files", cursor=cursor, per_page=per_page)
-    return CommitDetail(commit=client.read(Commit, whole), files=fitted(files, "patch"), nextCursor=rest)
+    return CommitDetail(commit=whole.answer.part(Commit, whole.value), files=fitted(files, "patch"), nextCursor=rest)
 
 
 @tool(hints=READS, scopes=[REPO])

@@ -122,8 +122,8 @@ async def _search(
     items, rest, whole = await client.page(
         context, shape, address, query=query, within="items", cursor=cursor, per_page=per_page, headers=headers
     )
-    found = {"total_count": whole.get("total_count"), "incomplete_results": whole.get("incomplete_results")}
-    return client.read(results, {**found, "items": items, "nextCursor": rest})
+    found = {name: whole.value.get(name) for name in ("total_count", "incomplete_results")}
+    return whole.answer.part(results, {**found, "items": items, "nextCursor": rest})
 
 
 TOOLS = (search_issues, search_code, search_repositories)

@@ -7,11 +7,12 @@ author could forget: hints and scopes are named at every tool.
 
 from modules.kit.context import Context, Store
 from modules.kit.declare import Hints, Module, Prompt, Resource, Tool, Unrecorded, tool
-from modules.kit.errors import ToolError
+from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.schema import json_schema
 from modules.kit.vendor import Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, path
 
 __all__ = [
+    "OUTCOME_UNKNOWN",
     "Context",
     "Hints",
     "Module",

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple, Protocol
+from functools import cache
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from modules.kit.errors import ToolError
+from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
@@ -28,12 +29,18 @@ Problem = Literal[
 ]
 
 
+Shape = TypeVar("Shape")
+LATER = "try again later"
+
+
 class VendorAnswer(NamedTuple):
-    """What the vendor said. Header names are in lower case; `body` is decompressed."""
+    """What the vendor said. Header names are in lower case; `body` is decompressed. `write`: the request may have
+    changed something, so what goes wrong with the answer must not make anybody send it again."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    write: bool
 
     def json(self) -> Any:
         """The body as JSON.
@@ -44,22 +51,59 @@ class VendorAnswer(NamedTuple):
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError:
-            raise VendorProblem("unavailable", "the vendor's answer cannot be read; try again later") from None
+            raise self.unreadable("the vendor's answer cannot be read") from None
+
+    def read(self, kind: type[Shape]) -> Shape:
+        """The body as `kind`: a pydantic model, or any type that pydantic can validate.
+
+        Raises:
+            VendorProblem: it is no JSON, or something else.
+        """
+        return self.part(kind, self.json())
+
+    def part(self, kind: type[Shape], value: Any) -> Shape:
+        """Something that was found in the body, as `kind`.
+
+        Raises:
+            VendorProblem: it is something else.
+        """
+        try:
+            return _adapter(kind).validate_python(value)
+        except ValidationError:
+            raise self.unreadable() from None
+
+    def unreadable(self, text: str = "the vendor's answer is not as described") -> "VendorProblem":
+        """The problem to raise where the answer is not what it should be."""
+        return VendorProblem("unavailable", text, retry=LATER, unknown=self.write)
+
+
+@cache
+def _adapter(kind: type[Shape]) -> TypeAdapter[Shape]:
+    return TypeAdapter(kind)
 
 
 class VendorProblem(ToolError):
     """A request that the vendor refused, or that did not reach it. The text is ours; a module may raise a better one.
 
-    `retry_after` is in seconds; `answer` is the vendor's, for the module's eyes only: never part of a text.
+    `retry_after` is in seconds; `answer` is the vendor's, for the module's eyes only: never part of a text. `unknown`:
+    a write may have been made although no answer says so; the text then says that in the place of `retry`.
     """
 
     def __init__(
-        self, kind: Problem, text: str, *, retry_after: float | None = None, answer: VendorAnswer | None = None
+        self,
+        kind: Problem,
+        text: str,
+        *,
+        retry: str = "",
+        retry_after: float | None = None,
+        answer: VendorAnswer | None = None,
+        unknown: bool = False,
     ) -> None:
-        super().__init__(text)
+        super().__init__(f"{text}; {OUTCOME_UNKNOWN}" if unknown else text, retry="" if unknown else retry)
         self.kind: Problem = kind
         self.retry_after = retry_after
         self.answer = answer
+        self.unknown = unknown
 
 
 class Vendor(Protocol):
@@ -89,7 +133,8 @@ class Vendor(Protocol):
 
         `path` is below the base URL and already encoded (see :func:`path`). None values in `query` are left out, and
         booleans are written ``true`` and ``false``. `repeatable` says that sending it twice does no harm: by default
-        that of GET and HEAD.
+        that of GET and HEAD. Every other request counts as a write: it is sent once, and where its outcome is not known
+        the problem says so. Give ``repeatable=True`` for a POST that only reads, such as a search.
 
         Raises:
             VendorProblem: for every other status, and for what went wrong on the way.

@@ -55,10 +55,14 @@ class PlainVendor:
             sent["Content-Type"] = "application/json"
         async with self._session.request(method, url, data=body, headers=sent, allow_redirects=False) as response:
             names = {name.lower(): value for name, value in response.headers.items()}
-            answer = VendorAnswer(response.status, names, await response.read())
+            answer = VendorAnswer(response.status, names, await response.read(), write=_writes(method, repeatable))
         if answer.status >= 300:
             raise _problem(answer)
         return answer
+
+
+def _writes(method: str, repeatable: bool | None) -> bool:
+    return method not in ("GET", "HEAD") if repeatable is None else not repeatable
 
 
 def _written(query: Mapping[str, Any]) -> dict[str, str]:
@@ -70,7 +74,8 @@ def _problem(answer: VendorAnswer) -> VendorProblem:
     kind = KINDS.get(answer.status, "invalid" if answer.status < 500 else "unavailable")
     wait = answer.headers.get("retry-after")
     text = f"the vendor refused the request ({answer.status})"
-    return VendorProblem(kind, text, retry_after=float(wait) if wait else None, answer=answer)
+    unknown = answer.write and answer.status >= 500
+    return VendorProblem(kind, text, retry_after=float(wait) if wait else None, answer=answer, unknown=unknown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,7 +154,11 @@ async def test_a_cancelled_request_is_hung_up_on_and_never_answered(server: Serv
         (403, {}, "403"),
         (404, {}, "does not speak MCP"),
         (429, {"Retry-After": "7"}, "7 seconds"),
-        (503, {}, "not ready"),
+        (503, {"Retry-After": "2"}, "not ready"),
+        (503, {}, "look before you try again"),
+        (502, {}, "look before you try again"),
+        (504, {}, "look before you try again"),
+        (500, {}, "look before you try again"),
         (307, {"Location": "https://elsewhere.example/"}, "leads elsewhere"),
         (200, {}, "does not speak MCP"),
     ],
@@ -214,7 +218,23 @@ async def test_a_stream_that_ends_too_early(server: Server, connect: Any) -> Non
     server.answer = answer
     client = await connect(server.url)
     client.send(request(1))
-    assert "did not answer" in (await client.receive())["error"]["message"]
+    told = (await client.receive())["error"]["message"]
+    assert "did not answer" in told
+    assert "look before you try again" in told
+
+
+async def test_an_answer_that_does_not_end(server: Server, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.stdio.upstream.MOST_ANSWER", 1000)
+
+    async def answer(_request: web.Request, message: Any) -> web.StreamResponse:
+        return web.json_response(result(message["id"]) | {"more": "x" * 2000})
+
+    server.answer = answer
+    client = await connect(server.url)
+    client.send(request(1))
+    told = (await client.receive())["error"]["message"]
+    assert "too long" in told
+    assert "look before you try again" in told
 
 
 async def test_nobody_listens(connect: Any) -> None:

@@ -9,8 +9,7 @@ import orjson
 import pytest
 
 from core.secret import Secret
-from gateway.vendor_session.problems import UNKNOWN
-from modules.kit import ToolError, VendorProblem, path
+from modules.kit import OUTCOME_UNKNOWN, ToolError, VendorProblem, path
 from tests.gateway.vendor_session.conftest import TOKEN, Bench, FakeLease
 from tests.gateway.vendor_session.doubles import Exchange, answering, hanging_up, silent
 from tests.support.eventually import within
@@ -121,7 +120,7 @@ async def test_what_a_status_means(bench: Bench, status: int, kind: str) -> None
     assert caught.answer is not None
     assert caught.answer.json() == {"message": "canary of the vendor"}
     assert "canary" not in str(caught)
-    assert (UNKNOWN in str(caught)) == (status >= 500)
+    assert (OUTCOME_UNKNOWN in str(caught)) == (status >= 500)
     assert len(bench.vendor.requests) == 1
 
 
@@ -182,7 +181,7 @@ async def test_the_time_that_a_service_sets_is_the_limit(bench: Bench) -> None:
     with pytest.raises(VendorProblem, match="in time") as caught:
         await client.request("POST", "/x")
     assert 0.9 < asyncio.get_running_loop().time() - started < 5
-    assert UNKNOWN in str(caught.value)
+    assert OUTCOME_UNKNOWN in str(caught.value)
 
 
 async def test_the_calls_deadline_is_the_limit_where_it_is_sooner(bench: Bench) -> None:

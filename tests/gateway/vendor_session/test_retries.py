@@ -4,10 +4,9 @@ import pytest
 
 from core.outbound.addresses import AllowedAddresses
 from gateway.vendor_session.answers import Failure
-from gateway.vendor_session.problems import UNKNOWN
 from gateway.vendor_session.retries import pause_before, rate_limit, retry_after
 from gateway.vendor_session.session import VendorSessions
-from modules.kit import VendorAnswer, VendorApi, VendorProblem, VendorSettings
+from modules.kit import OUTCOME_UNKNOWN, VendorAnswer, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, Time, no_account
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up
 
@@ -43,7 +42,7 @@ async def test_reading_is_given_up_after_two_more(bench: Bench) -> None:
     with pytest.raises(VendorProblem) as caught:
         await bench.client().request("GET", "/x")
     assert (caught.value.kind, len(bench.vendor.requests)) == ("unavailable", 3)
-    assert UNKNOWN not in str(caught.value)
+    assert OUTCOME_UNKNOWN not in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 422, 500, 501])
@@ -62,7 +61,7 @@ async def test_a_write_that_may_have_arrived_is_never_sent_again(bench: Bench, m
     with pytest.raises(VendorProblem) as caught:
         await bench.client().request(method, "/x", json={"n": 1})
     assert len(bench.vendor.requests) == 1
-    assert (UNKNOWN in str(caught.value)) == (caught.value.kind != "rate_limited")
+    assert (OUTCOME_UNKNOWN in str(caught.value)) == (caught.value.kind != "rate_limited")
 
 
 @pytest.mark.parametrize("method", WRITES)
@@ -73,7 +72,7 @@ async def test_a_write_on_a_kept_connection_that_the_vendor_closed(bench: Bench,
     await client.request("GET", "/x")
     with pytest.raises(VendorProblem) as caught:
         await client.request(method, "/x", json={"n": 1})
-    assert UNKNOWN in str(caught.value)
+    assert OUTCOME_UNKNOWN in str(caught.value)
     assert [request.connection for request in bench.vendor.requests] == [1, 1]
 
 
@@ -103,7 +102,7 @@ async def test_a_connection_that_was_never_made_is_tried_again(method: str) -> N
     with pytest.raises(VendorProblem) as caught:
         await client.request(method, "/x")
     assert (caught.value.kind, len(time.pauses)) == ("unavailable", 2)
-    assert UNKNOWN not in str(caught.value)
+    assert OUTCOME_UNKNOWN not in str(caught.value)
     await sessions.close()
 
 
@@ -147,7 +146,7 @@ async def test_no_wait_goes_beyond_the_deadline(bench: Bench) -> None:
      ({"retry-after": "Tue, 14 Nov 2000 22:13:23 GMT"}, 0.0), ({"retry-after": "Tue, 99 Nov 2000 22:13:23 GMT"}, None)],
 )  # fmt: skip
 def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> None:
-    assert retry_after(VendorAnswer(429, headers, b""), lambda: NOW) == told
+    assert retry_after(VendorAnswer(429, headers, b"", write=False), lambda: NOW) == told
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> No
      (429, {"retry-after": "7", "x-ratelimit-remaining": "0"}, (7.0, ""))],
 )  # fmt: skip
 def test_what_counts_as_a_rate_limit(status: int, headers: dict[str, str], limit: tuple[float, str] | None) -> None:
-    found = rate_limit(VendorAnswer(status, headers, b""), "/search/code", lambda: NOW)
+    found = rate_limit(VendorAnswer(status, headers, b"", write=False), "/search/code", lambda: NOW)
     assert (None if found is None else (found.seconds, found.scope)) == limit
 
 

@@ -109,7 +109,7 @@ async def test_an_answer_that_is_none(scene: Scene, monkeypatch: pytest.MonkeyPa
     """A proxy in between may answer anything with 200."""
 
     async def odd(*_: object, **__: object) -> object:
-        return VendorAnswer(200, {}, body)
+        return VendorAnswer(200, {}, body, write=False)
 
     caller = scene.mona
     monkeypatch.setattr(caller.vendor, "request", odd)

@@ -18,7 +18,7 @@ APP = {"owner": "mona", "repo": "app"}
 
 def problem(status: int, body: Any, headers: Mapping[str, str] | None = None, kind: Any = "forbidden") -> VendorProblem:
     encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return VendorProblem(kind, "plain", answer=VendorAnswer(status, headers or {}, encoded))
+    return VendorProblem(kind, "plain", answer=VendorAnswer(status, headers or {}, encoded, write=False))
 
 
 async def test_unknown_and_hidden_repositories_answer_alike(scene: Scene) -> None:

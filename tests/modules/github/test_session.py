@@ -9,9 +9,10 @@ from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.session import VendorSessions
 from modules.github import MODULE
-from modules.kit import VendorProblem, VendorSettings
+from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
 from tests.modules.github.conftest import Scene, scene_on
 from tests.support.github_double import github_double
+from tests.support.github_double.call import Reply
 from tests.support.plain_vendor import VendorCaller
 
 APP = {"owner": "mona", "repo": "app"}
@@ -106,3 +107,35 @@ async def test_rate_limits_of_both_kinds(scene: Scene) -> None:
     with pytest.raises(VendorProblem, match="rate limit for this credential is used up"):
         await scene.hubot.call("list_branches", **APP)
     assert len(scene.github.seen) == asked
+
+
+WRITES: dict[str, dict[str, object]] = {
+    "create_issue": {"title": "t"},
+    "update_issue": {"issue_number": 1, "title": "t"},
+    "add_issue_comment": {"issue_number": 1, "body": "b"},
+    "create_pull_request": {"title": "t", "head": "h", "base": "main"},
+    "update_pull_request": {"pull_number": 1, "title": "t"},
+    "merge_pull_request": {"pull_number": 1},
+    "create_pull_request_review": {"pull_number": 1, "event": "APPROVE"},
+    "create_branch": {"branch": "b"},
+    "create_or_update_file": {"path": "a", "message": "m", "content": "c"},
+    "delete_file": {"path": "a", "message": "m", "sha": "0" * 40},
+}
+
+
+def test_every_writing_tool_is_here() -> None:
+    assert set(WRITES) == {tool.name for tool in MODULE.tools if not tool.hints.read_only}
+
+
+@pytest.mark.parametrize("tool", WRITES)
+async def test_a_write_whose_answer_cannot_be_read_is_never_asked_for_again(scene: Scene, tool: str) -> None:
+    """A proxy's page, nothing at all, and an answer that lacks what GitHub describes."""
+    found = Reply(200, text=next(iter(scene.app.commits)))  # create_branch asks for the commit first
+    for reply in (Reply(201, text="<html>Sign in to the guest network</html>"), Reply(201, text=""), Reply(201, {})):
+        scene.github.next_answers = [found, reply] if tool == "create_branch" else [reply]
+        scene.github.seen.clear()
+        with pytest.raises(VendorProblem) as caught:
+            await scene.mona.call(tool, **APP, **WRITES[tool])
+        assert OUTCOME_UNKNOWN in str(caught.value)
+        assert "try again later" not in str(caught.value)
+        assert sum(not one.startswith("GET") for one in scene.github.seen) == 1

@@ -1,0 +1,50 @@
+"""What a request may have changed, so that no error of it asks anybody to do the same again."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AbstractAsyncContextManager
+
+from modules.kit import Store, ToolError, VendorProblem
+
+
+class Changes:
+    """Counts of one tool's run, or of a whole request: what a run counts, its request (`of`) counts too.
+
+    `sent`: writes that a vendor has taken, or may have taken. `stored`: transactions on the module's own tables whose
+    COMMIT was sent.
+    """
+
+    __slots__ = ("_of", "sent", "stored")
+
+    def __init__(self, of: "Changes | None" = None) -> None:
+        self._of = of
+        self.sent = 0
+        self.stored = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.sent or self.stored)
+
+    def count(self, *, sent: int = 0, stored: int = 0) -> None:
+        """Add to the counts."""
+        self.sent += sent
+        self.stored += stored
+        if self._of is not None:
+            self._of.count(sent=sent, stored=stored)
+
+    @contextlib.contextmanager
+    def sending(self) -> Generator[None]:
+        """Around one write to a vendor: it counts from the beginning, and no more once it is known to be refused."""
+        self.count(sent=1)
+        try:
+            yield
+        except ToolError as problem:
+            if not (isinstance(problem, VendorProblem) and problem.unknown):
+                self.count(sent=-1)
+            raise
+
+    @contextlib.asynccontextmanager
+    async def storing(self, opened: AbstractAsyncContextManager[Store]) -> AsyncGenerator[Store]:
+        """A transaction whose COMMIT counts from the moment in which it is sent."""
+        async with opened as store:
+            yield store
+            self.count(stored=1)
