@@ -9,6 +9,7 @@ from uuid import UUID
 
 from core.caller import Credential
 from core.connection import Connection, CredentialKind
+from core.credential_headers import BEARER, CredentialScheme
 from core.secret import Secret
 
 
@@ -56,7 +57,8 @@ class Lease:
     `settings` are the tenant's for the service. `renewable` says that another token can be had in place of one which
     the vendor refuses; of a pasted key none can, and telling of its refusal ends it. `origins` are the only ones that
     the token may be sent to, and `attributes` what is known of the connection beside it, such as the site that the
-    person chose; none is secret.
+    person chose; none is secret. `scheme` is how the token is sent. `grant` names what the vendor counts requests for,
+    in no readable form: it stays when the token is refreshed, and changes with another key or account.
     """
 
     access_token: Secret
@@ -68,6 +70,8 @@ class Lease:
     renewable: bool = True
     origins: tuple[str, ...] = ()
     attributes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    scheme: CredentialScheme = BEARER
+    grant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

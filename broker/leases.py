@@ -19,6 +19,7 @@ from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, R
 from broker.vault.bounds import ELSEWHERE, Bounds, attributes_of
 from broker.vault.credentials import mark_broken, opened
 from broker.vault.envelope import Unreadable
+from broker.vault.stored_credentials import scheme_of
 from broker.vault.vault import Vault
 from broker.vendor_oauth.reasons import SCOPE
 from broker.vendor_oauth.scopes import suffices
@@ -159,6 +160,8 @@ class Leases:
             renewable,
             self._bounds.of(module, row["origins"]),
             attributes_of(row["details"]),
+            scheme_of(row["scheme"]),
+            _grant(row),
         )
 
     def _is_elsewhere(self, access: Access, row: Row) -> bool:
@@ -187,6 +190,12 @@ class Leases:
             if seen:
                 usable[module] = access.roles_with(module, seen)
         return usable
+
+
+def _grant(row: Row) -> str:
+    """What the vendor counts requests for: a pasted key, or an account since its person connected it last."""
+    since = row["granted_at"]
+    return f"{row['id']}.{row['version']}" if since is None else f"{row['account_id']}.{since.timestamp()}"
 
 
 def _by_module(hints: ToolHints) -> dict[str, dict[str, bool]]:
@@ -222,7 +231,8 @@ def _denied(caller: Credential, request: LeaseRequest) -> Event:
 
 _FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.last_used_at, c.type,
     c.account_id, a.version AS account_version, a.status, a.reason, a.provider, a.scopes, a.account AS vendor_account,
-    c.origins, coalesce(a.details, '{}'::jsonb) AS details, coalesce(a.details ->> 'warning', '') AS warning,
+    c.origins, c.scheme, a.granted_at, coalesce(a.details, '{}'::jsonb) AS details,
+    coalesce(a.details ->> 'warning', '') AS warning,
     o.state = 'misconfigured' AS misconfigured
     FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
     LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from broker.interface import Broker, Lease, LeaseRequest, NoCredential, Refused
 from core.connection import CredentialKind
+from core.credential_headers import CredentialScheme
 from core.errors import Unavailable
 from core.generations import Generations
 from core.secret import Secret
@@ -42,6 +43,8 @@ class Held:
     origins: tuple[str, ...]
     attributes: Mapping[str, str]
     kind: CredentialKind
+    scheme: CredentialScheme
+    grant: str
 
     def is_same(self, other: "Held") -> bool:
         """Whether it is the same token of the same credential."""
@@ -208,6 +211,8 @@ def _held(tool: CatalogueTool, lease: Lease, generation: int | None, now: float)
         settings=settings,
         origins=lease.origins,
         attributes=lease.attributes,
+        scheme=lease.scheme,
+        grant=lease.grant,
         renewable=lease.renewable,
         generation=generation,
         until=until,

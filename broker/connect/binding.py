@@ -14,6 +14,7 @@ from broker.connect.offers import Offered
 from broker.connect.refusals import ConnectRefused
 from broker.providers.model import Provider
 from broker.providers.templates import filled_url, settings_of
+from core.credential_headers import BEARER, CredentialScheme
 from core.db import UnitOfWork
 from core.errors import Invalid
 from core.outbound.origins import leads_to, origin_of
@@ -26,8 +27,18 @@ async def settings_of_services(work: UnitOfWork) -> Mapping[str, Mapping[str, An
 
 async def service_url(work: UnitOfWork, module: Offered) -> str:
     """The base URL that the tenant's service has now."""
-    found = (await settings_of_services(work)).get(module.name, {}).get("base_url")
+    return url_of(module, await settings_of_services(work))
+
+
+def url_of(module: Offered, settings: Mapping[str, Mapping[str, Any]]) -> str:
+    """The same, where the settings of all services are known."""
+    found = settings.get(module.name, {}).get("base_url")
     return found if isinstance(found, str) and found else module.base_url
+
+
+def takes_keys(url: str) -> bool:
+    """Whether a key can be used at a base URL: of a site, which would be a part of it, nothing is known of a key."""
+    return "{" not in url
 
 
 async def bound_origins(
@@ -63,28 +74,32 @@ def _api(provider: Provider, settings: Mapping[str, str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class KeyBound:
-    """Where a key that is pasted now may be sent. `provider` asks whose it is, by its own request and with `settings`;
-    without one the module does, at its service's address."""
+    """Where a key that is pasted now may be sent, and how. `provider` asks whose it is, by its own request and with
+    `settings`; without one the module does, at its service's address."""
 
     origins: tuple[str, ...]
+    scheme: CredentialScheme = BEARER
     provider: Provider | None = None
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 async def key_bound(work: UnitOfWork, provider: Provider | None, client: Chosen | None, module: Offered) -> KeyBound:
     """The bound of a key; the OAuth client tells which server the provider's request would go to, where there is one.
-    A key goes to no server but its service's, so the provider is asked only where both are the same vendor's."""
+    A key goes to no server but its service's, so the provider is asked only where both are the same vendor's. How a key
+    is sent is the provider's to say wherever the service is."""
     url = await service_url(work, module)
+    key = provider.key if provider else None
     settings: Mapping[str, str] = client.settings if client else {}
+    scheme = BEARER if key is None else key.sent
     try:
-        if provider is not None and provider.key is not None:
+        if provider is not None and key is not None and key.check_url is not None:
             origins = origins_for(provider, settings, url)
-            if leads_to(filled_url(provider.key.check_url, settings_of(provider, settings)), origins):
-                return KeyBound(origins, provider, settings)
+            if leads_to(filled_url(key.check_url, settings_of(provider, settings)), origins):
+                return KeyBound(origins, scheme, provider, settings)
     except Invalid:  # a setting that only an OAuth client has
         pass
     here = _origin(url)
-    return KeyBound(() if here is None else (here,))
+    return KeyBound(() if here is None else (here,), scheme)
 
 
 def _origin(url: str) -> str | None:

@@ -17,12 +17,13 @@ from broker.providers.model import Provider
 from broker.vault.credentials import Credentials
 from broker.vendor_oauth.account import VendorAccounts
 from broker.vendor_oauth.exchange import ErrorClass, Failed
+from core.credential_headers import CredentialScheme, Unsendable, with_user
 from core.db import Database
 from core.errors import Conflict, Invalid, LimitReached, NotFound
 from core.limits import CallerLimits
 from core.secret import Secret
 
-KeyTrouble = Literal["form", "not_accepted", "forbidden", "busy", "away", "setup", "often"]
+KeyTrouble = Literal["form", "user", "not_accepted", "forbidden", "busy", "away", "setup", "often"]
 TROUBLES: Mapping[ErrorClass, KeyTrouble] = {
     ErrorClass.PERMANENT: "not_accepted",
     ErrorClass.SERVICE: "setup",
@@ -43,13 +44,23 @@ class KeyRefused(Exception):
 class KeyCheck(Protocol):
     """Asks a module's vendor, by the module's own harmless request, whose a key is. The composition root gives one."""
 
-    async def __call__(self, module: str, settings: Mapping[str, Any], secret: Secret) -> str:
-        """The account's name; `settings` are the tenant's of the service.
+    async def __call__(self, module: str, settings: Mapping[str, Any], scheme: CredentialScheme, secret: Secret) -> str:
+        """The account's name; `settings` are the tenant's of the service, and `scheme` is how the key is sent.
 
         Raises:
             KeyRefused: it is not taken, or the vendor cannot be asked.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """What a person has pasted: a key, the user name that belongs to it where the vendor wants both, and which
+    provider's it is; without one the first that takes keys for the service."""
+
+    secret: Secret
+    user: str = ""
+    provider: str = ""
 
 
 class OtherAccount(Exception):
@@ -84,7 +95,7 @@ class PastedKeys:
         self._limits = CallerLimits(PER_SECOND, AT_ONCE, RUNNING, clock=clock)
 
     async def connect(
-        self, session: Person, module: str, role_id: UUID | None, secret: Secret, *, replace: bool = False
+        self, session: Person, module: str, role_id: UUID | None, pasted: Pasted, *, replace: bool = False
     ) -> str:
         """Store a key after the vendor has told whose it is; the account's name.
 
@@ -95,9 +106,10 @@ class PastedKeys:
             broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which asks no vendor.
         """
         self._disconnecting.check_original()
-        place = await self._allowed(session, module, role_id)
+        place = await self._allowed(session, module, role_id, pasted.provider)
         held, title = place.held, place.title
         try:
+            secret = _whole(place.bound.scheme, pasted)
             name = await self._whose(session, module, place, secret)
         except KeyRefused as refused:
             raise ConnectRefused(f"key_{refused.trouble}", title=title, module=module) from None
@@ -109,11 +121,11 @@ class PastedKeys:
             raise ConnectRefused("key_form", title=title, module=module) from None
         return name
 
-    async def _allowed(self, session: Person, module: str, role_id: UUID | None) -> "_Place":
+    async def _allowed(self, session: Person, module: str, role_id: UUID | None, provider: str) -> "_Place":
         async with self._database.tenant(session.tenant_id) as work:
             whom = await whom_of(work, session, role_id)
             service = None if whom is None else await self._services.of(work, whom, module)
-            way = next((way for way in service.ways if way.kind == "key"), None) if service else None
+            way = next((way for way in service.ways if way.takes_key_of(provider)), None) if service else None
             if whom is None or service is None or way is None:
                 raise NotFound("there is no such service for you")
             settings = (await load_access(work, session.user_id)).settings(module)
@@ -130,7 +142,7 @@ class PastedKeys:
         try:
             bound = place.bound
             if bound.provider is None:
-                return await self._check(module, place.settings, secret)
+                return await self._check(module, place.settings, bound.scheme, secret)
             return await _asked(self._vendor, bound.provider, bound.settings, secret)
         finally:
             self._limits.leave(key)
@@ -154,6 +166,7 @@ class PastedKeys:
             name,
             over=over,
             origins=place.bound.origins,
+            scheme=place.bound.scheme,
             instead_of=account_id,
         )
         if account_id is not None:
@@ -173,6 +186,14 @@ class _Place:
     title: str
     settings: Mapping[str, Any]
     bound: KeyBound
+
+
+def _whole(scheme: CredentialScheme, pasted: Pasted) -> Secret:
+    """The key as it is stored, once it has the form of its scheme."""
+    try:
+        return with_user(scheme, pasted.secret, pasted.user)
+    except Unsendable as wrong:
+        raise KeyRefused("user" if wrong.part == "user" else "form") from None
 
 
 async def _asked(vendor: VendorAccounts, provider: Provider, settings: Mapping[str, str], secret: Secret) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from broker.access import Access, load_access
-from broker.connect.binding import settings_of_services
+from broker.connect.binding import service_url, settings_of_services, takes_keys, url_of
 from broker.connect.held import Held, held_by
 from broker.connect.introductions import Introductions
 from broker.connect.oauth_clients import OAuthClients
@@ -86,8 +86,12 @@ class Services:
             held = await self._held(work, [one.module for one in found], session.user_id, whom.role_ids)
             providers = (await self._book.all(work)).known.values()
             registered = await self._clients.registered(work, whom.role_ids)
+            settings = await settings_of_services(work)
+        keyed = {one.module.name for one in found if takes_keys(url_of(one.module, settings))}
         services = (_service(one, whom, held) for one in found)
-        shown = (replace(one, connectable=self._connectable(one.needs, providers, registered)) for one in services)
+        shown = (
+            replace(one, connectable=self._connectable(one.needs, providers, registered, keyed)) for one in services
+        )
         return sorted(shown, key=lambda one: one.needs.module.title)
 
     async def see(self, session: Person, module: str, role_id: UUID | None) -> tuple[Service, Whom] | None:
@@ -113,7 +117,8 @@ class Services:
         missing = tuple(
             one for one in providers if one.oauth and clients[one.id] is None and not self._introductions.way(one)
         )
-        ways = ways_of(module, needs, providers, clients, own, {one.id for one in missing})
+        keys = takes_keys(await service_url(work, needs[module].module))
+        ways = ways_of(module, needs, providers, clients, own, {one.id for one in missing}, keys=keys)
         lacks = _lacking(service, ways)
         return Service(service.needs, service.own, service.shared, tuple(ways), lacks, missing, bool(ways))
 
@@ -146,10 +151,12 @@ class Services:
         usable.sort(key=lambda one: (one.state == "connected", one.role, one.module))
         return usable[:MOST_SHOWN], max(0, len(usable) - MOST_SHOWN)
 
-    def _connectable(self, needs: Needs, providers: Iterable[Provider], registered: Collection[str]) -> bool:
-        mine = [one for one in providers if needs.module.name in one.modules]
-        return not mine or any(
-            one.key is not None
+    def _connectable(
+        self, needs: Needs, providers: Iterable[Provider], registered: Collection[str], keyed: Collection[str]
+    ) -> bool:
+        mine, keys = [one for one in providers if needs.module.name in one.modules], needs.module.name in keyed
+        return (keys and not mine) or any(
+            (one.key is not None and keys)
             or (one.oauth is not None and (one.id in registered or bool(self._introductions.way(one))))
             for one in mine
         )

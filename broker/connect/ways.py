@@ -28,6 +28,10 @@ class Way:
     taken: frozenset[str] = frozenset()
     before: tuple[str, ...] = ()
 
+    def takes_key_of(self, provider: str) -> bool:
+        """Whether a key of this provider goes this way; "" is any provider's."""
+        return self.kind == "key" and (not provider or (self.provider is not None and self.provider.id == provider))
+
 
 def ways_of(
     module: str,
@@ -36,16 +40,18 @@ def ways_of(
     clients: Mapping[str, Chosen | None],
     own: Mapping[str, Held],
     missing: Collection[str],
+    *,
+    keys: bool,
 ) -> list[Way]:
     """Every way to connect a module that somebody needs; `own` is what they have, by module, `missing` are providers
-    that nobody has registered us at."""
+    that nobody has registered us at. `keys`: the service is where a key can be used."""
     found: list[Way] = []
     for provider in providers:
         if provider.oauth is not None and provider.id not in missing:
             found.append(_oauth_way(module, needs, provider, clients.get(provider.id), own))
-        if provider.key is not None:
+        if provider.key is not None and keys:
             found.append(Way("key", provider, clients.get(provider.id)))
-    return found if providers else [Way("key", None)]
+    return found if providers or not keys else [Way("key", None)]
 
 
 def _oauth_way(

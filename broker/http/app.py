@@ -57,13 +57,14 @@ class BrokerApp:
         try:
             status, body, retry_after = await self._served(scope, receive)
         except NotGenuine as error:
-            self._tell(error.cause)
+            self._tell("a request had no valid service token", error.cause)
             status, body, retry_after = 401, b'{"error":"unauthorized"}', None
         await _send(send, status, body, retry_after)
 
     async def _served(self, scope: Scope, receive: Receive) -> tuple[int, bytes, float | None]:
         claims = self._tokens.opened(_bearer(scope), scope["method"], scope["path"])
         if scope["path"] not in self._paths or scope["method"] != "POST":
+            self._tell("a gateway asks for what this version does not have", "do both run the same version of MCPist?")
             return 404, b'{"error":"not_found"}', None
         try:
             self._limits.enter(claims.iss)
@@ -87,12 +88,12 @@ class BrokerApp:
             log.error("a request failed", extra={"cause": type(error).__name__})
             return 500, b'{"error":"internal"}', None
 
-    def _tell(self, cause: str) -> None:
+    def _tell(self, text: str, cause: str) -> None:
         """Log each cause now and then: whoever can reach the port must not be able to fill the log."""
         now = self._clock()
         if now - self._told.get(cause, -math.inf) >= TOLD_SECONDS:
             self._told[cause] = now
-            log.warning("a request had no valid service token", extra={"cause": cause})
+            log.warning(text, extra={"cause": cause})
 
 
 def _bearer(scope: Scope) -> str:

@@ -33,6 +33,7 @@ UNIX = "unix:"
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
 AWAY = "MCPist is not ready: its broker is away"
+OTHER_VERSION = "do the gateway and the broker run the same version of MCPist?"
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class HttpBroker:
             if not isinstance(outcome, (*kinds, Refused)):
                 raise Malformed
         except (aiohttp.ClientError, OSError, TimeoutError, Malformed) as error:
-            self._tell(type(error).__name__)
+            self._tell(f"Malformed: {OTHER_VERSION}" if isinstance(error, Malformed) else type(error).__name__)
             raise Unavailable(AWAY, RETRY_AFTER) from None
         self._tell("")
         return outcome
@@ -95,6 +96,8 @@ class HttpBroker:
         """Whatever it was, the caller can do no more than try again; the operator reads what to do."""
         if response.status == 401:
             self._tell("401: is this gateway's public key in the broker's file, and do the clocks agree?")
+        elif response.status == 404:
+            self._tell(f"404: {OTHER_VERSION}")
         else:
             self._tell(str(response.status))
         raise Unavailable(AWAY, _retry_after(response))

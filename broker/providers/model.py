@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from broker.providers.forms import NAME, Headers, Line, Parameters, Pointer, Scope, Scopes, Table, Url, Word
 from broker.vendor_oauth.reasons import MEANINGS
+from core.credential_headers import CredentialScheme, SchemeKind, is_reserved
 
 ClientAuth = Literal["basic", "basic_raw", "post", "none"]
 """How our client proves itself: Basic as RFC 6749 §2.3.1 has it, Basic without its encoding, in the body, or not."""
@@ -24,6 +25,12 @@ def _reason(word: str) -> str:
     if word not in MEANINGS:
         raise ValueError(f"give one of {', '.join(sorted(MEANINGS))}")
     return word
+
+
+def _key_header(name: str) -> str:
+    if is_reserved(name) or name.lower() in ("accept", "content-type", "user-agent"):
+        raise ValueError("give a header that no request has by itself, such as X-Api-Key, or Authorization")
+    return name
 
 
 Reason = Annotated[str, AfterValidator(_reason)]
@@ -160,17 +167,19 @@ class OAuth(Table):
         return self
 
 
-class Fields(Table):
-    """Where in a JSON document an account stands; of several pointers the first that finds a text counts."""
+class Names(Table):
+    """Where in a JSON document an account's name and details stand; of several pointers the first that finds a text
+    counts."""
 
-    id: Pointer
     name: Annotated[tuple[Pointer, ...], Field(max_length=5, strict=False)] = ()
     details: Annotated[dict[Word, Pointer], Field(max_length=10)] = Field(default_factory=dict)
 
 
-class Account(Fields):
-    """How to learn whose account was connected: from the token answer, its ID token, or a harmless request."""
+class Account(Names):
+    """How to learn whose account was connected: from the token answer, its ID token, or a harmless request. `id` stays
+    the same when the account's name changes."""
 
+    id: Pointer
     source: Literal["token", "id_token", "url"]
     url: Url | None = None
     headers: Headers = Field(default_factory=dict)
@@ -203,25 +212,47 @@ class Reach(Table):
     help_url: Url
 
 
-class Key(Fields):
-    """A long-lived key or token that a person copies, and the harmless request that checks it."""
+class Key(Names):
+    """A long-lived key or token that a person copies, how it is sent, and the harmless request that checks it."""
 
-    scheme: Literal["bearer", "basic_user", "header"] = "bearer"
-    """Sent as ``Bearer <key>``; as the user name of Basic, with `password`; or in a header of its own."""
-    password: Annotated[str, Field(max_length=100)] = ""
-    header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")] = ""
+    scheme: SchemeKind = "bearer"
+    """Sent as ``Bearer <key>``; as the user name of Basic, with `password`; as the password of Basic, with `user`; as
+    Basic with a user name that the person gives beside it (``basic_pair``); or in a header of its own."""
+    password: Annotated[str, Field(max_length=100, pattern=r"^[!-~]*$")] = ""
+    user: Annotated[str, Field(max_length=100, pattern=r"^[!-9;-~]*$")] = ""
+    user_kind: Literal["name", "email"] | None = None
+    """What the person gives beside the key: a user name or an e-mail address."""
+    header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$"), AfterValidator(_key_header)] = ""
+    word: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,39}$")] = ""
+    """What stands before the key in `header`, such as ``Token``."""
     prefixes: Annotated[tuple[Line, ...], Field(max_length=10, strict=False)] = ()
     """How such a key begins; another is refused before it is sent anywhere."""
-    check_url: Url
+    check_url: Url | None = None
+    """Without one, the module's own harmless request at its service's address checks a key."""
     check_headers: Headers = Field(default_factory=dict)
+    id: Pointer | None = None
+    """Where its answer has the account's id."""
     help_url: Url | None = None
+
+    @property
+    def sent(self) -> CredentialScheme:
+        """How such a key is sent."""
+        return CredentialScheme(self.scheme, fixed=self.password or self.user, name=self.header, word=self.word)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Key":
         if (self.scheme == "header") != bool(self.header):
             raise ValueError("header belongs to the scheme header, and to no other")
+        if self.word and self.scheme != "header":
+            raise ValueError("word belongs to the scheme header, and to no other")
         if self.password and self.scheme != "basic_user":
             raise ValueError("password belongs to the scheme basic_user, and to no other")
+        if self.user and self.scheme != "basic_password":
+            raise ValueError("user belongs to the scheme basic_password, and to no other")
+        if (self.scheme == "basic_pair") != (self.user_kind is not None):
+            raise ValueError("user_kind belongs to the scheme basic_pair, and to no other")
+        if (self.check_url is None) != (self.id is None):
+            raise ValueError("check_url and id belong together: the request, and where its answer has the account's id")
         return self
 
 

@@ -8,12 +8,14 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 import asyncpg
+import msgspec
 
 from broker.vault.envelope import Place
 from broker.vault.owners import Owner, find_owner, owner_of
 from broker.vault.stored_credentials import StoredCredential, found, listed
 from broker.vault.vault import Vault
 from core.audit.event import Kind
+from core.credential_headers import BEARER, CredentialScheme
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
 from core.errors import Conflict, Invalid, NotFound
@@ -55,20 +57,22 @@ class Credentials:
         *,
         over: int | None = None,
         origins: Sequence[str] = (),
+        scheme: CredentialScheme = BEARER,
         instead_of: UUID | None = None,
     ) -> UUID:
         """Store a credential, in the place of one that the owner has for the module; its id.
 
         `over` is the only version that it may take the place of; without it, that is any or none. It is sent to
-        `origins` alone, without any to the address that the module's code names. `instead_of` is an account that it may
-        take the place of; whoever asks for that ends the account afterwards.
+        `origins` alone, without any to the address that the module's code names, in the way of `scheme`. `instead_of`
+        is an account that it may take the place of; whoever asks for that ends the account afterwards.
 
         Raises:
             Invalid: the secret or the account's name has the wrong form.
             NotFound: the tenant has no such user or role.
             Conflict: somebody else changed it at the same moment, or what is there was connected by OAuth.
         """
-        new = _New(module, owner, _checked(secret), account[:MOST_ACCOUNT], list(origins))
+        sent = msgspec.json.encode(scheme).decode()
+        new = _New(module, owner, _checked(secret), account[:MOST_ACCOUNT], list(origins), sent)
         try:
             async with self._database.tenant(tenant_id) as work:
                 before = await work.fetchrow(_FIND, module, owner.user_id, owner.role_id)
@@ -146,7 +150,8 @@ class Credentials:
         credential_id, version = uuid4(), 1 + secrets.randbits(48)
         blob = await self._vault.seal(work, place(credential_id, version), new.plain)
         whose = new.module, new.owner.user_id, new.owner.role_id
-        await work.execute(_INSERT, credential_id, *whose, version, blob, new.account, self._clock(), new.origins)
+        columns = blob, new.account, self._clock(), new.origins, new.scheme
+        await work.execute(_INSERT, credential_id, *whose, version, *columns)
         kind = Kind.CREDENTIAL_CREATED
         await _recorded(work, actor, kind, new.module, new.owner, credential_id, account=new.account)
         return credential_id
@@ -154,7 +159,7 @@ class Credentials:
     async def _replace(self, work: UnitOfWork, actor: Actor, new: "_New", before: Row) -> UUID:
         credential_id, version = before["id"], before["version"]
         blob = await self._vault.seal(work, place(credential_id, version + 1), new.plain)
-        columns = blob, new.account, self._clock(), new.origins, before["account_id"]
+        columns = blob, new.account, self._clock(), new.origins, before["account_id"], new.scheme
         if not await work.execute(_REPLACE, credential_id, version, *columns):
             raise _changed_meanwhile()
         kind = Kind.CREDENTIAL_REPLACED
@@ -169,6 +174,7 @@ class _New:
     plain: bytes
     account: str
     origins: list[str]
+    scheme: str
 
 
 def place(credential_id: UUID, version: int) -> Place:
@@ -223,10 +229,10 @@ def _changed_meanwhile() -> Conflict:
 _FIND = """SELECT id, version, secret, account_id FROM vault.credentials
     WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)"""
 _INSERT = """INSERT INTO vault.credentials
-    (tenant_id, id, module, user_id, role_id, version, secret, account, created_at, updated_at, origins)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10::text[])"""
+    (tenant_id, id, module, user_id, role_id, version, secret, account, created_at, updated_at, origins, scheme)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10::text[], $11::jsonb)"""
 _REPLACE = """UPDATE vault.credentials SET version = version + 1, secret = $4, account = $5, updated_at = $6,
-    origins = $7::text[], state = 'ok', cause = '', type = 'A', account_id = NULL
+    origins = $7::text[], scheme = $9::jsonb, state = 'ok', cause = '', type = 'A', account_id = NULL
     WHERE tenant_id = $1 AND id = $2 AND version = $3 AND account_id IS NOT DISTINCT FROM $8"""
 _REMOVE = """DELETE FROM vault.credentials WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)
     RETURNING id, account_id"""

@@ -5,8 +5,11 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+import msgspec
+
 from broker.vault.owners import Owner, owner_of
 from core.connection import CredentialKind
+from core.credential_headers import CredentialScheme
 from core.db import Row, UnitOfWork
 from core.errors import NotFound
 
@@ -17,7 +20,7 @@ MOST_LISTED = 1000
 class StoredCredential:
     """A credential. `owner` is an e-mail address or a role's name, and `provider` whose OAuth server made it, "" for
     type A. One that works can have a `cause` too: there is something that its owner had better do. `origins` are where
-    it may be sent; without any, to the address that the module names itself."""
+    it may be sent; without any, to the address that the module names itself. `scheme` is how it is sent."""
 
     id: UUID
     module: str
@@ -33,6 +36,7 @@ class StoredCredential:
     updated_at: datetime
     last_used_at: datetime | None
     origins: tuple[str, ...]
+    scheme: CredentialScheme
 
 
 async def listed(
@@ -65,8 +69,13 @@ async def found(work: UnitOfWork, credential_id: UUID) -> tuple[StoredCredential
 
 
 def _stored(row: Row) -> StoredCredential:
-    *columns, origins = row.values()
-    return StoredCredential(*columns, origins=tuple(origins))
+    *columns, origins, scheme = row.values()
+    return StoredCredential(*columns, origins=tuple(origins), scheme=scheme_of(scheme))
+
+
+def scheme_of(column: str) -> CredentialScheme:
+    """How a credential is sent, as its row says."""
+    return msgspec.json.decode(column, type=CredentialScheme)
 
 
 _WHOSE = "SELECT module, user_id, role_id FROM vault.credentials WHERE tenant_id = $1 AND id = $2"
@@ -76,7 +85,7 @@ _LIST = """SELECT c.id, c.module, c.type, coalesce(a.provider, '') AS provider, 
     CASE WHEN a.id IS NULL THEN c.cause WHEN a.status = 'active' THEN coalesce(a.details ->> 'warning', '')
         ELSE coalesce(nullif(a.reason, ''), a.status) END AS cause,
     c.version, c.created_at, greatest(c.updated_at, a.updated_at) AS updated_at,
-    greatest(c.last_used_at, a.last_used_at) AS last_used_at, c.origins
+    greatest(c.last_used_at, a.last_used_at) AS last_used_at, c.origins, c.scheme
     FROM vault.credentials c
     LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id

@@ -1,6 +1,5 @@
 """Whose account it is: what a vendor says to a token or a key, by the provider's data. Harmless requests, once each."""
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from broker.providers.model import Fields, Key, Provider
+from broker.providers.model import Key, Names, Provider
 from broker.providers.templates import filled_url, settings_of
 from broker.vendor_oauth import reasons
 from broker.vendor_oauth.exchange import ErrorClass, Failed, GrantKind, RedactedExchange
@@ -18,6 +17,7 @@ from broker.vendor_oauth.fields import pointed, pointed_text
 from broker.vendor_oauth.sorting import Sorted, by_status, utc_now
 from broker.vendor_oauth.tokens import account_fields
 from broker.vendor_oauth.wire import NoReply, Reply, Request, VendorHttp
+from core.credential_headers import BEARER, Unsendable, credential_header
 from core.errors import Invalid
 from core.secret import Secret
 
@@ -68,7 +68,7 @@ class VendorAccounts:
         url = filled_url(account.url or "", settings_of(provider, settings))
         if not url:
             return None
-        return await self._ask("account", url, _bearer(access, account.headers), account)
+        return await self._ask("account", url, _bearer(access, account.headers), account.id, account)
 
     async def sites(self, provider: Provider, settings: Mapping[str, str], access: Secret) -> tuple[Site, ...] | Failed:
         """The sites that a grant covers; none where the provider knows no sites.
@@ -113,24 +113,29 @@ class VendorAccounts:
         return pointed(found[0], where.count) not in (0, None)
 
     async def check_key(self, provider: Provider, settings: Mapping[str, str], secret: Secret) -> Found | Failed:
-        """Whether the vendor takes a key, and whose it is.
+        """Whether the vendor takes a key, and whose it is; of a pair, `secret` is user name and key as they are stored.
 
         Raises:
-            Invalid: the key has not the provider's form, so it was sent nowhere, or a setting is wrong.
+            Invalid: the provider has no such request, the key has not the provider's form, so it was sent nowhere, or a
+                setting is wrong.
         """
         key = provider.key
         if key is None:
             raise Invalid(f"{provider.title} has no keys; connect it by its own page")
-        check_form(provider.title, key, secret)
+        if key.check_url is None or key.id is None:
+            raise Invalid(f"{provider.title} has no request that checks a key")
+        name, value = checked_header(provider.title, key, secret)
         url = filled_url(key.check_url, settings_of(provider, settings))
-        return await self._ask("key", url, {**key.check_headers, **key_headers(key, secret)}, key)
+        return await self._ask("key", url, {**key.check_headers, name: value}, key.id, key)
 
-    async def _ask(self, kind: GrantKind, url: str, headers: Mapping[str, str], where: Fields) -> Found | Failed:
+    async def _ask(
+        self, kind: GrantKind, url: str, headers: Mapping[str, str], at: str, where: Names
+    ) -> Found | Failed:
         found = await self._json(kind, Request("GET", url, headers))
         if isinstance(found, Failed):
             return found
         document, seconds = found
-        told = account_fields(where, document)
+        told = account_fields(at, where, document)
         return _found(told) if told.get("id") else _unreadable(kind, url, 200, seconds)
 
     async def _json(self, kind: GrantKind, request: Request) -> tuple[object, float] | Failed:
@@ -147,33 +152,28 @@ class VendorAccounts:
             return _unreadable(kind, request.url, 200, seconds)
 
 
-def check_form(title: str, key: Key, secret: Secret) -> None:
-    """Check a key's form before it is sent anywhere.
+def checked_header(title: str, key: Key, secret: Secret) -> tuple[str, str]:
+    """The header that carries a key of the provider's form, which is checked before it is sent anywhere.
 
     Raises:
         Invalid: the text says what is expected.
     """
-    text = secret.reveal()
-    if not text or len(text) > LONGEST_KEY or not text.isascii() or not text.isprintable() or " " in text:
-        raise Invalid(f"a key of {title} is one word of at most {LONGEST_KEY} ASCII characters")
-    if key.scheme == "basic_user" and ":" in text:
-        raise Invalid(f"a key of {title} has no colon in it")
-    if key.prefixes and not text.startswith(key.prefixes):
+    own = secret.reveal().partition(":")[2] if key.scheme == "basic_pair" else secret.reveal()
+    colon = ", without a colon" if key.scheme == "basic_user" else ""
+    expected = f"a key of {title} is one word of at most {LONGEST_KEY} ASCII characters{colon}"
+    if len(own) > LONGEST_KEY:
+        raise Invalid(expected)
+    if key.prefixes and not own.startswith(key.prefixes):
         raise Invalid(f"a key of {title} begins with {' or '.join(key.prefixes)}")
-
-
-def key_headers(key: Key, secret: Secret) -> dict[str, str]:
-    """The header that carries a key."""
-    text = secret.reveal()
-    if key.scheme == "header":
-        return {key.header: text}
-    if key.scheme == "basic_user":
-        return {"Authorization": "Basic " + base64.b64encode(f"{text}:{key.password}".encode()).decode()}
-    return {"Authorization": f"Bearer {text}"}
+    try:
+        return credential_header(key.sent, secret)
+    except Unsendable:
+        raise Invalid(expected) from None
 
 
 def _bearer(access: Secret, headers: Mapping[str, str]) -> dict[str, str]:
-    return {**headers, "Authorization": f"Bearer {access.reveal()}"}
+    name, value = credential_header(BEARER, access)
+    return {**headers, name: value}
 
 
 def _found(told: Mapping[str, str]) -> Found:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import orjson
 
-from broker.providers.model import Account, Fields, Provider
+from broker.providers.model import Account, Names, Provider
 from broker.vendor_oauth.exchange import Tokens
 from broker.vendor_oauth.fields import pointed_text
 from core.secret import Secret
@@ -57,9 +57,10 @@ def read_tokens(provider: Provider, client_id: str, answer: Mapping[str, Any]) -
     )
 
 
-def account_fields(where: Fields, document: object) -> dict[str, str]:
-    """What `where` finds: ``id``, ``name`` and its details, without those that are not there."""
-    found = {"id": pointed_text(document, where.id), "name": pointed_text(document, *where.name)}
+def account_fields(at: str, where: Names, document: object) -> dict[str, str]:
+    """The account of a document: its ``id``, which stands at the pointer `at`, its ``name`` and details, without those
+    that are not there."""
+    found = {"id": pointed_text(document, at), "name": pointed_text(document, *where.name)}
     found |= {name: pointed_text(document, pointer) for name, pointer in where.details.items()}
     return {name: value for name, value in found.items() if value}
 
@@ -92,7 +93,9 @@ def _scopes(answer: Mapping[str, Any], separator: str) -> tuple[str, ...] | None
 def _extra(account: Account | None, client_id: str, answer: Mapping[str, Any]) -> dict[str, str]:
     if account is None or account.source == "url":
         return {}
-    return account_fields(account, answer if account.source == "token" else _claims(answer.get("id_token"), client_id))
+    return account_fields(
+        account.id, account, answer if account.source == "token" else _claims(answer.get("id_token"), client_id)
+    )
 
 
 def _claims(id_token: object, client_id: str) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from broker.accounts.standing import Standing
 from broker.connect.oauth_clients import OAuthClient
 from broker.connect.parts import ConnectParts
-from broker.connect.pasted_keys import OtherAccount
+from broker.connect.pasted_keys import OtherAccount, Pasted
 from broker.connect.refusals import ConnectRefused
 from broker.connect.services import ADMINISTRATOR
 from broker.connect.session_progress import Wish
@@ -114,9 +114,10 @@ class ServicePages:
         if session is None:
             return sign_in_first(f"{CONNECT}/{module}")
         role_id, queue = role_of(fields), queue_of(fields)
-        secret, replace = Secret(fields.get("key", "").strip()), fields.get("replace") == "on"
+        user, provider = fields.get("key_user", "").strip(), fields.get("provider", "")
+        pasted, replace = Pasted(Secret(fields.get("key", "").strip()), user, provider), fields.get("replace") == "on"
         try:
-            await self._connect.keys.connect(session, module, role_id, secret, replace=replace)
+            await self._connect.keys.connect(session, module, role_id, pasted, replace=replace)
         except OtherAccount as other:
             return await self._page(request, session, module, role_id, queue, {}, other=other)
         except ConnectRefused as refused:

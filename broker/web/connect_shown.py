@@ -141,6 +141,7 @@ def _way(service: Service, way: Way) -> Mapping[str, Any]:
         "provider": provider.id if provider else "",
         "title": provider.title if provider else service.needs.module.title,
         "help_url": _link(provider.key.help_url if provider and provider.key else None),
+        "user_kind": provider.key.user_kind if provider and provider.key else None,
     }
     if provider is None or asked is None:
         return shown

@@ -57,13 +57,20 @@ def set_(
     replace_account: Annotated[
         bool, typer.Option("--replace-account", help="It may belong to another account than the one before.")
     ] = False,
+    key_user: Annotated[
+        str, typer.Option("--key-user", metavar="NAME", help="User name or e-mail address that belongs to the key.")
+    ] = "",
+    provider: Annotated[
+        str, typer.Option("--provider", metavar="ID", help="Whose key it is, where several providers serve the module.")
+    ] = "",
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Store a token or key for a person, or for all members of a role.
 
     It is read at a prompt, from --stdin or from a file, never from the command line. The vendor is asked first whose it
-    is. One that is there already is replaced.
+    is. One that is there already is replaced. Where the vendor wants an e-mail address and a token (Atlassian), give
+    the address as --key-user.
     """
     refuse_on_command_line(context.args)
     whose = _one_owner(user, role)
@@ -73,15 +80,20 @@ def set_(
 
     async def work(accounts: "Accounts", owner: "Owner | None") -> "Stored":
         assert owner is not None
-        return await accounts.put(owner, secret, test=not no_test, replace_account=replace_account)
+        from broker.connect.pasted_keys import Pasted
+
+        pasted = Pasted(secret, key_user, provider)
+        return await accounts.put(owner, pasted, test=not no_test, replace_account=replace_account)
 
     def here() -> "Mapping[str, Any]":
         return _stored(_on_accounts(work, tenant, module, user, role), whose, module, tested=not no_test)
 
     def at_server(api: "Api") -> "Mapping[str, Any]":
+        from broker.connect.pasted_keys import Pasted
         from gateway.cli.remote.credentials import store
 
-        return store(api, module, user, role, secret, test=not no_test, replace_account=replace_account)
+        pasted = Pasted(secret, key_user, provider)
+        return store(api, module, user, role, pasted, test=not no_test, replace_account=replace_account)
 
     document = either(here, at_server, tenant=tenant)
     emit(as_json, document, lambda: _tell_stored(document))

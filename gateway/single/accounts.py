@@ -1,19 +1,25 @@
 """What an operator does with the stored credentials of one module in one tenant: store and test them."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from broker.connect.disconnecting import Disconnecting
+from broker.connect.pasted_keys import Pasted
+from broker.connect.provider_book import ProviderBook
 from broker.leases import REJECTED, UNREADABLE
+from broker.providers.catalogue import own_providers
+from broker.providers.model import Provider
 from broker.vault.credentials import Credentials
 from broker.vault.envelope import Unreadable
 from broker.vault.owners import Owner
 from broker.vault.stored_credentials import StoredCredential
+from core.credential_headers import BEARER, CredentialScheme, Unsendable, with_user
 from core.directory.actor import Actor
 from core.directory.services import list_services
-from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, Unavailable
+from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, NotFound, Unavailable
+from core.outbound.origins import origin_of
 from core.secret import Secret
 from core.settings import Settings
 from gateway.service_settings import parsed
@@ -21,8 +27,7 @@ from gateway.single.bootstrap import OPERATOR
 from gateway.single.disconnecting import opened_ends
 from gateway.single.gateway import vendor_sessions
 from gateway.single.operator import Operator
-from gateway.single.vendor_account import account_of, place_of
-from gateway.vendor_session.headers import authorization
+from gateway.single.vendor_account import GivenCredential, account_of, place_of
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Module, ToolError, VendorApi, VendorProblem, VendorSettings
 
@@ -55,28 +60,33 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The credentials of one tenant's module. `settings` are those of the tenant's service, which may be off."""
+    """The credentials of one tenant's module. `settings` are those of the tenant's service, which may be off; `keyed`
+    are the providers whose keys serve it."""
 
     tenant_id: UUID
     module: Module
     api: VendorApi
     settings: VendorSettings
     service_on: bool
+    keyed: tuple[Provider, ...]
     credentials: Credentials
     disconnecting: Disconnecting
     sessions: VendorSessions
     actor: Actor
 
-    async def put(self, owner: Owner, secret: Secret, *, test: bool, replace_account: bool) -> Stored:
+    async def put(self, owner: Owner, pasted: Pasted, *, test: bool, replace_account: bool) -> Stored:
         """Store a secret, after the vendor has told whose account it belongs to if `test`.
 
         Raises:
+            NotFound: there is no such provider of keys for the module.
             Conflict: it belongs to another account than the one before, and `replace_account` is not said.
             core.errors.MCPistError: the vendor does not accept it or cannot be asked; nothing was stored.
         """
-        _check_form(self.api, secret)
+        scheme = self._scheme(pasted.provider)
+        secret = _whole(self.module.title, scheme, pasted)
         before = await self._find(owner)
-        account = await self._account(secret) if test else ""
+        credential = GivenCredential(secret, scheme, place_of(self.api, self.settings))
+        account = await self._account(credential) if test else ""
         if before and before.account and account not in ("", before.account) and not replace_account:
             raise Conflict(
                 f"this secret belongs to the account {account}, the stored one to {before.account}; "
@@ -87,7 +97,9 @@ class Accounts:
         if before and before.type == "B":
             await self.disconnecting.disconnect_module(self.actor, self.tenant_id, name, owner)
             over = None
-        await self.credentials.put(self.actor, self.tenant_id, name, owner, secret, account, over=over, origins=origins)
+        await self.credentials.put(
+            self.actor, self.tenant_id, name, owner, secret, account, over=over, origins=origins, scheme=scheme
+        )
         return Stored(account, before, self.service_on)
 
     async def test(self, stored: StoredCredential) -> Tested:
@@ -105,7 +117,8 @@ class Accounts:
         except Unreadable:
             return await self._broken(stored, UNREADABLE, "it was changed in the database and cannot be read any more")
         try:
-            account = await self._asked(secret, str(stored.id), stored.origins)
+            origins = stored.origins or (origin_of(self.api.base_url),)
+            account = await self._asked(GivenCredential(secret, stored.scheme, origins), str(stored.id))
         except ToolError as problem:
             if isinstance(problem, VendorProblem) and problem.kind == "unauthorized":
                 told = "the vendor does not accept it any more: it was revoked or has expired there"
@@ -118,9 +131,17 @@ class Accounts:
         if account != stored.account and stored.account:
             told += f", but its account is now {account or 'without a name'}, and was {stored.account}"
         if stored.state == "broken" or (account and not stored.account):
-            owner, over, account = await self._owner(stored), stored.version, account or stored.account
+            owner, account = await self._owner(stored), account or stored.account
             await self.credentials.put(
-                self.actor, self.tenant_id, self.module.name, owner, secret, account, over=over, origins=stored.origins
+                self.actor,
+                self.tenant_id,
+                self.module.name,
+                owner,
+                secret,
+                account,
+                over=stored.version,
+                origins=stored.origins,
+                scheme=stored.scheme,
             )
         if stored.state == "broken":
             told += "; it was marked broken, and is used again from now on"
@@ -133,15 +154,24 @@ class Accounts:
     def _tested(self, stored: StoredCredential, state: str, works: bool, told: str, account: str = "") -> Tested:
         return Tested(stored.kind, stored.owner, works, account or stored.account, state, told)
 
-    async def _account(self, secret: Secret) -> str:
+    def _scheme(self, provider: str) -> CredentialScheme:
+        """How keys of the module are sent: as the provider's data say."""
+        for one in self.keyed:
+            if one.key is not None and provider in ("", one.id):
+                return one.key.sent
+        if provider:
+            raise NotFound(f"there is no provider {provider[:40]!r} whose keys serve {self.module.name}")
+        return BEARER
+
+    async def _account(self, credential: GivenCredential) -> str:
         try:
-            return await self._asked(secret, str(uuid4()), place_of(self.api, self.settings))
+            return await self._asked(credential, str(uuid4()))
         except ToolError as problem:
             raise _refused(self.module.title, problem) from None
 
-    async def _asked(self, secret: Secret, key: str, origins: Collection[str]) -> str:
+    async def _asked(self, credential: GivenCredential, key: str) -> str:
         self.disconnecting.check_original()
-        return await account_of(self.sessions, self.api, self.settings, secret, key, origins=origins)
+        return await account_of(self.sessions, self.api, self.settings, credential, key)
 
     async def _find(self, owner: Owner) -> StoredCredential | None:
         found = await self.credentials.list(self.tenant_id, self.module.name, owner)
@@ -169,14 +199,25 @@ async def opened_accounts(
     stored = parsed(api.settings, service.settings if service else {})
     async with opened_ends(operating.deployment, settings, sealing=True) as ends, vendor_sessions(settings) as sessions:
         on = service is not None and service.enabled
-        yield Accounts(tenant_id, module, api, stored, on, ends.credentials, ends.disconnecting, sessions, OPERATOR)
+        async with ends.database.tenant(tenant_id) as work:
+            providers = (await ProviderBook(own_providers()).all(work)).known.values()
+        keyed = tuple(one for one in providers if one.key is not None and module.name in one.modules)
+        yield Accounts(
+            tenant_id, module, api, stored, on, keyed, ends.credentials, ends.disconnecting, sessions, OPERATOR
+        )
 
 
-def _check_form(api: VendorApi, secret: Secret) -> None:
+def _whole(title: str, scheme: CredentialScheme, pasted: Pasted) -> Secret:
+    """The secret as it is stored, once it has the form of its scheme."""
     try:
-        authorization(api.scheme, secret)
-    except VendorProblem:
-        raise Invalid("this is no secret that a vendor gives: it has one line of letters without spaces") from None
+        return with_user(scheme, pasted.secret, pasted.user)
+    except Unsendable as wrong:
+        if wrong.part == "secret":
+            raise Invalid("this is no secret that a vendor gives: it has one line of letters without spaces") from None
+        if scheme.kind == "basic_pair":
+            text = f"{title} wants a user name or e-mail address beside the key, without a colon: --key-user NAME"
+            raise Invalid(text) from None
+        raise Invalid(f"{title} wants no user name beside the key: leave out --key-user") from None
 
 
 def _refused(title: str, problem: ToolError) -> MCPistError:

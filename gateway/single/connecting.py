@@ -30,6 +30,7 @@ from broker.vault.vault import Vault
 from broker.vendor_oauth.account import VendorAccounts
 from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
 from broker.vendor_oauth.wire import VendorHttp
+from core.credential_headers import CredentialScheme
 from core.db import Database
 from core.errors import Invalid
 from core.limits import CallerLimits
@@ -41,8 +42,7 @@ from gateway.service_settings import parsed
 from gateway.single.disconnecting import ends_of
 from gateway.single.gateway import vendor_sessions
 from gateway.single.trust_zone import TrustZone
-from gateway.single.vendor_account import account_of, place_of
-from gateway.vendor_session.headers import authorization
+from gateway.single.vendor_account import GivenCredential, account_of, place_of
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import ToolError, VendorProblem
 
@@ -167,16 +167,13 @@ class _KeyCheck:
         self._modules = {module.name: module for module in catalogue.modules}
         self._sessions = sessions
 
-    async def __call__(self, module: str, settings: Mapping[str, Any], secret: Secret) -> str:
+    async def __call__(self, module: str, settings: Mapping[str, Any], scheme: CredentialScheme, secret: Secret) -> str:
         api = self._modules[module].vendor
         assert api is not None, "only modules with a vendor are offered"
         try:
-            authorization(api.scheme, secret)
-        except VendorProblem:
-            raise KeyRefused("form") from None
-        try:
             known = parsed(api.settings, settings)
-            return await account_of(self._sessions, api, known, secret, str(uuid4()), origins=place_of(api, known))
+            credential = GivenCredential(secret, scheme, place_of(api, known))
+            return await account_of(self._sessions, api, known, credential, str(uuid4()))
         except Invalid:
             raise KeyRefused("setup") from None
         except ToolError as problem:

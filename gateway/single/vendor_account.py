@@ -1,15 +1,19 @@
 """Ask a vendor whose account a secret belongs to: the harmless request that every module with a vendor names."""
 
 import asyncio
-from collections.abc import Collection, Container
+import logging
+from collections.abc import Container
 
-from core.errors import Invalid
+from core.credential_headers import CredentialScheme
+from core.errors import Invalid, MCPistError
 from core.outbound.origins import origin_of
 from core.secret import Secret
 from gateway.vendor_session.session import VendorSessions
-from modules.kit import VendorApi, VendorProblem, VendorSettings
+from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
 
 MOST_ACCOUNT = 200
+
+log = logging.getLogger(__name__)
 
 
 def place_of(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]:
@@ -24,37 +28,38 @@ def place_of(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]:
         raise Invalid("the base URL of this service has to look like https://host/path") from None
 
 
-class _OneSecret:
-    """Implements :class:`gateway.vendor_session.client.LeaseSource` for a secret that no lease was made of."""
+class GivenCredential:
+    """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for a secret that no lease was made of; it is
+    sent to `origins` alone."""
 
     version = 0
 
-    def __init__(self, secret: Secret, origins: Container[str]) -> None:
+    def __init__(self, secret: Secret, scheme: CredentialScheme, origins: Container[str]) -> None:
         self.access_token = secret
+        self.scheme = scheme
         self.origins = origins
 
-    async def lease(self, rejected_version: int | None = None) -> "_OneSecret":
+    async def lease(self, rejected_version: int | None = None) -> "GivenCredential":
         if rejected_version is not None:  # there is no newer one, and a vendor may count failed attempts
             raise VendorProblem("unauthorized", "the vendor does not accept the secret")
         return self
 
 
 async def account_of(
-    sessions: VendorSessions,
-    api: VendorApi,
-    settings: VendorSettings,
-    secret: Secret,
-    key: str,
-    *,
-    origins: Collection[str] = (),
+    sessions: VendorSessions, api: VendorApi, settings: VendorSettings, credential: GivenCredential, key: str
 ) -> str:
-    """The account's name at the vendor. `key` names the credential in this process's limits; `origins` are those that
-    it is stored for, without any the module's own counts.
+    """The account's name at the vendor. `key` names the credential in this process's limits.
 
     Raises:
         modules.kit.ToolError: the vendor does not accept the secret, or cannot be asked (a VendorProblem says which).
     """
     deadline = asyncio.get_running_loop().time() + settings.timeout
-    bound = _OneSecret(secret, origins or (origin_of(api.base_url),))
-    account = await api.account(sessions.client(api, settings, bound, key, deadline))
+    client = sessions.client(api, settings, credential, key, deadline)
+    try:
+        account = await api.account(client)
+    except (ToolError, MCPistError):
+        raise
+    except Exception as error:  # noqa: BLE001 a module that takes apart another answer than it expects
+        log.error("a module cannot tell whose account it is: %s", type(error).__name__)
+        raise VendorProblem("unavailable", "the vendor's answer is not as described") from None
     return "".join(sign for sign in account if sign.isprintable()).strip()[:MOST_ACCOUNT]

@@ -8,9 +8,10 @@ from typing import Any
 import aiohttp
 import orjson
 
+from core.credential_headers import Unsendable, credential_header
 from core.errors import MCPistError
 from gateway.vendor_session.answers import READING, Failure, TooLarge, Unreadable
-from gateway.vendor_session.headers import authorization, checked_headers, lines_of
+from gateway.vendor_session.headers import checked_headers, lines_of
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
 from gateway.vendor_session.place import Place
@@ -155,7 +156,7 @@ class VendorClient:
         if self._place.target.origin not in lease.origins:
             raise Elsewhere
         transport, attempt = self._transport, 0
-        lines = f"{outgoing.lines}authorization: {authorization(self._place.api.scheme, lease.access_token)}\r\n"
+        lines = _with_credential(outgoing.lines, lease)
         while True:
             outcome = await self._in_turn(outgoing, lines)
             if isinstance(outcome, VendorAnswer) and outcome.status < 400:
@@ -228,6 +229,22 @@ class VendorClient:
         limit = self._limit(outgoing, outcome)
         wait = limit.seconds if limit else retry_after(outcome, self._transport.wall_clock)
         return problem_of_answer(outcome, wait=wait, limited=limit is not None)
+
+
+def _with_credential(lines: str, lease: LeaseLike) -> str:
+    """The header lines of a request with the credential's.
+
+    Raises:
+        VendorProblem: the credential has not the form of its scheme, or a module sets the same header.
+    """
+    try:
+        name, value = credential_header(lease.scheme, lease.access_token)
+    except Unsendable:
+        text = "the stored credential is not of a form that can be sent; store it again without spaces"
+        raise VendorProblem("unauthorized", text) from None
+    if lines.startswith(f"{name}: ") or f"\r\n{name}: " in lines:
+        raise VendorProblem("refused", "the tool sets the header that carries the credential; report this")
+    return f"{lines}{name}: {value}\r\n"
 
 
 def _succeeded(outgoing: Outgoing, answer: VendorAnswer) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Container
 from typing import Protocol
 
+from core.credential_headers import CredentialScheme
 from core.secret import Secret
 
 
@@ -11,6 +12,9 @@ class LeaseLike(Protocol):
 
     @property
     def access_token(self) -> Secret: ...
+
+    @property
+    def scheme(self) -> CredentialScheme: ...
 
     @property
     def version(self) -> int: ...

@@ -155,6 +155,7 @@ class VendorSettings(BaseModel):
 @dataclass(frozen=True, slots=True)
 class VendorApi:
     """How a vendor is reached, as data. `account` is a harmless request that names the account behind a credential.
+    How a credential is sent is the provider's to say (docs/providers/README.md), not the module's.
 
     The path of `base_url` may hold placeholders such as ``{site}``, which what is known of the connection fills
     (:meth:`Vendor.connection`): ``https://api.atlassian.com/ex/jira/{site}``.
@@ -162,7 +163,6 @@ class VendorApi:
 
     base_url: str
     account: Callable[[Vendor], Awaitable[str]]
-    scheme: str = "Bearer"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: type[VendorSettings] = VendorSettings
 

@@ -20,6 +20,7 @@ import pytest
 from broker.interface import Broker, Lease, NoCredential, RefusalReason, Refused
 from core.caller import Credential
 from core.connection import Connection, ConnectionState
+from core.credential_headers import BEARER, CredentialScheme
 from core.directory.roles import grant
 from core.directory.services import set_service
 from core.directory.tenants import set_status as set_tenant_status
@@ -159,6 +160,37 @@ async def test_a_lease_tells_what_is_known_of_the_connection(world: World, broke
     found = await connection(broker, ada, "notion")
     assert found is not None
     assert (found.state, found.cause) == (ConnectionState.CONNECTED, "nothing")
+
+
+async def test_a_lease_says_how_its_token_is_sent(world: World, broker: Broker) -> None:
+    """As the key was when it was stored; a token of OAuth is a bearer token, also in the place of such a key."""
+    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
+    scheme = CredentialScheme("basic_user", fixed="api_token")
+    await world.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("k-1"), scheme=scheme)
+    await world.credentials.put(ACTOR, ada.tenant_id, "notion", ada.own, Secret("k-2"), scheme=scheme)
+    assert (await leased(broker, ada)).scheme == scheme
+    assert (await leased(broker, eve)).scheme == BEARER
+    assert (await leased(broker, ada, "search", module="notion")).scheme == scheme
+    await world.connect(ada, "notion", {})
+    assert (await leased(broker, ada, "search", module="notion")).scheme == BEARER
+    await world.put(ada.tenant_id, ada.own, "k-3")
+    assert (await leased(broker, ada)).scheme == BEARER
+
+
+async def test_a_grant_is_named_as_long_as_it_is_the_same(world: World, broker: Broker) -> None:
+    """What a vendor counts requests for: another key or account is another one, a refreshed token is not."""
+    ada = await an_ada(world)
+    first = await leased(broker, ada)
+    assert (await leased(broker, ada, WRITE)).grant == first.grant
+    assert str(ada.email) not in first.grant
+    await world.put(ada.tenant_id, ada.own, "another one")
+    assert (await leased(broker, ada)).grant != first.grant
+    account = await world.connect(ada, "notion", {})
+    connected = await leased(broker, ada, "search", module="notion")
+    await world.execute("UPDATE vault.accounts SET version = version + 1, refreshed_at = now() WHERE id = $1", account)
+    assert (await leased(broker, ada, "search", module="notion")).grant == connected.grant
+    await world.execute("UPDATE vault.accounts SET granted_at = granted_at + interval '1 s' WHERE id = $1", account)
+    assert (await leased(broker, ada, "search", module="notion")).grant != connected.grant
 
 
 async def test_use_raises_no_generation(world: World, broker: Broker) -> None:

@@ -32,7 +32,7 @@ class PlainVendor:
     def __init__(self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str) -> None:
         self._session = session
         self._base_url = base_url
-        self._headers = {**api.headers, "Authorization": f"{api.scheme} {secret}"}
+        self._headers = {**api.headers, "Authorization": f"Bearer {secret}"}
 
     async def connection(self) -> Mapping[str, str]:
         return {}

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import Field, SecretStr
 
-from broker.connect.pasted_keys import OtherAccount
+from broker.connect.pasted_keys import OtherAccount, Pasted
 from broker.connect.refusals import ConnectRefused
 from broker.web.api.connect_parts import Connect
 from core.api.app import router
@@ -19,14 +19,18 @@ from core.secret import Secret
 routes = router("credentials")
 
 MOST_KEY = 16_384
+MOST_USER = 320
 Module = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,62}$")]
 
 
 class KeyAsked(Asked):
-    """One's own key, or as an administrator one that a role shares. `replace_account` says that it may belong to
-    another account than the one before."""
+    """One's own key, or as an administrator one that a role shares. `user` is the user name or e-mail address that
+    belongs to it, where the vendor wants both; `provider` names whose key it is, where several serve the service.
+    `replace_account` says that it may belong to another account than the one before."""
 
     secret: Annotated[SecretStr, Field(min_length=1, max_length=MOST_KEY)]
+    user: Annotated[str, Field(max_length=MOST_USER)] = ""
+    provider: Annotated[str, Field(max_length=40)] = ""
     role_id: UUID | None = None
     replace_account: bool = False
 
@@ -51,9 +55,9 @@ async def store_key(module: Module, asked: KeyAsked, caller: FreshPerson, connec
     if found is None:
         raise NotFound("there is no such service for you")
     before, whom = found[0].own, found[1]
-    secret = Secret(asked.secret.get_secret_value())
+    pasted = Pasted(Secret(asked.secret.get_secret_value()), asked.user, asked.provider)
     try:
-        account = await connect.keys.connect(caller, module, asked.role_id, secret, replace=asked.replace_account)
+        account = await connect.keys.connect(caller, module, asked.role_id, pasted, replace=asked.replace_account)
     except OtherAccount as other:
         raise Conflict(_OTHER.format(now=other.now, before=other.before)) from None
     except ConnectRefused as refused:
@@ -84,5 +88,7 @@ _REFUSED = {
     "key_forbidden": "{title} knows this secret, but does not let it say whose it is: it lacks a permission. Nothing "
     "was stored",
     "key_form": "a credential is one line of printable characters. Nothing was stored",
+    "key_user": "user is missing, is no user name or e-mail address, or is one that {title} does not want beside a "
+    "key. Nothing was stored",
     "key_setup": "the settings of {title} do not fit here; ask your administrator. Nothing was stored",
 }

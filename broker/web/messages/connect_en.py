@@ -99,6 +99,8 @@ MESSAGES: Mapping[str, str] = {
     "stored encrypted, and never shown again.",
     "connect.key.help": "Where to make one",
     "connect.key.label": "Key",
+    "connect.key.user.email": "E-mail address of your account at {service}",
+    "connect.key.user.name": "Your user name at {service}",
     "connect.key.go": "Check and connect",
     "connect.other.title": "That is another account",
     "connect.other": "The key belongs to {now}; connected so far is {before}. If you mean to replace it, say so "
@@ -106,6 +108,8 @@ MESSAGES: Mapping[str, str] = {
     "connect.other.replace": "Replace {before}",
     "connect.refused.title": "Nothing was stored",
     "connect.refused.key_form": "This does not look like a whole key: it is one line without spaces.",
+    "connect.refused.key_user": "{service} wants the user name or e-mail address of the account beside the key. This "
+    "is none: it has no colon and no special characters.",
     "connect.refused.key_not_accepted": "{service} does not accept this key: it is not whole, was revoked, has "
     "expired, or belongs to another server.",
     "connect.refused.key_forbidden": "{service} knows the key, but lets it do too little.",

@@ -97,6 +97,8 @@ MESSAGES: Mapping[str, str] = {
     "で暗号化して保存し、二度と表示しません。",
     "connect.key.help": "キーの作成場所",
     "connect.key.label": "キー",
+    "connect.key.user.email": "{service} のアカウントのメールアドレス",
+    "connect.key.user.name": "{service} のユーザー名",
     "connect.key.go": "確認して接続する",
     "connect.other.title": "別のアカウントのキーです",
     "connect.other": "このキーは {now} のものです。現在は {before} が接続されています。置き換える場合は、下で選択し"
@@ -104,6 +106,8 @@ MESSAGES: Mapping[str, str] = {
     "connect.other.replace": "{before} を置き換える",
     "connect.refused.title": "保存していません",
     "connect.refused.key_form": "キー全体ではないようです。キーは空白を含まない 1 行の文字列です。",
+    "connect.refused.key_user": "{service} ではキーのほかにアカウントのユーザー名かメールアドレスが必要です。コロンや"
+    "特殊文字を含まないものを入力してください。",
     "connect.refused.key_not_accepted": "{service} はこのキーを受け付けません。一部が欠けているか、取り消し済み、期"
     "限切れ、または別のサーバーのキーです。",
     "connect.refused.key_forbidden": "{service} はキーを認識しましたが、権限が足りません。",

@@ -8,8 +8,8 @@ from uuid import UUID
 import msgspec
 
 from broker.connect.ended import Ended
+from broker.connect.pasted_keys import Pasted
 from core.errors import Forbidden, Invalid, NotFound
-from core.secret import Secret
 from gateway.cli.remote.api import Api
 from gateway.cli.remote.me import me
 from gateway.cli.remote.roles import role_of
@@ -58,7 +58,7 @@ def check_owner(api: Api, user: str | None) -> None:
 
 
 def store(
-    api: Api, module: str, user: str | None, role: str | None, secret: Secret, *, test: bool, replace_account: bool
+    api: Api, module: str, user: str | None, role: str | None, pasted: Pasted, *, test: bool, replace_account: bool
 ) -> Mapping[str, Any]:
     """Store a key, which the server has checked at the vendor; what is printed.
 
@@ -69,7 +69,13 @@ def store(
         raise Invalid("at a server the vendor is always asked: leave out --no-test")
     check_owner(api, user)
     role_id = None if role is None else str(role_of(api, role).id)
-    body = {"secret": secret.reveal(), "role_id": role_id, "replace_account": replace_account}
+    body = {
+        "secret": pasted.secret.reveal(),
+        "user": pasted.user,
+        "provider": pasted.provider,
+        "role_id": role_id,
+        "replace_account": replace_account,
+    }
     missing = f"there is no service {module[:100]!r} that takes a key, for you or that role"
     answer = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
     stored = msgspec.convert(answer.json(), _Stored)

@@ -24,6 +24,7 @@ from broker.http.wire import EXCHANGE, MOST_REQUEST, PATHS, STATUS, VERIFY, Answ
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused
 from core.caller import Credential
 from core.connection import Connection
+from core.credential_headers import CredentialScheme
 from core.errors import Unavailable
 from core.secret import Secret
 from tests.broker.contract import an_ada, leased
@@ -33,6 +34,7 @@ from tests.support.http_broker import Served, served_over_http
 VENDOR_TOKEN = "ghp_the-vendor-s-token"
 LEASE = Lease(Secret(VENDOR_TOKEN), 3, 60.0, "personal", uuid4(), {"base_url": "https://x.test", "n": [1, None]},
     True, ("https://x.test", "http://[::1]:8"), {"site": "c-1", "site_name": "Ä b"},
+    CredentialScheme("basic_user", fixed="api_token"), "a-1.7",
 )  # fmt: skip
 
 
@@ -201,7 +203,7 @@ def test_no_answer_has_room_for_more_than_an_access_token() -> None:
     fields = msgspec.json.schema(Answer)["$defs"]["WireLease"]["properties"]
     assert set(fields) == {
         "access_token", "version", "expires_in", "kind", "credential_id", "settings", "renewable",
-        "origins", "attributes",
+        "origins", "attributes", "scheme", "grant",
     }  # fmt: skip
     names = {field.name for field in msgspec.structs.fields(Answer)}
     assert names == {"credential", "connections", "lease", "no_credential", "refused"}
@@ -333,6 +335,39 @@ async def test_whatever_else_listens_there(what: str) -> None:
         assert away.value.retry_after <= 60
         assert away.value.__cause__ is None
         assert not client.reachable
+
+
+OLD_LEASE = (
+    b'{"lease":{"access_token":"ghp_of-an-old-broker","version":1,"expires_in":60.0,"kind":"personal",'
+    b'"credential_id":"00000000-0000-0000-0000-000000000001","settings":{},"renewable":true,"origins":[],'
+    b'"attributes":{}}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, OLD_LEASE), (404, b'{"error":"not_found"}')], ids=["another lease", "another path"]
+)
+async def test_a_broker_of_another_version_is_named_in_the_log(
+    status: int, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A lease that does not say how its token is sent is none: nobody guesses."""
+    reply = says(f"HTTP/1.1 {status} X\nContent-Length: {len(body)}", body)
+    async with impostor(reply) as client:
+        with pytest.raises(Unavailable):
+            await client.lease(ASKS)
+    (record,) = [record for record in caplog.records if record.name == "broker.http.client"]
+    assert "the same version of MCPist" in record.__dict__["cause"]
+    assert "ghp_" not in str(record.__dict__)
+
+
+async def test_a_gateway_of_another_version_gets_nothing_and_is_named_in_the_log(
+    tcp: Served, scripted: Scripted, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = asked_lease(ASKS)
+    heard = await post(tcp, "/v1/token-exchange", body, bearer(tcp.key, "/v1/token-exchange", body))
+    assert (heard.status, scripted.asked) == (404, [])
+    (record,) = [record for record in caplog.records if record.name == "broker.http.app"]
+    assert "the same version of MCPist" in record.__dict__["cause"]
 
 
 async def test_nobody_listens(tmp_path: Path) -> None:

@@ -181,6 +181,12 @@ def test_toml_that_is_not_one_provider_is_refused(text: str) -> None:
         provider_of_text(text)
 
 
+def key(**more: object) -> dict[str, object]:
+    """A table of keys; None leaves one out."""
+    made: dict[str, object] = {"check_url": "https://a.example/", "id": "/i", **more}
+    return {name: value for name, value in made.items() if value is not None}
+
+
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
@@ -212,6 +218,17 @@ def test_toml_that_is_not_one_provider_is_refused(text: str) -> None:
         ("account.url", ..., "acme.account: url belongs to the source url"),
         ("account.id", "id", "acme.account.id: give a JSON pointer"),
         ("key", {"check_url": "https://a.example/", "id": "/i", "scheme": "header"}, "acme.key: header belongs to"),
+        ("key", key(scheme="header", header="Host"), "acme.key.header: give a header that no request has by itself"),
+        ("key", key(scheme="header", header="Content-Length"), "acme.key.header: give a header that no request has"),
+        ("key", key(scheme="header", header="X-A\r\nX-B"), "acme.key.header: "),
+        ("key", key(scheme="header", header="X-A", word="a b"), "acme.key.word: "),
+        ("key", key(word="Token"), "acme.key: word belongs to the scheme header"),
+        ("key", key(scheme="basic_password", user="a:b"), "acme.key.user: "),
+        ("key", key(user="a"), "acme.key: user belongs to the scheme basic_password"),
+        ("key", key(password="a"), "acme.key: password belongs to the scheme basic_user"),
+        ("key", key(scheme="basic_pair"), "acme.key: user_kind belongs to the scheme basic_pair"),
+        ("key", key(user_kind="email"), "acme.key: user_kind belongs to the scheme basic_pair"),
+        ("key", key(id=None), "acme.key: check_url and id belong together"),
         ("settings.region", {"title": "R", "kind": "number"}, "acme.settings.region.kind: Input should be 'word', "),
         ("settings.Region", {"title": "R"}, "acme.settings.Region"),
         ("title", "", "acme.title: String should have at least 1 character"),

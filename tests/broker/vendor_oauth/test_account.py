@@ -102,7 +102,7 @@ async def test_toggls_key_is_the_user_of_basic(vendor: VendorTokens, way: Ways) 
 
 @of("toggl")
 async def test_a_colon_would_make_two_of_a_key(vendor: VendorTokens, way: Ways) -> None:
-    with pytest.raises(Invalid, match="no colon"):
+    with pytest.raises(Invalid, match="without a colon"):
         await VendorAccounts(await way(vendor.url)).check_key(vendor.provider, {}, Secret("user:password"))
     assert not vendor.asked
 

@@ -1,5 +1,6 @@
 """Credentials at the command line: tested at the vendor, stored, listed, found broken, removed; and never shown."""
 
+import base64
 import io
 import json
 import os
@@ -160,6 +161,39 @@ def test_another_account_is_said_aloud(desk: Desk) -> None:
     done = desk.set(*ADA, "--replace-account", "--json", secret=f"{CANARY}-bot").json()
     assert (done["replaced"], done["previous_account"], done["account"]) == (True, "ada-at-hub", "the-bot")
     assert len(desk.events("credential.replaced")) == 2
+
+
+PAIR = """[hub_keys]
+title = "Hub keys"
+[hub_keys.key]
+scheme = "basic_pair"
+user_kind = "email"
+[hub_keys.modules.hub]
+"""
+HUB_USER = "a.lovelace@vendor.example"
+
+
+def test_a_key_is_sent_as_its_provider_says(desk: Desk, tmp_path: Path) -> None:
+    """When it is set, tested and used."""
+    document = tmp_path / "keys.toml"
+    document.write_text(PAIR)
+    assert desk.run("provider", "add", str(document)).code == 0
+    header = "Basic " + base64.b64encode(f"{HUB_USER}:{CANARY}-pair".encode()).decode()
+    desk.hub.accounts[header] = "ada-at-hub"
+    secret = f"{CANARY}-pair"
+    missing = desk.set(*ADA, secret=secret)
+    assert (missing.code, "--key-user NAME" in missing.err) == (2, True)
+    unknown = desk.set(*ADA, "--key-user", HUB_USER, "--provider", "github", secret=secret)
+    assert (unknown.code, desk.hub.asked) == (4, [])
+    done = desk.set(*ADA, "--key-user", HUB_USER, secret=secret)
+    assert (done.code, done.out) == (0, "Stored hub for ada@example.com, account ada-at-hub.\n")
+    assert desk.run("credential", "test", "hub").code == 0
+    desk.run("role", "allow", "admin", "hub.*")
+    assert desk.run("call", "hub", "look", "--user", "ada@example.com").code == 0
+    assert desk.hub.asked == [header] * 3
+    desk.run("provider", "remove", "hub_keys")
+    superfluous = desk.set(*ADA, "--key-user", HUB_USER)
+    assert (superfluous.code, "leave out --key-user" in superfluous.err) == (2, True)
 
 
 def test_a_test_keeps_the_state_true(desk: Desk) -> None:

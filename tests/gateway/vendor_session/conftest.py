@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from core.credential_headers import BEARER, CredentialScheme
 from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.session import VendorSessions
@@ -29,6 +30,7 @@ class FakeLease:
     version: int
     access_token: Secret
     origins: Container[str] = field(default_factory=Anywhere)
+    scheme: CredentialScheme = BEARER
 
 
 @dataclass(slots=True)
@@ -38,13 +40,14 @@ class Leases:
     versions: list[int] = field(default_factory=lambda: [1])
     asked: list[int | None] = field(default_factory=list[int | None])
     broken_after: int = 1000
+    scheme: CredentialScheme = BEARER
 
     async def lease(self, rejected_version: int | None = None) -> FakeLease:
         self.asked.append(rejected_version)
         if len([version for version in self.asked if version is not None]) > self.broken_after:
             raise ToolError("the credential is broken; ask an administrator")
         version = self.versions.pop(0) if len(self.versions) > 1 else self.versions[0]
-        return FakeLease(version, Secret(f"{TOKEN}-{version}"))
+        return FakeLease(version, Secret(f"{TOKEN}-{version}"), scheme=self.scheme)
 
 
 class Time:
@@ -77,10 +80,9 @@ class Bench:
         base: str = "",
         deadline: float | None = None,
         key: str = "k",
-        scheme: str = "Bearer",
         **settings: float,
     ) -> Vendor:
-        api = VendorApi(self.vendor.url + base, no_account, scheme=scheme, headers={"accept": "application/json"})
+        api = VendorApi(self.vendor.url + base, no_account, headers={"accept": "application/json"})
         return self.sessions.client(api, VendorSettings.model_validate(settings), self.leases, key, deadline)
 
 

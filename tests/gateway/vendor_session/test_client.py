@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from core.credential_headers import CredentialScheme
 from core.secret import Secret
 from modules.kit import OUTCOME_UNKNOWN, ToolError, VendorProblem, path
 from tests.gateway.vendor_session.conftest import TOKEN, Bench, FakeLease
@@ -85,7 +86,7 @@ async def test_methods_that_are_not_sent(bench: Bench, method: str) -> None:
     assert bench.vendor.accepted == 0
 
 
-@pytest.mark.parametrize("token", ["a\r\nX: y", "a b", "ü", "", "\x7f", "x" * 8001])
+@pytest.mark.parametrize("token", ["a\r\nX: y", "a b", "ü", "", "\x7f", "x" * 16_385])
 async def test_a_credential_that_would_end_its_header(bench: Bench, token: str) -> None:
     class Odd:
         async def lease(self, rejected_version: int | None = None) -> FakeLease:
@@ -147,6 +148,21 @@ async def test_what_the_broker_says_of_a_broken_credential_is_what_the_caller_re
     bench.vendor.scripts = [answering(401)]
     caught = await problem(bench)
     assert (caught.kind, str(caught)) == ("unauthorized", "the credential is broken; ask an administrator")
+
+
+async def test_a_credential_in_a_header_of_its_own(bench: Bench) -> None:
+    bench.leases.scheme = CredentialScheme("header", name="X-Api-Key", word="Key")
+    await bench.client().request("GET", "/x")
+    (seen,) = bench.vendor.requests
+    assert (seen.headers["x-api-key"], "authorization" in seen.headers) == (f"Key {TOKEN}-1", False)
+
+
+@pytest.mark.parametrize("name", ["X-Api-Key", "Accept", "User-Agent"])
+async def test_a_header_that_would_be_sent_twice(bench: Bench, name: str) -> None:
+    """The module's own, one that it gives with the request, and one that every request has."""
+    bench.leases.scheme = CredentialScheme("header", name=name)
+    caught = await problem(bench, headers={"x-api-key": "the module's"})
+    assert (caught.kind, bench.vendor.accepted) == ("refused", 0)
 
 
 async def test_without_a_credential_nothing_is_sent(bench: Bench) -> None:

@@ -80,7 +80,7 @@ def test_what_the_schemas_cost() -> None:
 def test_the_vendor_as_data() -> None:
     api = MODULE.vendor
     assert api is not None
-    assert (api.base_url, api.scheme) == ("https://api.github.com", "Bearer")
+    assert api.base_url == "https://api.github.com"
     assert api.headers == {
         "Accept": "application/vnd.github+json",
         "X-GitHub-Api-Version": "2022-11-28",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from core.credential_headers import BEARER, CredentialScheme
 from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.session import VendorSessions
@@ -25,6 +26,7 @@ class Kept:
     access_token: Secret
     origins: tuple[str, ...]
     version: int = 1
+    scheme: CredentialScheme = BEARER
 
     async def lease(self, rejected_version: int | None = None) -> "Kept":
         return self

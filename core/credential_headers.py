@@ -1,0 +1,122 @@
+"""The header that carries a vendor's credential. Everything that sends one, to check a key or to call a tool, makes the
+header here, from a scheme that the provider's data names: what has passed its check is sent in the same way ever after.
+"""
+
+import base64
+import re
+from typing import Literal
+
+import msgspec
+
+from core.secret import Secret
+
+_CREDENTIAL = re.compile(r"[!-~]{1,16384}", re.ASCII)
+# RFC 7617 §2: a colon ends the user name. What is neither printable nor ASCII is read differently by different servers.
+_USER = re.compile(r"[ -9;-~]{0,320}", re.ASCII)
+
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.ASCII)
+
+# Hop-by-hop headers, those that frame a message or name its host (RFC 9110 §7.6.1, RFC 9112 §6), and those that say
+# for whom a proxy speaks: a value in one of them could make two requests of one, or go to another host.
+_RESERVED = frozenset({
+    "accept-encoding", "connection", "content-encoding", "content-length", "cookie", "cookie2", "expect", "forwarded",
+    "host", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "via",
+})  # fmt: skip
+_RESERVED_PREFIXES = ("proxy-", "x-forwarded-", "sec-")
+
+SchemeKind = Literal["bearer", "basic_user", "basic_password", "basic_pair", "header"]
+
+
+class Unsendable(Exception):
+    """The credential has not the form that its scheme needs. `part` is which half of it is wrong."""
+
+    def __init__(self, part: Literal["user", "secret"] = "secret") -> None:
+        super().__init__(part)
+        self.part = part
+
+
+class CredentialScheme(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a credential is sent.
+
+    ``bearer``: RFC 6750. ``basic_user``: the user name of Basic (RFC 7617), with `fixed` as the password.
+    ``basic_password``: the password of Basic, with `fixed` as the user name. ``basic_pair``: Basic with a user name and
+    a key that belong together (:func:`with_user`). ``header``: the value of the header `name`, behind `word` if there
+    is one.
+    """
+
+    kind: SchemeKind = "bearer"
+    fixed: str = ""
+    name: str = ""
+    word: str = ""
+
+
+BEARER = CredentialScheme()
+"""How every OAuth access token is sent."""
+
+
+def credential_header(scheme: CredentialScheme, secret: Secret) -> tuple[str, str]:
+    """Name (in lower case) and value of the header that carries `secret`. The value goes into the request and nowhere
+    else.
+
+    Raises:
+        Unsendable: it has characters that would end the header, or a form that is not the scheme's.
+    """
+    text = secret.reveal()
+    match scheme.kind:
+        case "bearer":
+            return "authorization", f"Bearer {_whole(text)}"
+        case "header":
+            if not _TOKEN.fullmatch(scheme.name) or is_reserved(scheme.name):
+                raise Unsendable
+            return scheme.name.lower(), f"{_word(scheme.word)}{_whole(text)}"
+        case "basic_user":
+            if ":" in text:
+                raise Unsendable
+            return "authorization", _basic(_whole(text), scheme.fixed)
+        case "basic_password":
+            return "authorization", _basic(scheme.fixed, _whole(text))
+        case "basic_pair":
+            user, colon, key = text.partition(":")
+            if not colon or not user or not _USER.fullmatch(user):
+                raise Unsendable("user")
+            return "authorization", _basic(user, _whole(key))
+
+
+def with_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
+    """What is stored of a key and the user name that was given beside it: only ``basic_pair`` has one.
+
+    Raises:
+        Unsendable: there is a user name and the scheme has none, or the other way round, or one has the wrong form.
+    """
+    if scheme.kind != "basic_pair":
+        if user:
+            raise Unsendable("user")
+        whole = secret
+    elif ":" in user:
+        raise Unsendable("user")
+    else:
+        whole = Secret(f"{user}:{secret.reveal()}")
+    credential_header(scheme, whole)
+    return whole
+
+
+def is_reserved(header: str) -> bool:
+    """Whether a header's name is one that no credential and no module may set, in any case of its letters."""
+    lower = header.lower()
+    return lower in _RESERVED or lower.startswith(_RESERVED_PREFIXES)
+
+
+def _whole(text: str) -> str:
+    if not _CREDENTIAL.fullmatch(text):
+        raise Unsendable
+    return text
+
+
+def _word(word: str) -> str:
+    if word and not _TOKEN.fullmatch(word):
+        raise Unsendable
+    return f"{word} " if word else ""
+
+
+def _basic(user: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
