@@ -188,4 +188,5 @@ class _LeasedVendor:
         if not held.settings.base_url and not held.attributes.keys() >= set(api.placeholders):
             raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
         source = ToolLease(self._leases, request, self._tool, held)
-        return self._sessions.client(api, held.settings, source, held.credential, request.deadline, held.attributes)
+        key = f"{held.credential}/{held.grant}"  # another key or account in its place has limits of its own
+        return self._sessions.client(api, held.settings, source, key, request.deadline, held.attributes)

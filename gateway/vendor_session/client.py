@@ -13,7 +13,7 @@ from core.errors import MCPistError
 from gateway.vendor_session.answers import READING, Failure, TooLarge, Unreadable
 from gateway.vendor_session.headers import checked_headers, lines_of
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
-from gateway.vendor_session.limits import CredentialLimits
+from gateway.vendor_session.limits import EVERYTHING, CredentialLimits, scope_of
 from gateway.vendor_session.place import Place
 from gateway.vendor_session.problems import (
     LIMITED,
@@ -25,9 +25,9 @@ from gateway.vendor_session.problems import (
     problem_of_answer,
     problem_of_failure,
 )
-from gateway.vendor_session.retries import RateLimit, pause_before, rate_limit, retry_after
+from gateway.vendor_session.retries import OVERLOADED, pause_before, rate_limit, retry_after
 from gateway.vendor_session.wire import Wire, head_of
-from modules.kit import ToolError, VendorAnswer, VendorProblem, VendorSettings
+from modules.kit import RateLimit, ToolError, VendorAnswer, VendorProblem, VendorSettings
 
 Clock = Callable[[], float]
 
@@ -174,14 +174,15 @@ class VendorClient:
         """What the vendor said of when to come again; a rate limit is remembered for the others."""
         if isinstance(outcome, Failure):
             return None
-        limit = self._limit(outgoing, outcome)
+        limit = self._limit(outcome)
         if limit is None:
-            return retry_after(outcome, self._transport.wall_clock)
-        self._transport.limits.block(self._key, limit.scope, limit.seconds)
+            return retry_after(outcome, self._transport.wall_clock) if outcome.status in OVERLOADED else None
+        scope = EVERYTHING if limit.everything else scope_of(outgoing.path)
+        self._transport.limits.block(self._key, scope, limit.seconds)
         return limit.seconds
 
-    def _limit(self, outgoing: Outgoing, answer: VendorAnswer) -> RateLimit | None:
-        return rate_limit(answer, outgoing.path, self._transport.wall_clock)
+    def _limit(self, answer: VendorAnswer) -> RateLimit | None:
+        return rate_limit(answer, self._transport.wall_clock, self._place.api.rate_limit)
 
     async def _in_turn(self, outgoing: Outgoing, lines: str) -> VendorAnswer | Failure:
         """One attempt inside the limits of the credential."""
@@ -226,7 +227,7 @@ class VendorClient:
     def _problem(self, outgoing: Outgoing, outcome: VendorAnswer | Failure) -> VendorProblem:
         if isinstance(outcome, Failure):
             return problem_of_failure(outcome, writes=not outgoing.repeatable)
-        limit = self._limit(outgoing, outcome)
+        limit = self._limit(outcome)
         wait = limit.seconds if limit else retry_after(outcome, self._transport.wall_clock)
         return problem_of_answer(outcome, wait=wait, limited=limit is not None)
 

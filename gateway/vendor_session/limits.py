@@ -3,19 +3,24 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
 Clock = Callable[[], float]
 
 MOST_KEYS = 20_000
 MOST_WAITING = 1_000
 MOST_SCOPES = 8
+LONGEST_BLOCK = 3600.0
+"""Seconds. A vendor that asks for longer is asked once more then: it may have been wrong, or paid since."""
 EVERYTHING = ""
 
 
 class CredentialLimits:
     """Running requests and the vendor's rate limits for each key. `clock` gives seconds that never go back.
 
-    A key is remembered while one of its requests runs or the vendor's limit holds; at most `most_keys` of the latter.
+    A key stands for what the vendor counts requests for: one account or one pasted key, and not the next one in its
+    place. It is remembered while one of its requests runs or the vendor's limit holds; at most `most_keys` of the
+    latter.
     """
 
     def __init__(self, *, clock: Clock, most_keys: int = MOST_KEYS) -> None:
@@ -24,19 +29,24 @@ class CredentialLimits:
         self._gates: dict[str, _Gate] = {}
 
     def blocked(self, key: str, path: str) -> float:
-        """Seconds until the vendor takes requests below `path` again; 0 for now."""
+        """Seconds until the vendor takes requests below `path` again, as it said itself; 0 for now."""
         gate = self._gates.get(key)
         if gate is None or not gate.blocks:
             return 0.0
-        until = max(gate.blocks.get(EVERYTHING, 0.0), gate.blocks.get(scope_of(path), 0.0))
-        return max(0.0, until - self._clock())
+        now = self._clock()
+        holding = [
+            block for scope in (EVERYTHING, scope_of(path)) if (block := gate.blocks.get(scope)) and block.until > now
+        ]
+        return max((block.told - now for block in holding), default=0.0)
 
     def block(self, key: str, scope: str, seconds: float) -> None:
         """The vendor wants no request in `scope` (see :func:`scope_of`; EVERYTHING for all) for so long."""
         gate = self._gates.get(key) or self._admit(key)
         if len(gate.blocks) >= MOST_SCOPES and scope not in gate.blocks:
             del gate.blocks[min(gate.blocks, key=gate.blocks.__getitem__)]
-        gate.blocks[scope] = max(gate.blocks.get(scope, 0.0), self._clock() + seconds)
+        now = self._clock()
+        block = _Block(now + min(seconds, LONGEST_BLOCK), now + seconds)
+        gate.blocks[scope] = max(gate.blocks.get(scope, block), block)
 
     def try_enter(self, key: str, most: int) -> bool:
         """Count one request in, unless `most` run already; every success is followed by one :meth:`leave`."""
@@ -95,7 +105,7 @@ class CredentialLimits:
 
     def _forget(self) -> None:
         """Make room for a quarter of the keys at once: those whose limit ends first, if nothing of theirs runs."""
-        quiet = [(max(gate.blocks.values()), key) for key, gate in self._gates.items() if not gate.running]
+        quiet = [(max(gate.blocks.values()).until, key) for key, gate in self._gates.items() if not gate.running]
         for _, key in sorted(quiet)[: self._most_keys // 4 + 1]:
             del self._gates[key]
 
@@ -106,7 +116,14 @@ class _Gate:
     def __init__(self) -> None:
         self.running = 0
         self.waiting: deque[asyncio.Future[None]] = deque()
-        self.blocks: dict[str, float] = {}
+        self.blocks: dict[str, _Block] = {}
+
+
+class _Block(NamedTuple):
+    """Until when no request is sent, and the end that the vendor told."""
+
+    until: float
+    told: float
 
 
 def scope_of(path: str) -> str:

@@ -87,6 +87,10 @@ def whole_seconds(seconds: float) -> int:
 
 _MEANINGS: dict[int, tuple[Problem, str]] = {
     401: ("unauthorized", "the vendor does not accept the credential; connect the account again"),
+    402: (
+        "forbidden",
+        "the vendor wants to be paid for this: the plan of the account does not cover it, or its quota is used up",
+    ),
     403: (
         "forbidden",
         "the vendor does not permit this to the credential: its account or its scopes lack the right",

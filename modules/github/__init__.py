@@ -6,6 +6,7 @@ from modules.github import (
     client,
     files,
     issues,
+    problems,
     pull_request_changes,
     pull_requests,
     repositories,
@@ -35,5 +36,6 @@ MODULE = Module(
         account=client.account,
         headers=client.HEADERS,
         settings=client.GitHubSettings,
+        rate_limit=problems.rate_limit,
     ),
 )

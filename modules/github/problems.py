@@ -6,14 +6,13 @@ fields and codes remain (https://docs.github.com/en/rest/using-the-rest-api/trou
 names a tool: its reader may not have it.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
-from modules.kit import VendorAnswer, VendorProblem
+from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from modules.kit.vendor import Problem
 
 NOT_FOUND = (
@@ -26,6 +25,9 @@ _PERMISSIONS = re.compile(r"[a-z_]{1,40}=[a-z]{1,10}([,;] ?[a-z_]{1,40}=[a-z]{1,
 _KINDS: Mapping[int, Problem] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
 _MOST_FIELDS = 10
 _MOST_MESSAGE = 2000
+_LOGINS = re.compile(r"max\w* number of login attempts? exceeded", re.IGNORECASE)
+_PAUSE = re.compile(rf"secondary rate limit|abuse|{_LOGINS.pattern}", re.IGNORECASE)
+MINUTE, HOUR = 60.0, 3600.0
 
 # What is known of GitHub's messages, each with what to do; the first that is found counts.
 _KNOWN = [
@@ -78,9 +80,8 @@ def explained(problem: VendorProblem, missing: str = "") -> VendorProblem:
     if problem.answer is None or problem.unknown or problem.answer.status == 401:
         return problem  # the session knows more: about the way, or about the credential
     said = _taken_apart(problem.answer)
-    limit = _rate_limit(said, problem.retry_after)
-    if limit is not None:
-        return limit
+    if problem.kind == "rate_limited":
+        return _limited(said, problem)
     text = _text(said, missing)
     if not text:
         return problem
@@ -107,41 +108,29 @@ def _text(said: _Refusal, missing: str) -> str:
             return ""
 
 
-def _rate_limit(said: _Refusal, retry_after: float | None) -> VendorProblem | None:
-    """The primary limit has a moment at which it ends; the secondary one asks for a pause. Both come as 403 or 429."""
-    if said.answer.status not in (403, 429):
+def rate_limit(answer: VendorAnswer) -> RateLimit | None:
+    """GitHub's limits whose time no header says: it asks for a minute then, and the primary limit is one of an hour
+    (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
+    if answer.status not in (403, 429):
         return None
-    asked = said.header("retry-after", re.compile(r"[0-9]{1,6}"))
-    if said.answer.headers.get("x-ratelimit-remaining") == "0" and not asked:
-        return _primary(said)
-    if not (asked or said.answer.status == 429 or "secondary rate limit" in said.message or "abuse" in said.message):
-        return None
-    seconds = float(asked) if asked else retry_after or 60.0  # GitHub asks for a minute where it names no time
-    text = f"GitHub asks for a pause (secondary rate limit): wait {seconds:.0f} s, then send fewer requests at once"
-    return VendorProblem("rate_limited", text, retry_after=seconds, answer=said.answer)
+    if answer.headers.get("x-ratelimit-remaining") == "0":
+        return RateLimit(HOUR, everything=False)
+    paused = answer.status == 429 or _PAUSE.search(_taken_apart(answer).message)
+    return RateLimit(MINUTE) if paused else None
 
 
-def _primary(said: _Refusal) -> VendorProblem:
-    resource = said.header("x-ratelimit-resource", _WORD) or "core"
-    reset = said.header("x-ratelimit-reset", re.compile(r"[0-9]{1,11}"))
-    text = f"GitHub's rate limit ({resource}) of the connected account is used up"
-    if not reset:
-        return VendorProblem("rate_limited", f"{text}; try again in an hour", retry_after=3600.0, answer=said.answer)
-    until = datetime.fromtimestamp(int(reset), UTC)
-    return VendorProblem(
-        "rate_limited",
-        f"{text}; try again after {until:%Y-%m-%dT%H:%M:%SZ}",
-        retry_after=_seconds_until(until, said.answer.headers.get("date", "")),
-        answer=said.answer,
-    )
-
-
-def _seconds_until(moment: datetime, date: str) -> float | None:
-    """From GitHub's own clock, so that a clock of ours that is wrong does no harm."""
-    try:
-        return max(0.0, (moment - parsedate_to_datetime(date)).total_seconds())
-    except (ValueError, TypeError):
-        return None
+def _limited(said: _Refusal, problem: VendorProblem) -> VendorProblem:
+    """The primary limit has a moment at which it ends; the others ask for a pause."""
+    wait = problem.retry_after or MINUTE
+    if "retry-after" not in said.answer.headers and said.answer.headers.get("x-ratelimit-remaining") == "0":
+        resource = said.header("x-ratelimit-resource", _WORD) or "core"
+        text = f"GitHub's rate limit ({resource}) of the connected account is used up"
+    elif _LOGINS.search(said.message):
+        text = "GitHub takes no request of this account for a while, because too many came with wrong credentials"
+    else:
+        text = "GitHub asks for a pause (secondary rate limit): send fewer requests at once"
+    retry = f"try again in {max(1, math.ceil(wait))} s"
+    return VendorProblem("rate_limited", text, retry=retry, retry_after=wait, answer=said.answer)
 
 
 def _lacking(said: _Refusal) -> str:

@@ -9,7 +9,7 @@ from modules.kit.context import Context, Store
 from modules.kit.declare import Hints, Module, Prompt, Resource, Tool, Unrecorded, tool
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.schema import json_schema
-from modules.kit.vendor import Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, path
+from modules.kit.vendor import RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, path
 
 __all__ = [
     "OUTCOME_UNKNOWN",
@@ -17,6 +17,7 @@ __all__ = [
     "Hints",
     "Module",
     "Prompt",
+    "RateLimit",
     "Resource",
     "Store",
     "Tool",

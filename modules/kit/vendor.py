@@ -106,6 +106,15 @@ class VendorProblem(ToolError):
         self.unknown = unknown
 
 
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """The vendor takes no request for `seconds`: none at all, or, unless `everything`, none of those that are counted
+    with the one that it refused (as far as the first two segments of the path tell)."""
+
+    seconds: float
+    everything: bool = True
+
+
 class Vendor(Protocol):
     """Requests to one vendor's host and base path with one credential. There is no way to the credential itself."""
 
@@ -157,6 +166,10 @@ class VendorApi:
     """How a vendor is reached, as data. `account` is a harmless request that names the account behind a credential.
     How a credential is sent is the provider's to say (docs/providers/README.md), not the module's.
 
+    `rate_limit` reads a limit out of an answer of status 400 to 499 where Retry-After and the x-ratelimit headers do
+    not say it, such as from a code in its body; None for any other refusal. The session remembers it for the
+    credential, waits for a short one and tells the caller of a long one.
+
     The path of `base_url` may hold placeholders such as ``{site}``, which what is known of the connection fills
     (:meth:`Vendor.connection`): ``https://api.atlassian.com/ex/jira/{site}``.
     """
@@ -165,6 +178,7 @@ class VendorApi:
     account: Callable[[Vendor], Awaitable[str]]
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: type[VendorSettings] = VendorSettings
+    rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None
 
     def __post_init__(self) -> None:
         host, _, rest = self.base_url.partition("://")[2].partition("/")

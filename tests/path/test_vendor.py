@@ -1,9 +1,14 @@
 """A call that reaches a vendor with a credential that only the broker can open; and what happens without one."""
 
+from pathlib import Path
+
+import pytest
+
 from core.audit.event import Kind
-from tests.path.mall import Mall, people
+from tests.path.mall import Mall, opened_mall, people
 from tests.support.eventually import within
-from tests.support.product import ACTOR
+from tests.support.postgres import ScratchDatabase
+from tests.support.product import ACTOR, SPLIT
 
 
 async def test_everybody_uses_their_own_credential(mall: Mall) -> None:
@@ -112,3 +117,29 @@ async def test_removal_takes_effect_at_once(mall: Mall) -> None:
         return "not connected" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
 
     await within(1.0, gone)
+
+
+@pytest.mark.parametrize("form", ["one process", "split"])
+async def test_a_limit_belongs_to_the_key_that_met_it(
+    database: ScratchDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Another account's key in its place is asked with at once; other people were never kept waiting."""
+    monkeypatch.setenv(SPLIT, "" if form == "one process" else "1")
+    async with opened_mall(database, tmp_path) as mall:
+        ada, eve = await people(mall)
+        await mall.add(ada, "adas-token-0123456789")
+        await mall.add(eve, "eves-token-0123456789")
+        mall.shop.refusal = 429, {"Retry-After": "3000"}
+        assert "try again in 3000 s" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
+        mall.shop.refusal = None
+        asked = len(mall.shop.asked)
+        for tool in ("look", "buy"):
+            assert "rate limit" in (await mall.call(ada, tool, what="tea"))["content"][0]["text"]
+        assert len(mall.shop.asked) == asked
+        assert not (await mall.call(eve, "look", what="tea"))["isError"]
+        await mall.add(ada, "other-account-0123456789")
+
+        async def asked_anew() -> bool:
+            return not (await mall.call(ada, "look", what="tea"))["isError"]
+
+        await within(1.0, asked_anew)

@@ -1,6 +1,7 @@
 """A vendor session without the gateway: straight over aiohttp to a double, as the product's session answers."""
 
 import contextlib
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,7 +11,8 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from modules.kit import Context, Module, Vendor, VendorAnswer, VendorApi, VendorProblem
+from gateway.vendor_session.retries import rate_limit
+from modules.kit import Context, Module, RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem
 from modules.kit.vendor import Problem
 
 NOBODY = UUID(int=0)
@@ -31,6 +33,7 @@ class PlainVendor:
 
     def __init__(self, session: aiohttp.ClientSession, base_url: str, api: VendorApi, secret: str) -> None:
         self._session = session
+        self._api = api
         self._base_url = base_url
         self._headers = {**api.headers, "Authorization": f"Bearer {secret}"}
 
@@ -57,7 +60,7 @@ class PlainVendor:
             names = {name.lower(): value for name, value in response.headers.items()}
             answer = VendorAnswer(response.status, names, await response.read(), write=_writes(method, repeatable))
         if answer.status >= 300:
-            raise _problem(answer)
+            raise _problem(answer, rate_limit(answer, time.time, self._api.rate_limit))
         return answer
 
 
@@ -70,12 +73,12 @@ def _written(query: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in given.items()}
 
 
-def _problem(answer: VendorAnswer) -> VendorProblem:
-    kind = KINDS.get(answer.status, "invalid" if answer.status < 500 else "unavailable")
-    wait = answer.headers.get("retry-after")
+def _problem(answer: VendorAnswer, limit: RateLimit | None) -> VendorProblem:
+    kind = "rate_limited" if limit else KINDS.get(answer.status, "invalid" if answer.status < 500 else "unavailable")
+    wait = limit.seconds if limit else None
     text = f"the vendor refused the request ({answer.status})"
     unknown = answer.write and answer.status >= 500
-    return VendorProblem(kind, text, retry_after=float(wait) if wait else None, answer=answer, unknown=unknown)
+    return VendorProblem(kind, text, retry_after=wait, answer=answer, unknown=unknown)
 
 
 @dataclass(frozen=True, slots=True)

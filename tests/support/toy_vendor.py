@@ -57,6 +57,9 @@ class Shop:
     bomb: bytes = b""
     """What every answer's body is, packed by gzip, if anything."""
 
+    refusal: tuple[int, dict[str, str]] | None = None
+    """Status and headers of every answer to those whom it knows, if any."""
+
     host: str = ""
     url: str = ""
 
@@ -67,6 +70,10 @@ class Shop:
         self.stray -= 1
         if name is None or self.stray >= 0:
             return web.json_response({"secret": "a vendor's own words"}, status=401)
+        if self.refusal is not None:
+            return web.json_response(
+                {"secret": "a vendor's own words"}, status=self.refusal[0], headers=self.refusal[1]
+            )
         if self.bomb:
             packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
             return web.Response(body=self.bomb, headers=packed)

@@ -8,6 +8,7 @@ import pytest
 from core.credential_headers import BEARER, CredentialScheme
 from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
+from gateway.vendor_session.retries import LimitReader
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import ToolError, Vendor, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor
@@ -80,9 +81,11 @@ class Bench:
         base: str = "",
         deadline: float | None = None,
         key: str = "k",
+        rate_limit: LimitReader | None = None,
         **settings: float,
     ) -> Vendor:
-        api = VendorApi(self.vendor.url + base, no_account, headers={"accept": "application/json"})
+        headers = {"accept": "application/json"}
+        api = VendorApi(self.vendor.url + base, no_account, headers=headers, rate_limit=rate_limit)
         return self.sessions.client(api, VendorSettings.model_validate(settings), self.leases, key, deadline)
 
 

@@ -72,6 +72,18 @@ async def test_a_spent_limit_is_remembered(bench: Bench) -> None:
     assert (await bench.client().request("GET", "/user")).status == 200
 
 
+async def test_a_long_limit_is_told_as_it_is_and_asked_about_after_an_hour(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(429, retry_after="86400"), answering()]
+    for passed in (0, 0, 3500):
+        bench.time.now += passed
+        with pytest.raises(VendorProblem) as caught:
+            await bench.client().request("GET", "/x")
+        assert caught.value.retry_after == 86_400 - passed
+    assert len(bench.vendor.requests) == 1
+    bench.time.now += 101
+    assert (await bench.client().request("GET", "/x")).status == 200
+
+
 async def test_a_spent_quota_holds_for_what_shares_it(bench: Bench) -> None:
     spent = answering(403, x_ratelimit_remaining="0", x_ratelimit_reset=str(1_700_000_060))
     bench.vendor.scripts = [spent, answering()]

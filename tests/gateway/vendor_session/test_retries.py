@@ -1,12 +1,14 @@
 """What is sent again, and what never is."""
 
+import math
+
 import pytest
 
 from core.outbound.addresses import AllowedAddresses
 from gateway.vendor_session.answers import Failure
-from gateway.vendor_session.retries import pause_before, rate_limit, retry_after
+from gateway.vendor_session.retries import LimitReader, pause_before, rate_limit, retry_after
 from gateway.vendor_session.session import VendorSessions
-from modules.kit import OUTCOME_UNKNOWN, VendorAnswer, VendorApi, VendorProblem, VendorSettings
+from modules.kit import OUTCOME_UNKNOWN, RateLimit, VendorAnswer, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, Time, no_account
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up
 
@@ -119,16 +121,25 @@ async def test_reading_waits_as_long_as_the_vendor_says(bench: Bench, script: Sc
     assert bench.time.pauses == [waits + 0.125]
 
 
-@pytest.mark.parametrize("told", ["11", "3600", "999999999"])
+@pytest.mark.parametrize("told", ["11", "3600", "86400", "999999999"])
 async def test_a_longer_wait_is_told_and_not_waited_for(bench: Bench, told: str) -> None:
     bench.vendor.scripts = [answering(429, retry_after=told)]
     with pytest.raises(VendorProblem) as caught:
         await bench.client().request("GET", "/x")
     assert caught.value.kind == "rate_limited"
-    wait = min(int(told), 3600)
+    wait = min(int(told), 7 * 86_400)
     assert caught.value.retry_after == wait
-    assert f"{wait} s" in str(caught.value)
+    assert f"try again in {wait} s" in str(caught.value)
     assert (bench.time.pauses, len(bench.vendor.requests)) == ([], 1)
+
+
+@pytest.mark.parametrize(("method", "requests"), [("GET", 1), ("POST", 1)])
+async def test_an_overloaded_vendor_s_time_is_told(bench: Bench, method: str, requests: int) -> None:
+    bench.vendor.scripts = [answering(503, retry_after="120")]
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client().request(method, "/x")
+    assert (caught.value.retry_after, len(bench.vendor.requests), bench.time.pauses) == (120.0, requests, [])
+    assert ("try again in 120 s" if method == "GET" else "asks to wait 120 s") in str(caught.value)
 
 
 async def test_no_wait_goes_beyond_the_deadline(bench: Bench) -> None:
@@ -151,15 +162,76 @@ def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> No
 
 @pytest.mark.parametrize(
     ("status", "headers", "limit"),
-    [(403, {}, None), (403, {"x-ratelimit-remaining": "17"}, None), (429, {}, (10.0, "search/code")),
-     (403, {"x-ratelimit-remaining": "0"}, (10.0, "search/code")), (500, {"retry-after": "5"}, None),
-     (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1e99"}, (10.0, "search/code")),
-     (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 9999)}, (3600.0, "search/code")),
-     (429, {"retry-after": "7", "x-ratelimit-remaining": "0"}, (7.0, ""))],
+    [(403, {}, None), (403, {"x-ratelimit-remaining": "17"}, None), (429, {}, (10.0, False)),
+     (402, {}, None), (402, {"retry-after": "40"}, (40.0, True)), (404, {"retry-after": "40"}, None),
+     (403, {"x-ratelimit-remaining": "0"}, (10.0, False)), (500, {"retry-after": "5"}, None),
+     (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1e99"}, (10.0, False)),
+     (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(NOW) + 9999)}, (9999.0, False)),
+     (429, {"retry-after": "7", "x-ratelimit-remaining": "0"}, (7.0, True))],
 )  # fmt: skip
-def test_what_counts_as_a_rate_limit(status: int, headers: dict[str, str], limit: tuple[float, str] | None) -> None:
-    found = rate_limit(VendorAnswer(status, headers, b"", write=False), "/search/code", lambda: NOW)
-    assert (None if found is None else (found.seconds, found.scope)) == limit
+def test_what_counts_as_a_rate_limit(status: int, headers: dict[str, str], limit: tuple[float, bool] | None) -> None:
+    found = rate_limit(VendorAnswer(status, headers, b"", write=False), lambda: NOW)
+    assert (None if found is None else (found.seconds, found.everything)) == limit
+
+
+def _google(answer: VendorAnswer) -> RateLimit | None:
+    """Google names a limit in the body of a 403 (https://developers.google.com/workspace/calendar/api/guides/errors)."""
+    reasons = {one["reason"] for one in answer.json()["error"]["errors"]}
+    return RateLimit(30.0, everything=False) if reasons & {"rateLimitExceeded", "userRateLimitExceeded"} else None
+
+
+def _toggl(answer: VendorAnswer) -> RateLimit | None:
+    """Toggl answers 402 beyond a plan's quota, with the time in a header of its own."""
+    left = answer.headers.get("x-toggl-quota-resets-in", "")
+    return RateLimit(float(left)) if answer.status == 402 and left.isdigit() else None
+
+
+QUOTA = b'{"error":{"errors":[{"domain":"usageLimits","reason":"%b"}]}}'
+
+
+@pytest.mark.parametrize(
+    ("reads", "script", "wait", "others"),
+    [
+        (_google, answering(403, QUOTA % b"rateLimitExceeded"), 30.0, 200),
+        (_google, answering(403, QUOTA % b"rateLimitExceeded", retry_after="70"), 70.0, None),
+        (_google, answering(429, QUOTA % b"userRateLimitExceeded"), 30.0, 200),
+        (_toggl, answering(402, b'"out of quota"', x_toggl_quota_resets_in="1800"), 1800.0, None),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_limit_that_the_module_reads(
+    bench: Bench, method: str, reads: LimitReader, script: Script, wait: float, others: int | None
+) -> None:
+    """It is told and remembered; `others` is what requests elsewhere are answered, None where they wait too."""
+    bench.vendor.scripts = [script, answering()]
+    client = bench.client(rate_limit=reads)
+    for _ in range(2):
+        with pytest.raises(VendorProblem, match=f"try again in {wait:.0f} s") as caught:
+            await client.request(method, "/calendars/a/events")
+        assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", wait)
+    assert len(bench.vendor.requests) == 1
+    if others is None:
+        with pytest.raises(VendorProblem, match="try again in"):
+            await client.request("GET", "/users/me")
+    else:
+        assert (await client.request("GET", "/users/me")).status == others
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b'{"error":{"errors":[{}]}}', QUOTA % b"forbidden"])
+async def test_a_module_that_cannot_read_a_refusal_hides_nothing(bench: Bench, body: bytes) -> None:
+    bench.vendor.scripts = [answering(403, body)]
+    with pytest.raises(VendorProblem) as caught:
+        await bench.client(rate_limit=_google).request("GET", "/x")
+    assert caught.value.kind == "forbidden"
+
+
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, -5.0])
+async def test_a_limit_without_a_sensible_time_blocks_nobody_for_long(bench: Bench, seconds: float) -> None:
+    bench.vendor.scripts = [answering(403), answering()]
+    client = bench.client(rate_limit=lambda _: RateLimit(seconds))
+    with pytest.raises(VendorProblem):
+        await client.request("POST", "/x")
+    assert (await client.request("POST", "/x")).status == 200
 
 
 @pytest.mark.parametrize(("chance", "pause"), [(0.0, 0.1), (0.5, 0.2), (1.0, 0.3)])

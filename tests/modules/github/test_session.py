@@ -98,17 +98,32 @@ async def test_refusals_keep_their_kind_and_get_their_text(scene: Scene) -> None
 
 async def test_rate_limits_of_both_kinds(scene: Scene) -> None:
     scene.github.slow_down(retry_after=30)
-    with pytest.raises(VendorProblem, match="wait 30 s, then send fewer requests") as caught:
+    with pytest.raises(VendorProblem, match="send fewer requests at once; try again in 30 s") as caught:
         await scene.mona.call("list_branches", **APP)
     assert (caught.value.kind, caught.value.retry_after) == ("rate_limited", 30.0)
     scene.github.world.tokens["hubot-token"].remaining = 0
-    with pytest.raises(VendorProblem, match="try again after 2026-01-01T02:00:00Z") as caught:
+    with pytest.raises(VendorProblem, match=r"rate limit \(core\) .* used up; try again in 3600 s") as caught:
         await scene.hubot.call("list_branches", **APP)
     assert caught.value.kind == "rate_limited"
     asked = len(scene.github.seen)
     with pytest.raises(VendorProblem, match="rate limit for this credential is used up"):
         await scene.hubot.call("list_branches", **APP)
     assert len(scene.github.seen) == asked
+
+
+@pytest.mark.parametrize("status", [403, 429])
+async def test_a_secondary_limit_without_a_time_is_remembered(scene: Scene, status: int) -> None:
+    scene.github.slow_down(status, retry_after=None)
+    with pytest.raises(VendorProblem, match="try again in 60 s"):
+        await scene.mona.call("list_branches", **APP)
+    asked = len(scene.github.seen)
+    for tool in ("list_branches", "create_issue"):
+        more = {"title": "t"} if tool == "create_issue" else {}
+        with pytest.raises(VendorProblem, match="try again in 60 s") as caught:
+            await scene.mona.call(tool, **APP, **more)
+        assert caught.value.kind == "rate_limited"
+    assert len(scene.github.seen) == asked, "the next calls cost no request"
+    assert (await scene.hubot.call("list_branches", **APP))["branches"], "somebody else's limit is their own"
 
 
 WRITES: dict[str, dict[str, object]] = {
