@@ -8,7 +8,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from broker.access import Access, load_access
@@ -16,8 +16,11 @@ from broker.accounts.accounts import Accounts
 from broker.accounts.values import Stuck
 from broker.credential_rows import LONGEST, READING_ONLY, chosen, connection, kind_of, lasts, limited, stuck
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused, Verifier
+from broker.refresh.counted_with import api_endpoint
+from broker.rejections.report import IN_DOUBT, held_for, report
+from broker.rejections.timing import RejectionTiming
 from broker.vault.bounds import ELSEWHERE, Bounds, attributes_of
-from broker.vault.credentials import mark_broken, opened
+from broker.vault.credentials import UNREADABLE, mark_broken, opened
 from broker.vault.envelope import Unreadable
 from broker.vault.stored_credentials import scheme_of
 from broker.vault.vault import Vault
@@ -29,13 +32,11 @@ from core.audit.inline import record
 from core.caller import Credential
 from core.connection import Connection, ConnectionState
 from core.db import Database, Row, UnitOfWork
+from core.outbound.origins import origin_of
 from core.permissions import permits
 from core.secret import Secret
 
-REJECTED = "rejected"
-UNREADABLE = "unreadable"
 UNSUPPORTED = "unsupported"
-USE_NOTED = timedelta(minutes=1)
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Leases:
         base_urls: Mapping[str, str],
         clock: Callable[[], datetime],
         accounts: Accounts | None = None,
+        rejections: RejectionTiming | None = None,
     ) -> None:
         self._verifier = verifier
         self._database = database
@@ -63,7 +65,8 @@ class Leases:
         self._tools = _by_module(tool_hints)
         self._clock = clock
         self._accounts = accounts
-        self._bounds = Bounds(base_urls)
+        self._bounds, self._base_urls = Bounds(base_urls), base_urls
+        self._rejections = rejections or RejectionTiming()
 
     async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
         """See :meth:`broker.interface.Broker.status`."""
@@ -101,8 +104,15 @@ class Leases:
                 return NoCredential(request.module, "missing")
             if self._is_elsewhere(access, row):
                 return NoCredential(request.module, "broken", kind_of(row), ELSEWHERE)
+            if row["type"] == "A" and row["state"] == "broken":
+                return NoCredential(request.module, "broken", kind_of(row), row["cause"])
+            if _is_fixed(row):
+                held = await self._held_for(work, access, request, row)
+                if held is not None:
+                    return NoCredential(request.module, "broken", kind_of(row), IN_DOUBT, held)
+                await self._note_use(work, access, row)
             if row["type"] == "A":
-                return await self._answer(work, access, request, row)
+                return await self._answer(work, access, row)
             if await self._lacks(work, row, [read_only]):
                 return NoCredential(request.module, "broken", kind_of(row), SCOPE if read_only else READING_ONLY)
         return await self._of_account(caller.tenant_id, access, request, row)
@@ -113,7 +123,8 @@ class Leases:
         """Of type B, outside of any transaction: the token may have to be refreshed first."""
         if self._accounts is None:
             return NoCredential(request.module, "broken", kind_of(row), UNSUPPORTED)
-        answer = await self._accounts.fresh(tenant_id, row["account_id"], rejected_version=request.rejected_version)
+        rejected = None if _is_fixed(row) else request.rejected_version
+        answer = await self._accounts.fresh(tenant_id, row["account_id"], rejected_version=rejected)
         if isinstance(answer, Stuck):
             return stuck(request.module, row, answer)
         token, version = answer.access, answer.version
@@ -133,17 +144,25 @@ class Leases:
         """Those of the caller's tools."""
         return {reads for tool, reads in self._tools[module].items() if _exists(access, caller, module, tool, reads)}
 
-    async def _answer(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> Lease | NoCredential:
-        if row["state"] == "broken":
-            return NoCredential(request.module, "broken", kind_of(row), row["cause"])
-        if request.rejected_version == row["version"]:
-            return await self._broken(work, row, REJECTED)  # of type A there is no newer one to be had
+    async def _held_for(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> float | None:
+        """For how many seconds nothing is sent with a credential that the vendor has refused, and that nobody can
+        renew; None where it may be."""
+        version = row["version"] if row["type"] == "A" else row["account_version"]
+        held = held_for(row, version, self._rejections)
+        if held is not None or request.rejected_version != version:
+            return held
+        return await report(work, row["id"], version, self._origin(access, row["module"]), self._rejections)
+
+    def _origin(self, access: Access, module: str) -> str:
+        """Where the service's requests go."""
+        return origin_of(access.settings(module).get("base_url") or self._base_urls[module])
+
+    async def _answer(self, work: UnitOfWork, access: Access, row: Row) -> Lease | NoCredential:
         try:
             token = await opened(self._vault, work, row)
         except Unreadable:
             log.error("a stored credential was changed in the database", extra={"row": str(row["id"])})
             return await self._broken(work, row, UNREADABLE)
-        await self._note_use(work, row)
         return self._leased(access, row, token, row["version"], LONGEST, renewable=False)
 
     def _leased(
@@ -177,10 +196,10 @@ class Leases:
         await mark_broken(work, row["id"], row["version"], cause, self._clock())
         return NoCredential(row["module"], "broken", kind_of(row), cause)
 
-    async def _note_use(self, work: UnitOfWork, row: Row) -> None:
-        stale = self._clock() - USE_NOTED
-        if row["last_used_at"] is None or row["last_used_at"] < stale:
-            await work.execute(_USED, row["id"], self._clock())
+    async def _note_use(self, work: UnitOfWork, access: Access, row: Row) -> None:
+        if row["stale_use"]:
+            endpoint = api_endpoint(work.tenant_id, self._origin(access, row["module"]))
+            await work.execute(_USED, row["id"], endpoint)
 
     def _usable(self, access: Access, caller: Credential) -> dict[str, list[UUID]]:
         """The modules of which the caller may use a tool, each with the roles that give it, the highest first."""
@@ -196,6 +215,11 @@ def _grant(row: Row) -> str:
     """What the vendor counts requests for: a pasted key, or an account since its person connected it last."""
     since = row["granted_at"]
     return f"{row['id']}.{row['version']}" if since is None else f"{row['account_id']}.{since.timestamp()}"
+
+
+def _is_fixed(row: Row) -> bool:
+    """Whether there is no other token to be had in its place: a pasted key, or an account without a refresh token."""
+    return row["type"] == "A" or (row["status"] == "active" and row["unrenewable"])
 
 
 def _by_module(hints: ToolHints) -> dict[str, dict[str, bool]]:
@@ -229,12 +253,14 @@ def _denied(caller: Credential, request: LeaseRequest) -> Event:
     )
 
 
-_FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.last_used_at, c.type,
+_FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.type,
+    c.last_used_at IS NULL OR c.last_used_at < vault.clock() - interval '1 minute' AS stale_use,
+    c.rejected_version, c.held_back, extract(epoch FROM c.recheck_at - vault.clock())::float8 AS recheck_in,
     c.account_id, a.version AS account_version, a.status, a.reason, a.provider, a.scopes, a.account AS vendor_account,
-    c.origins, c.scheme, a.granted_at, coalesce(a.details, '{}'::jsonb) AS details,
-    coalesce(a.details ->> 'warning', '') AS warning,
+    a.refresh IS NULL AS unrenewable, c.origins, c.scheme, a.granted_at,
+    coalesce(a.details, '{}'::jsonb) AS details, coalesce(a.details ->> 'warning', '') AS warning,
     o.state = 'misconfigured' AS misconfigured
     FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
     LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
     WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = ANY ($4::uuid[]))"""
-_USED = "UPDATE vault.credentials SET last_used_at = $3 WHERE tenant_id = $1 AND id = $2"
+_USED = "UPDATE vault.credentials SET last_used_at = vault.clock(), endpoint = $3 WHERE tenant_id = $1 AND id = $2"

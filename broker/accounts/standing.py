@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from broker.refresh.recovery import LOST_ROTATION
+from broker.rejections.report import IN_DOUBT
 from broker.vendor_oauth.reasons import MEANINGS
 from core.connection import CredentialKind
 from core.db import Row, UnitOfWork
@@ -33,6 +34,7 @@ _OWN_MEANINGS = {
     "not_sent": "the vendor cannot be reached",
     "throttled": "the vendor asks to wait",
     "uncertain": "the vendor's last answer was lost",
+    IN_DOUBT: "the vendor refuses it, and is asked again before anybody has to do something",
     "permanent": "the vendor refuses, and many other accounts with it: nobody is blamed yet",
 }
 
@@ -49,6 +51,8 @@ class State(StrEnum):
     """Its owner has to connect it again, or give a new key."""
     SERVICE_MISCONFIGURED = "service_misconfigured"
     """The vendor refuses our OAuth client. No account is lost."""
+    REFUSED = "refused"
+    """The vendor has refused it, and is asked again before its owner has to do anything."""
     VENDOR_DOWN = "vendor_down"
     DISABLED = "disabled"
 
@@ -170,8 +174,12 @@ def _standing(row: Row) -> Standing:
 
 
 def _diagnosis(row: Row) -> tuple[State, str]:
+    if row["type"] == "A" and row["state"] != "ok":
+        return State.NEEDS_RECONNECT, row["cause"]
+    if row["in_doubt"]:
+        return State.REFUSED, IN_DOUBT
     if row["type"] == "A":
-        return (State.CONNECTED, "") if row["state"] == "ok" else (State.NEEDS_RECONNECT, row["cause"])
+        return State.CONNECTED, ""
     if row["status"] == "needs_reauth":
         return State.NEEDS_RECONNECT, row["reason"]
     if row["status"] == "disabled":
@@ -197,7 +205,7 @@ def _last_attempt(row: Row) -> tuple[State, str]:
             return (State.REFRESHING, "uncertain") if row["cut_off"] else (State.CONNECTED, row["warning"])
 
 
-_PASSING = (State.REFRESHING, State.VENDOR_DOWN, State.SERVICE_MISCONFIGURED)
+_PASSING = (State.REFRESHING, State.REFUSED, State.VENDOR_DOWN, State.SERVICE_MISCONFIGURED)
 
 
 def _who(state: State, kind: CredentialKind) -> Who:
@@ -214,12 +222,15 @@ _STANDINGS = """SELECT c.id, c.module, c.type, c.state, c.cause, a.provider, a.s
     coalesce(u.email, r.name) AS owner, coalesce(a.account, c.account) AS account,
     o.state = 'misconfigured' AS misconfigured, o.cause AS client_cause, a.lease_until > k.now AS refreshing,
     coalesce(a.uncertain OR a.lease_until <= k.now, false) AS cut_off,
-    CASE WHEN o.state = 'misconfigured' THEN o.breaker_until ELSE a.next_try_at END AS again_at
+    d.in_doubt, CASE WHEN d.in_doubt THEN c.recheck_at WHEN o.state = 'misconfigured' THEN o.breaker_until
+        ELSE a.next_try_at END AS again_at
     FROM (SELECT vault.clock() AS now) k, vault.credentials c
     LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
     LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
     LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
+    CROSS JOIN LATERAL (SELECT c.held_back AND coalesce(a.status, 'active') = 'active'
+        AND c.rejected_version IS NOT DISTINCT FROM coalesce(a.version, c.version) AS in_doubt) d
     LEFT JOIN LATERAL (SELECT e.detail ->> 'reason' AS reason FROM vault.account_events e
         WHERE e.tenant_id = c.tenant_id AND e.account_id = a.id AND e.kind = 'failed' ORDER BY e.id DESC LIMIT 1
     ) f ON a.last_error_class <> ''

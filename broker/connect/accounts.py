@@ -205,7 +205,9 @@ _ACTIVATE = """UPDATE vault.accounts SET status = 'active', reason = '', details
     WHERE tenant_id = $1 AND id = $2"""
 _DELETE = "DELETE FROM vault.accounts WHERE tenant_id = $1 AND id = $2"
 _RETIE = """UPDATE vault.credentials SET type = 'B', secret = NULL, account_id = $5, account = left($6, 200),
-    state = 'ok', cause = '', version = version + 1, updated_at = $7, origins = $8::text[], scheme = '{}'
+    state = 'ok', cause = '', version = version + 1, updated_at = $7, origins = $8::text[], scheme = '{}',
+    rejected_version = NULL, rejected_at = NULL, rejected_last = NULL, recheck_at = NULL, rechecks = 0,
+    held_back = false, accepted_at = NULL
     WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)"""
 _TIE = """INSERT INTO vault.credentials (tenant_id, module, user_id, role_id, account_id, account, created_at,
     updated_at, origins, id, version, type)

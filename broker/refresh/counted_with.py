@@ -1,6 +1,8 @@
 """Whose answers are counted together: those of one token endpoint, as far as no tenant has a say in where it is."""
 
+import contextlib
 from collections.abc import Mapping
+from functools import cache
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -8,6 +10,7 @@ from broker.providers.catalogue import own_providers
 from broker.providers.model import Provider
 from broker.providers.templates import filled_url, settings_of
 from core.errors import Invalid
+from core.outbound.origins import origin_of
 
 
 def endpoint_of(tenant_id: UUID, provider: Provider, settings: Mapping[str, str]) -> str:
@@ -17,6 +20,21 @@ def endpoint_of(tenant_id: UUID, provider: Provider, settings: Mapping[str, str]
     if origin and own_providers().known.get(provider.id) == provider and origin == _origin(provider, {}):
         return origin
     return f"{tenant_id} {origin}"
+
+
+def api_endpoint(tenant_id: UUID, origin: str) -> str:
+    """The same for an API at `origin`: every tenant's where it is one of MCPist's own providers', else the tenant's."""
+    return origin if origin in _own_apis() else f"{tenant_id} {origin}"
+
+
+@cache
+def _own_apis() -> frozenset[str]:
+    found: set[str] = set()
+    for provider in own_providers().known.values():
+        with contextlib.suppress(Invalid):  # it has a setting that every tenant chooses
+            values = settings_of(provider, {})
+            found |= {origin_of(filled_url(url, values)) for url in provider.api}
+    return frozenset(found)
 
 
 def _origin(provider: Provider, settings: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ was connected by OAuth (type B) is not touched here: its vendor is to be told (b
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -25,6 +25,10 @@ TABLE = "vault.credentials"
 FIELD = "access"
 MOST_SECRET = 16_384
 MOST_ACCOUNT = 200
+REJECTED = "rejected"
+"""The cause of a key that the vendor has refused for long (broker/rejections), or when an operator asked."""
+UNREADABLE = "unreadable"
+RECHECK = timedelta(hours=1)
 BROKER = Actor("broker")
 
 
@@ -141,9 +145,18 @@ class Credentials:
             await _recorded(work, actor, Kind.CREDENTIAL_REMOVED, module, owner, row["id"])
 
     async def mark_broken(self, tenant_id: UUID, credential_id: UUID, version: int, cause: str) -> bool:
-        """Note that the vendor refuses this version; False if it was replaced, removed or marked meanwhile."""
+        """Note that the vendor refuses this version; False if it was replaced, removed or marked meanwhile. One that is
+        refused is asked about again, so that it comes back by itself if the vendor takes it after all."""
         async with self._database.tenant(tenant_id) as work:
-            return await mark_broken(work, credential_id, version, cause, self._clock())
+            marked = await mark_broken(work, credential_id, version, cause, self._clock())
+            if marked and cause == REJECTED:
+                await work.execute(_RECHECK, credential_id, version, RECHECK)
+            return marked
+
+    async def note_accepted(self, tenant_id: UUID, credential_id: UUID, version: int) -> None:
+        """Note that the vendor takes this version: no doubt about it is left."""
+        async with self._database.tenant(tenant_id) as work:
+            await work.execute(_TRUST, credential_id, version)
 
     async def _insert(self, work: UnitOfWork, actor: Actor, new: "_New") -> UUID:
         # Versions begin at random, so that one that a gateway remembers never means another credential.
@@ -232,9 +245,17 @@ _INSERT = """INSERT INTO vault.credentials
     (tenant_id, id, module, user_id, role_id, version, secret, account, created_at, updated_at, origins, scheme)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10::text[], $11::jsonb)"""
 _REPLACE = """UPDATE vault.credentials SET version = version + 1, secret = $4, account = $5, updated_at = $6,
-    origins = $7::text[], scheme = $9::jsonb, state = 'ok', cause = '', type = 'A', account_id = NULL
+    origins = $7::text[], scheme = $9::jsonb, state = 'ok', cause = '', type = 'A', account_id = NULL,
+    rejected_version = NULL, rejected_at = NULL, rejected_last = NULL, recheck_at = NULL, rechecks = 0,
+    held_back = false, accepted_at = NULL
     WHERE tenant_id = $1 AND id = $2 AND version = $3 AND account_id IS NOT DISTINCT FROM $8"""
 _REMOVE = """DELETE FROM vault.credentials WHERE tenant_id = $1 AND module = $2 AND (user_id = $3 OR role_id = $4)
     RETURNING id, account_id"""
 _BREAK = """UPDATE vault.credentials SET state = 'broken', cause = $4, updated_at = $5
     WHERE tenant_id = $1 AND id = $2 AND version = $3 AND state = 'ok' RETURNING module, user_id, role_id"""
+_RECHECK = """UPDATE vault.credentials SET rejected_version = version, rejected_last = vault.clock(),
+    rejected_at = coalesce(rejected_at, vault.clock()), recheck_at = vault.clock() + $4::interval, held_back = false
+    WHERE tenant_id = $1 AND id = $2 AND version = $3"""
+_TRUST = """UPDATE vault.credentials SET rejected_version = NULL, rejected_at = NULL, rejected_last = NULL,
+    recheck_at = NULL, rechecks = 0, held_back = false, accepted_at = vault.clock()
+    WHERE tenant_id = $1 AND id = $2 AND version = $3 AND rejected_at IS NOT NULL"""

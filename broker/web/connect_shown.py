@@ -21,7 +21,12 @@ CAUSES = frozenset(
     {"revoked", "expired", "lost_rotation", "scope", "account_disabled", "interaction", "rejected", ELSEWHERE}
 )
 CLIENT_CAUSES = frozenset({"client_refused", "secret_expired", "client_not_allowed", "scope_refused", "not_found"})
-STATES = {State.REFRESHING: "refreshing", State.VENDOR_DOWN: "away", State.SERVICE_MISCONFIGURED: "misconfigured"}
+STATES = {
+    State.REFRESHING: "refreshing",
+    State.REFUSED: "refused",
+    State.VENDOR_DOWN: "away",
+    State.SERVICE_MISCONFIGURED: "misconfigured",
+}
 """What a person can do nothing about; besides there are connected, broken and none."""
 
 

@@ -63,6 +63,8 @@ class Kind(StrEnum):
     CREDENTIAL_REPLACED = "credential.replaced"
     CREDENTIAL_REMOVED = "credential.removed"
     CREDENTIAL_BROKEN = "credential.broken"
+    CREDENTIAL_RECOVERED = "credential.recovered"
+    """The vendor takes one again that it had refused."""
     ACCOUNT_CONNECTED = "account.connected"
     ACCOUNT_DISCONNECTED = "account.disconnected"
     CONNECT_STARTED = "connect.started"

@@ -8,10 +8,9 @@ from uuid import UUID, uuid4
 from broker.connect.disconnecting import Disconnecting
 from broker.connect.pasted_keys import Pasted
 from broker.connect.provider_book import ProviderBook
-from broker.leases import REJECTED, UNREADABLE
 from broker.providers.catalogue import own_providers
 from broker.providers.model import Provider
-from broker.vault.credentials import Credentials
+from broker.vault.credentials import REJECTED, UNREADABLE, Credentials
 from broker.vault.envelope import Unreadable
 from broker.vault.owners import Owner
 from broker.vault.stored_credentials import StoredCredential
@@ -143,6 +142,7 @@ class Accounts:
                 origins=stored.origins,
                 scheme=stored.scheme,
             )
+        await self.credentials.note_accepted(self.tenant_id, stored.id, stored.version)
         if stored.state == "broken":
             told += "; it was marked broken, and is used again from now on"
         return self._tested(stored, "ok", True, told, account)

@@ -41,6 +41,7 @@ from gateway.catalogue import Catalogue
 from gateway.service_settings import parsed
 from gateway.single.disconnecting import ends_of
 from gateway.single.gateway import vendor_sessions
+from gateway.single.rechecking import rechecker
 from gateway.single.trust_zone import TrustZone
 from gateway.single.vendor_account import GivenCredential, account_of, place_of
 from gateway.vendor_session.session import VendorSessions
@@ -74,12 +75,17 @@ async def connect_parts(zone: TrustZone, settings: Settings, catalogue: Catalogu
             clock=zone.clock,
         )
         left = Leftovers(zone.database, parts.disconnecting)
-        sweeping = asyncio.create_task(left.run(), name="left accounts")
+        asking = rechecker(zone.database, zone.vault, catalogue, sessions)
+        tasks = [
+            asyncio.create_task(left.run(), name="left accounts"),
+            asyncio.create_task(asking.run(), name="refused credentials"),
+        ]
         try:
             yield parts
         finally:
-            sweeping.cancel()
-            await asyncio.wait([sweeping])
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
 
 def offered(catalogue: Catalogue) -> tuple[Offered, ...]:

@@ -174,6 +174,7 @@ _TOLD = {
     State.REFRESHING: "is being renewed",
     State.NEEDS_RECONNECT: "is broken",
     State.SERVICE_MISCONFIGURED: "waits: the vendor refuses the OAuth client",
+    State.REFUSED: "waits",
     State.VENDOR_DOWN: "waits",
     State.DISABLED: "is switched off",
 }

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from core.credential_headers import CredentialScheme
 from core.errors import Invalid, MCPistError
 from core.outbound.origins import origin_of
 from core.secret import Secret
-from gateway.vendor_session.session import VendorSessions
+from gateway.vendor_session.session import NOTHING_KNOWN, VendorSessions
 from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
 
 MOST_ACCOUNT = 200
@@ -46,15 +46,21 @@ class GivenCredential:
 
 
 async def account_of(
-    sessions: VendorSessions, api: VendorApi, settings: VendorSettings, credential: GivenCredential, key: str
+    sessions: VendorSessions,
+    api: VendorApi,
+    settings: VendorSettings,
+    credential: GivenCredential,
+    key: str,
+    attributes: Mapping[str, str] = NOTHING_KNOWN,
 ) -> str:
-    """The account's name at the vendor. `key` names the credential in this process's limits.
+    """The account's name at the vendor. `key` names the credential in this process's limits; `attributes` are what is
+    known of the connection.
 
     Raises:
         modules.kit.ToolError: the vendor does not accept the secret, or cannot be asked (a VendorProblem says which).
     """
     deadline = asyncio.get_running_loop().time() + settings.timeout
-    client = sessions.client(api, settings, credential, key, deadline)
+    client = sessions.client(api, settings, credential, key, deadline, attributes)
     try:
         account = await api.account(client)
     except (ToolError, MCPistError):

@@ -278,33 +278,66 @@ async def test_a_role_lends_its_credential_to_its_own_tools_only(
     assert (await leased(broker, bob, WRITE)).access_token == Secret("for writing")
 
 
-async def test_a_broken_one_is_not_passed_over(world: World, broker: Broker) -> None:
+async def test_one_that_the_vendor_refuses_is_not_passed_over(world: World, broker: Broker) -> None:
     """Another account would see and do other things without a word."""
     ada = await an_ada(world)
     await world.put(ada.tenant_id, await world.credentials.owner(ada.tenant_id, role="all"), "shared")
-    version = (await leased(broker, ada)).version
-    broken = NoCredential("github", "broken", "personal", "rejected")
-    assert await broker.lease(ada.asks(rejected=version)) == broken
-    assert await broker.lease(ada.asks()) == broken
+    lease = await leased(broker, ada)
+    for rejected in (lease.version, None):
+        answer = await broker.lease(ada.asks(rejected=rejected))
+        assert isinstance(answer, NoCredential)
+        assert (answer.kind, answer.cause) == ("personal", "in_doubt")
+    await world.credentials.mark_broken(ada.tenant_id, lease.credential_id, lease.version, "rejected")
+    assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "rejected")
 
 
 # What the vendor refused -----------------------------------------------------------------------------------------
 
 
-async def test_what_the_vendor_refuses_is_broken(world: World, broker: Broker) -> None:
-    ada = await an_ada(world)
+async def held(broker: Broker, person: Person, **options: object) -> float:
+    """For how many seconds nothing is sent with the credential."""
+    answer = await broker.lease(person.asks(**options))  # type: ignore[arg-type]
+    assert isinstance(answer, NoCredential), answer
+    assert (answer.reason, answer.cause) == ("broken", "in_doubt")
+    assert answer.retry_after is not None
+    return answer.retry_after
+
+
+async def test_what_the_vendor_refuses_is_held_back_and_not_broken(world: World, broker: Broker) -> None:
+    """However many tell it: nothing is known for sure, so nobody hears of it and no cache is thrown away."""
+    ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
     lease, before = await leased(broker, ada), await world.generation(ada.tenant_id)
-    broken = NoCredential("github", "broken", "personal", "rejected")
-    for rejected in (lease.version, lease.version, None):
-        assert await broker.lease(ada.asks(rejected=rejected)) == broken
-    assert await world.generation(ada.tenant_id) == before + 1
-    (event,) = await world.events(ada.tenant_id, "credential.broken")
-    assert event.detail is not None
-    assert (event.detail["credential"], event.detail["cause"]) == (str(lease.credential_id), "rejected")
+    waits = [await held(broker, ada, rejected=rejected) for rejected in (lease.version, lease.version, None)]
+    assert 40 < waits[2] <= waits[1] <= waits[0] <= 75, "telling it again puts nothing off"
+    assert await world.generation(ada.tenant_id) == before
+    assert await world.events(ada.tenant_id, "credential.broken") == []
     found = await connection(broker, ada)
-    assert found == Connection("github", ConnectionState.BROKEN, "personal", "rejected", "ada-at-github", lease.version)
+    assert found == Connection("github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", lease.version)
+    assert (await leased(broker, eve)).access_token == Secret("own-of-ada-evil")
     await world.put(ada.tenant_id, ada.own, "mended")
     assert (await leased(broker, ada, rejected=lease.version)).access_token == Secret("mended")
+
+
+async def test_an_account_that_cannot_be_renewed_is_held_back_too(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    account = await world.connect(ada, "notion", {})
+    async with world.database.admin_connection() as admin:
+        version = await admin.fetchval("SELECT version FROM vault.accounts WHERE id = $1", account)
+    await leased(broker, ada, "search", module="notion")
+    assert await held(broker, ada, tool="search", module="notion", rejected=version) > 40
+    assert await held(broker, ada, tool="search", module="notion") > 40
+    await leased(broker, ada)
+
+
+async def test_where_nobody_asks_the_vendor_again_calls_go_on(world: World, broker: Broker) -> None:
+    ada = await an_ada(world)
+    lease = await leased(broker, ada)
+    await held(broker, ada, rejected=lease.version)
+    overdue = "UPDATE vault.credentials SET recheck_at = vault.clock() - interval '{} minutes' WHERE module = 'github'"
+    await world.execute(overdue.format(4))
+    assert await held(broker, ada) == 1
+    await world.execute(overdue.format(6))
+    assert (await leased(broker, ada)).version == lease.version
 
 
 async def test_an_older_version_breaks_nothing(world: World, broker: Broker) -> None:

@@ -62,11 +62,13 @@ async def told(world: World) -> list[Any]:
         await world.credentials.owner(tenant, role="team"),
     )
     said.append(owners == (ada.own, team))
-    lease = await world.leases.lease(ada.asks())
-    assert isinstance(lease, Lease)
-    said.append(await world.leases.lease(ada.asks(rejected=lease.version)))
     said.append(await reencrypted(world, tenant, fresh=False))
     said += [await listed(world, ada), await found(world, tenant)]
+    (own,) = await world.credentials.list(tenant, "github", ada.own)
+    said.append(await world.credentials.mark_broken(tenant, own.id, own.version, "rejected"))
+    said.append(await broken_and_due(world, tenant))
+    await world.credentials.note_accepted(tenant, own.id, own.version)
+    said.append(await broken_and_due(world, tenant))
     await world.credentials.remove(ACTOR, tenant, "notion", team)
     with pytest.raises(Conflict):  # its vendor has to be told
         await world.credentials.remove(ACTOR, tenant, "notion", bob.own)
@@ -74,6 +76,15 @@ async def told(world: World) -> list[Any]:
     said.append(await keys_of(world, tenant))
     said.append(await data_keys(world.trusted, tenant))
     return said
+
+
+async def broken_and_due(world: World, tenant: UUID) -> int:
+    """How many credentials are broken, and asked about again."""
+    async with world.database.admin_connection() as admin:
+        return await admin.fetchval(
+            "SELECT count(*) FROM vault.credentials WHERE tenant_id = $1 AND state = 'broken' AND recheck_at > now()",
+            tenant,
+        )
 
 
 class NotingVault(Vault):

@@ -26,6 +26,8 @@ EXTRA_POLICIES = {
     ("vault.key_checks", "broker_takes_key_checks_away"): ("d", ("mcpist_broker",)),
     ("vault.key_checks", "broker_reads_key_checks"): ("r", ("mcpist_broker",)),
     ("vault.key_checks", "broker_adds_key_checks"): ("a", ("mcpist_broker",)),
+    # What broker/rejections asks about, of all tenants: ids and numbers only, by functions of the owner's.
+    ("vault.credentials", "owner_finds_rejected"): ("r", ("mcpist_owner",)),
     # Before a tenant is known, each on one key.
     ("core.tenants", "broker_looks_up_by_slug"): ("r", ("mcpist_broker",)),
     ("core.tenants", "lookup_by_tenants"): ("r", ("mcpist_broker",)),

@@ -32,9 +32,12 @@ MESSAGES: Mapping[str, str] = {
     "connect.tag.connected": "connected",
     "connect.tag.broken": "does not work",
     "connect.tag.refreshing": "being renewed",
+    "connect.tag.refused": "refused just now",
     "connect.tag.away": "not available now",
     "connect.tag.misconfigured": "set up wrongly",
     "connect.standing.refreshing": "The access is being renewed. You do not have to do anything.",
+    "connect.standing.refused": "{service} refuses this account or key just now. MCPist asks again by itself; if you "
+    "revoked it there, connect it again.",
     "connect.standing.away": "{service} cannot be reached to renew the access, or asks to wait. MCPist tries again by "
     "itself; you do not have to do anything.",
     "connect.standing.misconfigured": "{service} refuses the app that your administrator registered. No account is "

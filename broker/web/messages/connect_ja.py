@@ -32,9 +32,12 @@ MESSAGES: Mapping[str, str] = {
     "connect.tag.connected": "接続済み",
     "connect.tag.broken": "使えません",
     "connect.tag.refreshing": "更新中",
+    "connect.tag.refused": "一時的に拒否",
     "connect.tag.away": "一時的に利用不可",
     "connect.tag.misconfigured": "設定に問題あり",
     "connect.standing.refreshing": "アクセスを更新しています。何もする必要はありません。",
+    "connect.standing.refused": "{service} がこのアカウントまたはキーを拒否しています。MCPist が自動で再確認します。"
+    "取り消した場合は、再接続してください。",
     "connect.standing.away": "アクセスを更新するための {service} への接続ができないか、待つように求められています。"
     "MCPist が自動で再試行します。何もする必要はありません。",
     "connect.standing.misconfigured": "{service} が、管理者の登録したアプリを拒否しています。接続は失われていません。"

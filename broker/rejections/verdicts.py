@@ -1,0 +1,24 @@
+"""What a vendor says to a credential that it has refused before."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """The answer to one question."""
+
+    ACCEPTED = "accepted"
+    """Anything that is said to somebody who is known, a missing right included."""
+    REJECTED = "rejected"
+    BUSY = "busy"
+    """The vendor asks to wait, which says nothing of the credential."""
+    UNKNOWN = "unknown"
+    """It cannot be asked now, or not in this way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The verdict; `wait` is for how many seconds a busy vendor wants to be left alone."""
+
+    verdict: Verdict
+    wait: float = 0.0

@@ -1,0 +1,117 @@
+"""Every statement about refused credentials without its tenant filter: no foreign row is read or changed."""
+
+import ast
+from itertools import count
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.interface import Lease
+from broker.rejections.report import report
+from broker.rejections.settle import settle
+from broker.rejections.suspects import claim
+from broker.rejections.timing import RejectionTiming
+from broker.rejections.verdicts import Asked, Verdict
+from tests.broker.world import BASE_URLS, Person, World
+from tests.core.directory.test_isolation import FILTER, mutants, watched
+from tests.support.mutation import Mutator
+
+WRITTEN_IN = Path(__file__).parents[3] / "broker" / "rejections"
+SLUGS = (f"tenant-{number}" for number in count())
+AT_ONCE = RejectionTiming(
+    pause=0.0, most_pause=0.0, certain=0.0, least_rechecks=0, later=0.0, claim=0.0, trust=0.0, mass_least=10_000
+)
+"""Everything is due at once, and nobody is one of many."""
+VERDICTS = (Verdict.BUSY, Verdict.UNKNOWN, Verdict.REJECTED, Verdict.REJECTED, Verdict.ACCEPTED)
+
+
+async def told(world: World) -> list[Any]:
+    """A key and an account that the vendor refuses, asked about until they are broken, and taken back."""
+    tenant = await world.tenant(next(SLUGS))
+    await world.role(tenant, "all", allow=["*"])
+    ada = await world.person(tenant, "ada@example.test", "all")
+    await world.put(tenant, ada.own, "key-1", account="ada")
+    account = await world.connect(ada, "notion", {})
+    lease = await world.leases.lease(ada.asks())
+    assert isinstance(lease, Lease)
+    async with world.trusted.tenant(tenant) as work:
+        version = await work.fetchval("SELECT version FROM vault.accounts WHERE tenant_id = $1 AND id = $2", account)
+        of_account = await work.fetchval(_OF_ACCOUNT, account)
+    said: list[Any] = [
+        await asked_about(world, tenant, lease.credential_id, lease.version),
+        await asked_about(world, tenant, of_account, version),
+    ]
+    await replaced(world, ada)
+    async with world.trusted.tenant(tenant) as work:
+        said.append(await claim(work, world.vault, lease.credential_id, BASE_URLS, AT_ONCE))  # it is forgotten
+        row = await work.fetchrow(_HOW, lease.credential_id)
+    return [*said, None if row is None else tuple(row.values())]
+
+
+async def asked_about(world: World, tenant: UUID, credential: UUID, version: int) -> list[Any]:
+    said: list[Any] = []
+    async with world.trusted.tenant(tenant) as work:
+        await report(work, credential, version, "https://own.test", AT_ONCE)
+    for verdict in VERDICTS:
+        await world.execute("UPDATE vault.credentials SET recheck_at = now() WHERE id = $1", credential)
+        async with world.trusted.tenant(tenant) as work:
+            found = await claim(work, world.vault, credential, BASE_URLS, AT_ONCE)
+        if found is None:
+            said.append(None)
+            continue
+        async with world.trusted.tenant(tenant) as work:
+            settled = await settle(work, found[0], Asked(verdict), AT_ONCE, lambda: 0.5)
+            row = await work.fetchrow(_HOW, credential)
+        said.append((found[0].secret.reveal()[:3], settled.name, None if row is None else tuple(row.values())))
+    return said
+
+
+async def replaced(world: World, ada: Person) -> None:
+    """A question is left over of a version that is not there any more."""
+    await world.put(ada.tenant_id, ada.own, "key-2", account="ada")
+    await world.execute(
+        "UPDATE vault.credentials SET recheck_at = now(), rechecks = 7 WHERE tenant_id = $1", ada.tenant_id
+    )
+
+
+async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> tuple[list[Any], bool]:
+    """What a story tells, and whether everything older was left alone."""
+    before = await stored(world)
+    with monkeypatch.context() as patch:
+        watched(patch, mutator)
+        said = await told(world)
+    return said, before <= await stored(world)
+
+
+async def stored(world: World) -> set[str]:
+    async with world.database.admin_connection() as admin:
+        tables = "vault.credentials", "vault.accounts"
+        rows = [row[0] for table in tables for row in await admin.fetch(f"SELECT t::text FROM {table} t")]
+    return set(rows)
+
+
+def written() -> list[str]:
+    trees = (ast.parse(path.read_text("utf-8")) for path in WRITTEN_IN.glob("*.py"))
+    texts = (node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return sorted({text for text in texts if isinstance(text, str) and FILTER.search(text)})
+
+
+async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mutator = Mutator()
+    expected, alone = await outcome(world, monkeypatch, mutator)
+    assert alone
+    assert [sql for sql in written() if sql not in mutator.seen] == [], "a statement is missing from the story"
+    assert len(written()) >= 9
+    for sql in written():
+        for mutant in mutants(sql):
+            assert await outcome(world, monkeypatch, Mutator({sql: mutant})) == (expected, True), mutant
+
+
+_OF_ACCOUNT = "SELECT id FROM vault.credentials WHERE tenant_id = $1 AND account_id = $2"
+_HOW = """SELECT c.state, a.status, c.held_back, c.rechecks, c.recheck_at IS NOT NULL FROM vault.credentials c
+    LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    WHERE c.tenant_id = $1 AND c.id = $2"""

@@ -1,0 +1,436 @@
+"""Credentials that a vendor has refused, asked about again: what comes back, what becomes broken, and when."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.interface import Lease, NoCredential
+from broker.leases import Leases
+from broker.rejections.recheck import Parts, Rechecker
+from broker.rejections.suspects import Suspect
+from broker.rejections.timing import RejectionTiming
+from broker.rejections.verdicts import Asked, Verdict
+from core.credential_headers import CredentialScheme
+from core.directory.services import set_settings
+from core.directory.users import set_status
+from core.secret import Secret
+from tests.broker.world import ACTOR, BASE_URLS, TOOL_HINTS, FreshAccounts, Person, World
+
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86_400.0
+OWN_API = "https://api.github.com"
+"""The API of one of MCPist's own providers: whose answers there are counted for all tenants."""
+
+
+@dataclass
+class Ward:
+    """A world, a vendor that is played by hand, and the clock of the database. `refused` are the secrets that the
+    vendor does not take; `verdicts` are what it says instead, in turn."""
+
+    world: World
+    base_urls: Mapping[str, str] = field(default_factory=lambda: BASE_URLS)
+    shift: float = 0.0
+    chance: float = 0.5
+    refused: set[str] = field(default_factory=set)
+    verdicts: list[Asked] = field(default_factory=list)
+    asked: list[tuple[float, str]] = field(default_factory=list)
+    suspects: list[Suspect] = field(default_factory=list)
+
+    def rechecker(self) -> Rechecker:
+        """One broker process's."""
+        parts = Parts(self.world.trusted, self.world.vault, self.ask, self.base_urls, RejectionTiming())
+        return Rechecker(parts, chance=lambda: self.chance)
+
+    async def ask(self, suspect: Suspect, settings: Mapping[str, Any]) -> Asked:
+        self.suspects.append(suspect)
+        self.asked.append((self.shift, suspect.secret.reveal()))
+        await asyncio.sleep(0)
+        if self.verdicts:
+            return self.verdicts.pop(0)
+        return Asked(Verdict.REJECTED if suspect.secret.reveal() in self.refused else Verdict.ACCEPTED)
+
+    async def later(self, seconds: float) -> None:
+        self.shift += seconds
+        await self.world.execute(
+            "CREATE OR REPLACE FUNCTION vault.clock() RETURNS timestamptz LANGUAGE sql VOLATILE "
+            f"RETURN clock_timestamp() + interval '{self.shift} seconds'"
+        )
+
+    async def pass_time(self, seconds: float, *, step: float = MINUTE) -> None:
+        """Let time pass with one process that asks."""
+        rechecker, until = self.rechecker(), self.shift + seconds
+        while self.shift < until:
+            await self.later(min(step, until - self.shift))
+            await rechecker.sweep()
+
+    async def person(self, slug: str, name: str = "ada") -> Person:
+        """Somebody with a key of their own, which they use."""
+        world = self.world
+        rows = await self.rows("SELECT tenant_id AS id FROM core.tenants WHERE slug = $1", slug)
+        if rows:
+            tenant = rows[0]["id"]
+        else:
+            tenant = await world.tenant(slug)
+            await world.role(tenant, "all", allow=["*"])
+        person = await world.person(tenant, f"{name}@{slug}.test", "all")
+        await world.put(tenant, person.own, self.key_of(person), account=name)
+        await self.leased(person)
+        return person
+
+    def key_of(self, person: Person) -> str:
+        return f"key-of-{person.email}"
+
+    async def leased(self, person: Person) -> Lease:
+        answer = await self.world.leases.lease(person.asks())
+        assert isinstance(answer, Lease), answer
+        return answer
+
+    async def refuse(self, person: Person) -> None:
+        """The vendor refuses a call of theirs, and the gateway tells."""
+        self.refused.add(self.key_of(person))
+        lease = await self.leased(person)
+        assert isinstance(await self.world.leases.lease(person.asks(rejected=lease.version)), NoCredential)
+
+    async def cause(self, person: Person) -> str:
+        """Why there is no lease; "" where there is one."""
+        answer = await self.world.leases.lease(person.asks())
+        return answer.cause if isinstance(answer, NoCredential) else ""
+
+    async def rows(self, sql: str, *args: object) -> list[dict[str, Any]]:
+        async with self.world.database.admin_connection() as admin:
+            return [dict(row) for row in await admin.fetch(sql, *args)]
+
+    async def notices(self) -> int:
+        return (await self.rows("SELECT count(*) FROM vault.notices"))[0]["count"]
+
+
+@pytest.fixture
+def ward(world: World) -> Ward:
+    return Ward(world)
+
+
+async def test_one_that_the_vendor_takes_again_goes_on_as_if_nothing_had_been(ward: Ward) -> None:
+    ada, eve = await ward.person("acme"), await ward.person("evil")
+    await ward.refuse(ada)
+    assert await ward.cause(ada) == "in_doubt"
+    await ward.later(30)
+    assert await ward.rechecker().sweep() == 0, "a pause comes first"
+    ward.refused.clear()
+    await ward.later(60)
+    assert await ward.rechecker().sweep() == 1
+    assert await ward.leased(ada)
+    assert ward.asked == [(90.0, "key-of-ada@acme.test")]
+    await ward.pass_time(2 * HOUR)
+    assert (len(ward.asked), await ward.notices()) == (1, 0)
+    assert await ward.cause(eve) == ""
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
+async def test_who_revoked_a_key_is_told_within_half_an_hour(ward: Ward, chance: float) -> None:
+    """A notice takes five minutes more, and half a minute until it is sent."""
+    ward.chance = chance
+    ada, eve = await ward.person("acme"), await ward.person("evil")
+    await ward.refuse(ada)
+    while await ward.cause(ada) == "in_doubt":
+        await ward.pass_time(15, step=15)
+        assert ward.shift <= 24 * MINUTE
+    assert ward.shift > 16 * MINUTE, "a quarter of an hour of the vendor's is nobody's fault"
+    assert await ward.cause(ada) == "rejected"
+    assert 3 <= len(ward.asked) <= 8, "a vendor may count failed attempts"
+    (event,) = await ward.world.events(ada.tenant_id, "credential.broken")
+    assert event.detail is not None
+    assert event.detail["cause"] == "rejected"
+    assert await ward.notices() == 1
+    assert (await ward.cause(eve), await ward.world.events(eve.tenant_id, "credential.broken")) == ("", [])
+
+
+async def test_what_was_found_broken_comes_back_by_itself(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await ward.pass_time(30 * MINUTE)
+    assert await ward.cause(ada) == "rejected"
+    ward.refused.clear()
+    await ward.pass_time(90 * MINUTE)
+    assert await ward.leased(ada)
+    (event,) = await ward.world.events(ada.tenant_id, "credential.recovered")
+    assert event.detail is not None
+    assert event.detail["module"] == "github"
+    assert (await ward.rows("SELECT state, cause FROM vault.credentials"))[0] == {"state": "ok", "cause": ""}
+
+
+async def test_what_stays_refused_is_asked_about_for_two_days_and_then_left_alone(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await ward.pass_time(3 * DAY, step=20 * MINUTE)
+    assert 30 < len(ward.asked) < 70
+    assert await ward.rows("SELECT id FROM vault.credentials WHERE recheck_at IS NOT NULL") == []
+    await ward.world.put(ada.tenant_id, ada.own, "a new one")
+    assert await ward.leased(ada)
+
+
+async def test_a_quarter_of_an_hour_at_a_vendor_costs_nobody_a_key(ward: Ward) -> None:
+    """Of a tenant that is too small for any rule of numbers, too."""
+    people = [await ward.person(slug) for slug in ("acme", "evil", "third")]
+    for person in people:
+        await ward.refuse(person)
+    await ward.pass_time(15 * MINUTE)
+    assert {await ward.cause(person) for person in people} == {"in_doubt"}
+    ward.refused.clear()
+    await ward.pass_time(7 * MINUTE)
+    assert [await ward.cause(person) for person in people] == [""] * 3
+    assert await ward.notices() == 0
+
+
+async def test_a_vendor_that_refuses_very_many_blames_nobody_for_a_day(ward: Ward) -> None:
+    people = [await ward.person("acme", f"p{number}") for number in range(8)]
+    alone = await ward.person("evil")
+    for person in (*people[:6], alone):
+        await ward.refuse(person)
+    await ward.pass_time(5 * HOUR)
+    assert {await ward.cause(person) for person in people[:6]} == {"in_doubt"}
+    assert await ward.cause(alone) == "rejected", "what a tenant's own server says concerns nobody else"
+    await ward.pass_time(20 * HOUR, step=5 * MINUTE)
+    assert {await ward.cause(person) for person in people[:6]} == {"rejected"}, "after a day it is true"
+    ward.refused.clear()
+    await ward.pass_time(2 * HOUR)
+    assert {await ward.cause(person) for person in (*people, alone)} == {""}
+
+
+async def test_few_of_many_are_their_own_affair(ward: Ward) -> None:
+    """A fifth and less of what is used: that is what revoking looks like."""
+    people = [await ward.person("acme", f"p{number}") for number in range(26)]
+    for person in people[:5]:
+        await ward.refuse(person)
+    for _ in range(30):
+        await ward.pass_time(MINUTE)
+        for person in people[5:]:
+            await ward.leased(person)
+    assert {await ward.cause(person) for person in people[:5]} == {"rejected"}
+    assert {await ward.cause(person) for person in people[5:]} == {""}
+
+
+@pytest.fixture
+def at_github(ward: Ward) -> Ward:
+    """The module's address is that of one of MCPist's own providers."""
+    world, ward.base_urls = ward.world, {**BASE_URLS, "github": OWN_API}
+    parts = world.tokens, world.trusted, world.vault, TOOL_HINTS
+    world.leases = Leases(*parts, base_urls=ward.base_urls, clock=world.clock, accounts=FreshAccounts())
+    return ward
+
+
+async def test_at_a_vendor_of_everybody_tenants_are_counted_together(at_github: Ward) -> None:
+    ward = at_github
+    people = [await ward.person(f"tenant-{number}") for number in range(6)]
+    for person in people:
+        await ward.refuse(person)
+    await ward.pass_time(40 * MINUTE)
+    assert {await ward.cause(person) for person in people} == {"in_doubt"}
+    assert {suspect.endpoint for suspect in ward.suspects} == {OWN_API}
+
+
+async def test_one_tenant_speaks_for_no_other(at_github: Ward) -> None:
+    """Somebody who has a hundred wrong keys keeps nobody else from hearing of theirs."""
+    ward = at_github
+    many = [await ward.person("evil", f"p{number}") for number in range(12)]
+    ada, others = await ward.person("acme"), [await ward.person(f"tenant-{number}") for number in range(4)]
+    for person in (*many, ada):
+        await ward.refuse(person)
+    for _ in range(30):
+        await ward.pass_time(MINUTE)
+        for person in others:
+            await ward.leased(person)
+    assert await ward.cause(ada) == "rejected"
+    assert {await ward.cause(person) for person in many} == {"in_doubt"}
+
+
+async def test_however_many_processes_ask_it_is_asked_once(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await ward.later(80)
+    answered = await asyncio.gather(*(ward.rechecker().sweep() for _ in range(6)))
+    assert (sum(answered), len(ward.asked)) == (1, 1)
+
+
+async def test_a_process_that_dies_while_it_asks_keeps_nobody_waiting(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await ward.later(80)
+    asking = asyncio.create_task(ward.rechecker().sweep())
+    while not ward.asked:
+        await asyncio.sleep(0)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    ward.refused.clear()
+    await ward.later(31)
+    assert await ward.rechecker().sweep() == 1
+    assert await ward.leased(ada)
+
+
+async def test_a_vendor_that_cannot_be_asked_keeps_nobody_from_trying(ward: Ward) -> None:
+    """It may be our question that is at fault; whoever is refused again is held back again."""
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    ward.verdicts = [Asked(Verdict.UNKNOWN)]
+    await ward.pass_time(80, step=80)
+    assert await ward.leased(ada)
+    await ward.refuse(ada)
+    assert await ward.cause(ada) == "in_doubt"
+
+
+async def test_a_vendor_that_asks_to_wait_is_left_alone(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    ward.verdicts = [Asked(Verdict.BUSY, 900)]
+    await ward.pass_time(80, step=80)
+    assert await ward.cause(ada) == "in_doubt"
+    await ward.pass_time(14 * MINUTE)
+    assert len(ward.asked) == 1
+    ward.refused.clear()
+    await ward.pass_time(2 * MINUTE)
+    assert await ward.leased(ada)
+
+
+async def test_what_was_accepted_just_now_is_not_doubted_because_of_one_tool(ward: Ward) -> None:
+    """Some vendors say 401 where a right is missing: the call is told so, and the key stays in use."""
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    ward.refused.clear()
+    await ward.pass_time(80, step=80)
+    lease = await ward.leased(ada)
+    again = await ward.world.leases.lease(ada.asks(rejected=lease.version))
+    assert isinstance(again, Lease)
+    await ward.later(11 * MINUTE)
+    assert isinstance(await ward.world.leases.lease(ada.asks(rejected=lease.version)), NoCredential)
+
+
+async def test_two_stray_refusals_a_day_apart_are_none_on_end(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    ward.verdicts = [Asked(Verdict.UNKNOWN)] * 1000  # nobody ever finds out
+    await ward.pass_time(DAY, step=HOUR)
+    await ward.refuse(ada)
+    ward.verdicts = []
+    await ward.pass_time(10 * MINUTE)
+    assert await ward.cause(ada) == "in_doubt", "it is refused for ten minutes now"
+
+
+async def test_a_new_key_is_asked_about_by_nobody(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await ward.world.put(ada.tenant_id, ada.own, "a new one")
+    await ward.pass_time(HOUR)
+    assert (ward.asked, await ward.cause(ada)) == ([], "")
+
+
+async def test_a_key_that_is_replaced_while_the_vendor_is_asked(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    ask = ward.ask
+
+    async def replaced(suspect: Suspect, settings: Mapping[str, Any]) -> Asked:
+        await ward.world.put(ada.tenant_id, ada.own, "a new one")
+        return await ask(suspect, settings)
+
+    ward.ask = replaced  # type: ignore[method-assign]
+    await ward.pass_time(80, step=80)
+    assert (len(ward.asked), await ward.cause(ada)) == (1, "")
+    assert await ward.rows("SELECT id FROM vault.credentials WHERE recheck_at IS NOT NULL OR held_back") == []
+    assert await ward.world.events(ada.tenant_id, "credential.broken") == []
+
+
+async def test_the_question_goes_where_the_key_is_for_and_as_it_is_sent(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    scheme = CredentialScheme("basic_user", fixed="x")
+    await ward.world.credentials.put(
+        ACTOR, ada.tenant_id, "github", ada.own, Secret(ward.key_of(ada)), scheme=scheme, origins=["https://own.test"]
+    )
+    await _at(ward, ada.tenant_id, "https://own.test/api")
+    await ward.refuse(ada)
+    await ward.pass_time(80, step=80)
+    (suspect,) = ward.suspects
+    assert (suspect.scheme, suspect.origins) == (scheme, ("https://own.test",))
+    assert suspect.endpoint == f"{ada.tenant_id} https://own.test"
+    assert "key-of" not in repr(suspect)
+
+
+async def test_a_service_that_was_given_another_address_is_not_asked(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await _at(ward, ada.tenant_id, "https://attacker.test")
+    await ward.pass_time(HOUR)
+    assert (ward.asked, await ward.cause(ada)) == ([], "elsewhere")
+
+
+async def _at(ward: Ward, tenant_id: UUID, url: str) -> None:
+    await set_settings(ward.world.console, ACTOR, tenant_id, "github", lambda _: {"base_url": url})
+
+
+async def test_who_is_suspended_is_asked_about_when_they_are_back(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await set_status(ward.world.console, ACTOR, ada.tenant_id, ada.email, "suspended")
+    await ward.pass_time(HOUR)
+    assert ward.asked == []
+    await set_status(ward.world.console, ACTOR, ada.tenant_id, ada.email, "active")
+    await ward.pass_time(MINUTE)
+    assert len(ward.asked) == 1
+
+
+async def test_one_that_was_changed_in_the_database_is_sent_nowhere(ward: Ward) -> None:
+    ada = await ward.person("acme")
+    await ward.refuse(ada)
+    await ward.world.execute("UPDATE vault.credentials SET secret = set_byte(secret, 40, get_byte(secret, 40) # 1)")
+    await ward.pass_time(HOUR)
+    assert (ward.asked, await ward.cause(ada)) == ([], "unreadable")
+
+
+async def test_an_account_without_a_refresh_token(ward: Ward) -> None:
+    """It is marked like every account, and its mark is taken back."""
+    ada = await ward.person("acme")
+    account = await ward.world.connect(ada, "notion", {"site": "c-1"})
+    (row,) = await ward.rows("SELECT version FROM vault.accounts")
+    secret = f"access-of-{ada.id}"
+    ward.refused.add(secret)
+    asks = ada.asks("search", module="notion", rejected=row["version"])
+    answer = await ward.world.leases.lease(asks)
+    assert isinstance(answer, NoCredential)
+    await ward.pass_time(30 * MINUTE)
+    (row,) = await ward.rows("SELECT status, reason FROM vault.accounts WHERE id = $1", account)
+    assert row == {"status": "needs_reauth", "reason": "revoked"}
+    assert {one.attributes["site"] for one in ward.suspects} == {"c-1"}
+    ward.refused.clear()
+    await ward.pass_time(90 * MINUTE)
+    (row,) = await ward.rows("SELECT status, reason FROM vault.accounts WHERE id = $1", account)
+    assert row == {"status": "active", "reason": ""}
+    assert len(await ward.world.events(ada.tenant_id, "credential.recovered")) == 1
+
+
+async def test_an_account_that_was_connected_again_is_asked_about_by_nobody(ward: Ward) -> None:
+    """For another of its modules, say: then this module's credential is not touched."""
+    ada = await ward.person("acme")
+    account = await ward.world.connect(ada, "notion", {})
+    (row,) = await ward.rows("SELECT version FROM vault.accounts")
+    asks = ada.asks("search", module="notion", rejected=row["version"])
+    assert isinstance(await ward.world.leases.lease(asks), NoCredential)
+    await ward.world.execute("UPDATE vault.accounts SET version = version + 1048576 WHERE id = $1", account)
+    assert isinstance(await ward.world.leases.lease(ada.asks("search", module="notion")), Lease)
+    await ward.pass_time(HOUR)
+    assert ward.asked == []
+    (row,) = await ward.rows("SELECT status FROM vault.accounts WHERE id = $1", account)
+    assert row["status"] == "active"
+
+
+async def test_thousands_at_one_vendor_keep_no_other_waiting(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broker.rejections.recheck.MOST_EACH", 3)
+    many = [await ward.person("evil", f"p{number}") for number in range(6)]
+    ada = await ward.person("acme")
+    for person in (*many, ada):
+        await ward.refuse(person)
+    await ward.later(2 * MINUTE)
+    await ward.rechecker().sweep()
+    assert len(ward.asked) == 4
+    assert ward.key_of(ada) in {secret for _, secret in ward.asked}
