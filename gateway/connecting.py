@@ -20,7 +20,7 @@ PASSING: Mapping[str, str] = MappingProxyType(
         "refreshing": "the access to {whose} account at {title} is being renewed just now",
         "refused": "{title} refuses an access that it has just renewed for {whose} account",
         "in_doubt": "{title} refuses {whose} account or key just now, and MCPist asks it again before anybody has to "
-        "do something; if it was revoked there, connect it again at {url}",
+        "do something; if it was revoked there, {mend} at {url}",
         MISCONFIGURED: "{title} refuses the OAuth client of your company; an administrator has to look at it",
     }
 )
@@ -115,7 +115,8 @@ class ConnectLinks:
     def passing(self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None) -> ToolError:
         """The error of a call whose account is fine, but cannot be used now."""
         whose = "the shared" if kind == "shared" else "your"
-        text = PASSING[cause].format(title=module.title, whose=whose, url=self.url(module))
+        mend = "an administrator can replace it, or connect one of your own" if kind == "shared" else "connect it again"
+        text = PASSING[cause].format(title=module.title, whose=whose, mend=mend, url=self.url(module))
         retry = f"try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "try again later"
         return ToolError(f"{text[0].upper()}{text[1:]}", retry=retry)
 

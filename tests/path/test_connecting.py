@@ -141,7 +141,11 @@ async def test_the_schema_says_how_the_module_stands_and_where_to_connect(mall: 
 
     await within(1.0, shared)
     mall.shop.tokens.clear()
-    await mall.call(ada, "look", what="tea")
+    refused = (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
+    assert "an administrator can replace it" in refused
+    assert (await mall.state(ada))["connection"] == "shared"
+    (stored,) = await mall.credentials.list(ada.tenant.id)
+    await mall.credentials.mark_broken(ada.tenant.id, stored.id, stored.version, "rejected")
 
     async def broken() -> bool:
         return (await mall.state(ada))["connection"] == "broken"

@@ -138,13 +138,15 @@ async def test_a_grant_that_is_over_is_a_link_in_the_same_call(ward: Ward, case:
 async def test_where_no_other_token_can_be_had_one_stray_401_costs_nothing(
     ward: Ward, case: Case, github: GitHubDouble
 ) -> None:
-    """An account without refresh token, as of a GitHub OAuth app: only a second 401 ends it."""
+    """An account without refresh token, as of a GitHub OAuth app: a second 401 holds it back, and does not end it."""
     await ward.execute("UPDATE vault.accounts SET refresh = NULL, expires_at = NULL")
     github.slow_down(status=401, retry_after=None)
     assert not (await asks(ward.node, case)).failed
     assert (await case.account())["status"] == "active"
     case.vendor.state.grants[0].access.clear()
     heard = await asks(ward.node, case)
-    assert f"Connect it again at {ward.identity.url}/connect/github" in heard.text
-    assert (await case.account())["reason"] == "revoked"
+    assert "refuses your account or key just now" in heard.text
+    assert f"connect it again at {ward.identity.url}/connect/github" in heard.text
+    assert (await case.account())["status"] == "active"
+    assert (await case.standing())["state"] == "refused"
     assert refreshes(case) == 0

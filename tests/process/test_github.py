@@ -72,11 +72,18 @@ async def test_github_from_the_command_line_to_a_client(mode: str) -> None:
                     assert (failed, "First" in text) == (False, True)
                     failed, text = await text_of(client, "get_commit", owner="mona", repo="none", ref="main")
                     assert failed
+                    known = dict(github.world.tokens)
                     github.world.tokens.clear()
-                    failed, text = await text_of(client, "list_repositories")
-                    assert failed
-                    assert "refuses your account" in text
-                assert "broken" in await run(home, port, allowed, "credential", "list")
+                    for _ in range(2):
+                        failed, text = await text_of(client, "list_repositories")
+                        assert failed
+                        assert "refuses your account or key just now" in text
+                    assert "is asked again before anybody has to do something" in await run(
+                        home, port, allowed, "doctor"
+                    )
+                    github.world.tokens.update(known)
+                    assert "it works" in await run(home, port, allowed, "credential", "test", "github")
+                    await works(client)
                 assert TOKEN not in await run(home, port, allowed, "audit", "--json")
             finally:
                 assert await product.end() == 0

@@ -25,6 +25,7 @@ from broker.connect.oauth_clients import OAuthClients, Registration
 from broker.connect.provider_book import ProviderBook
 from broker.providers.catalogue import own_providers
 from broker.refresh.sweeper import Sweeper
+from broker.rejections.recheck import Rechecker
 from core.directory.services import set_service
 from core.directory.tenants import Tenant
 from gateway.catalogue import build
@@ -248,7 +249,8 @@ async def ward_on(
 ) -> AsyncIterator[Ward]:
     """The ward until the block is left; `more` modules come after those of the vendors, and `hosts` may be asked."""
     async with contextlib.AsyncExitStack() as stack:
-        stack.enter_context(mock.patch.object(Sweeper, "run", _never))  # nothing goes on while a test looks
+        for task in (Sweeper, Rechecker):
+            stack.enter_context(mock.patch.object(task, "run", _never))  # nothing goes on while a test looks
         vendors: dict[str, VendorTokens] = {}
         for style in styles:
             vendors[style] = await stack.enter_async_context(vendor_tokens(STYLES[style]))
@@ -261,7 +263,7 @@ async def ward_on(
         yield Ward(identity, Node(identity.gateway), vendors, asked)
 
 
-async def _never(_: Sweeper) -> None:
+async def _never(_: object) -> None:
     await asyncio.Event().wait()
 
 
