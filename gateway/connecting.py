@@ -58,8 +58,8 @@ class NotConnected(ToolError):
     """No credential works for the caller at this vendor. `url` is where they can connect an account, `wish` one line
     that asks them to."""
 
-    def __init__(self, module: Module, text: str, url: str, *, broken: bool, cause: str = "") -> None:
-        super().__init__(text)
+    def __init__(self, module: Module, text: str, url: str, *, retry: str = "", broken: bool, cause: str = "") -> None:
+        super().__init__(text, retry=retry)
         self.module = module.name
         self.url = url
         refused = "" if cause in (ELSEWHERE, NO_SITE) else ": it is refused there"
@@ -122,8 +122,9 @@ class ConnectLinks:
 
     def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> NotConnected:
         """The error that a call without a usable credential ends in."""
-        text = self.note(module, broken=broken, kind=kind, cause=cause)
-        return NotConnected(module, text, self.url(module), broken=broken, cause=cause)
+        text, _, retry = self.note(module, broken=broken, kind=kind, cause=cause).partition("; then call again")
+        retry = f"then call again{retry}" if retry else ""
+        return NotConnected(module, text, self.url(module), retry=retry, broken=broken, cause=cause)
 
 
 def _why(module: Module, cause: str, whose: str) -> str:

@@ -173,7 +173,8 @@ class ToolRunner:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)
         except NotConnected as lacking:
-            return ToolOutcome(error=f"Error: {lacking}", lacking=lacking)
+            # Whoever is asked to connect has the same call made once more: not after a change.
+            return ToolOutcome(error=f"Error: {told(lacking, changes)}", lacking=None if changes else lacking)
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=f"Error: {told(error, changes)}{self._vendors.where_to_mend(tool, error)}")
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log

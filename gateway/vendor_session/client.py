@@ -143,13 +143,13 @@ class VendorClient:
         outcome = await self._persistent(outgoing, lease)
         if isinstance(outcome, Failure) or outcome.status != 401:
             return outcome, None
-        text = None
+        problem = None
         with suppress(MCPistError):
             try:
                 await self._lease.lease(lease.version)
             except ToolError as error:
-                text = str(error)
-        return outcome, None if text is None else VendorProblem("unauthorized", text, answer=outcome)
+                problem = VendorProblem("unauthorized", error.text, retry=error.retry, answer=outcome)
+        return outcome, problem
 
     async def _persistent(self, outgoing: Outgoing, lease: LeaseLike) -> VendorAnswer | Failure:
         """Send it, again where that is safe, and give what came last. The only place where a credential goes out."""

@@ -25,13 +25,14 @@ from gateway.vendor_session.answers import MOST_BYTES
 from modules.kit import OUTCOME_UNKNOWN
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up, silent
 from tests.support.ledger import Gate, ledger_module
-from tests.support.mcp_client import Answer
+from tests.support.mcp_client import MODERN, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
 
 MADE = b'{"id":5,"url":"https://ledger.test/5"}'
 TIMEOUT = 3.0
-REPEAT = re.compile(r"(?<!before you )try (it )?(again|anew|once more)|ask for less|repeat", re.IGNORECASE)
+OPENS_URLS = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}}}
+REPEAT = re.compile(r"(?<!before you )try (it )?(again|anew|once more)|call again|ask for less|repeat", re.IGNORECASE)
 """What asks for the same call once more; after looking, somebody may."""
 
 
@@ -45,6 +46,7 @@ class Counter:
     gate: Gate
     ada: Person
     eve: Person
+    credentials: Credentials
 
     async def call(self, tool: str, person: Person | None = None, **params: Any) -> Answer:
         return await self.node.call((person or self.ada).token, "ledger", tool, params)
@@ -65,8 +67,8 @@ async def counter(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Co
         broker = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
         keys = LocalKeys.from_file(product.deployment.home / KEYS / VAULT_KEYS)
         credentials = Credentials(broker, await open_vault(broker, keys, clock=now), clock=now)
-        people = [await _person(product, credentials, slug) for slug in ("acme", "globex")]
-        yield Counter(product, node, vendor, gate, *people)
+        ada, eve = [await _person(product, credentials, slug) for slug in ("acme", "globex")]
+        yield Counter(product, node, vendor, gate, ada, eve, credentials)
 
 
 async def _person(product: Product, credentials: Credentials, slug: str) -> Person:
@@ -159,6 +161,28 @@ async def test_what_goes_wrong_after_a_write(counter: Counter, tool: str) -> Non
     counter.vendor.scripts = [*AFTER[tool], answering(404)]
     answer = await counter.call(tool)
     assert answer.failed
+    assert OUTCOME_UNKNOWN in answer.text, answer.text
+    assert not REPEAT.search(answer.text), answer.text
+    assert counter.written() == 1
+
+
+@pytest.mark.parametrize("broken", [False, True])
+async def test_an_account_that_is_refused_after_a_write(counter: Counter, broken: bool) -> None:
+    """Clients that can be asked to connect would make the same call again: nobody is asked."""
+
+    async def refused(exchange: Exchange) -> None:
+        if broken:
+            (key,) = await counter.credentials.list(counter.ada.tenant.id)
+            await counter.credentials.mark_broken(counter.ada.tenant.id, key.id, key.version, "rejected")
+        exchange.send(401)
+
+    counter.vendor.scripts = [answering(201, MADE), refused]
+    arguments = {"module": "ledger", "tool_name": "add_and_look_up", "params": {}}
+    answer = await counter.node.post(
+        counter.ada.token, "tools/call", {"name": "call", "arguments": arguments} | OPENS_URLS, revision=MODERN
+    )
+    assert answer.failed
+    assert "refuses your account" in answer.text
     assert OUTCOME_UNKNOWN in answer.text, answer.text
     assert not REPEAT.search(answer.text), answer.text
     assert counter.written() == 1

@@ -30,6 +30,7 @@ async def test_without_a_credential_the_module_is_shown_and_calls_say_what_is_mi
     answer = await mall.call(ada, "look", what="tea")
     assert answer["isError"]
     assert "not connected for you" in answer["content"][0]["text"]
+    assert answer["content"][0]["text"].endswith("; then call again.")
     assert mall.shop.asked == []
 
 
