@@ -60,6 +60,7 @@ class Rechecker:
     def __init__(self, parts: Parts, *, chance: Callable[[], float] = random.random) -> None:
         self._parts = parts
         self._chance = chance
+        self._refusing: set[str] = set()
         self._turns = Turns(each=EACH_PARALLEL, tenant=TENANT_PARALLEL, all=PARALLEL)
 
     async def run(self) -> None:
@@ -82,9 +83,21 @@ class Rechecker:
             return 0
         due = await self._parts.database.fetch(_DUE, MOST_EACH, MOST_AT_ONCE)
         asked = (self._asked(row["tenant_id"], row["credential_id"], row["endpoint"]) for row in due)
-        return sum(await asyncio.gather(*asked))
+        settled = await asyncio.gather(*asked)
+        self._tell([(row["endpoint"], one) for row, one in zip(due, settled, strict=True)])
+        return sum(one is not None for one in settled)
 
-    async def _asked(self, tenant_id: UUID, credential_id: UUID, endpoint: str) -> bool:
+    def _tell(self, settled: list[tuple[str, Settled | None]]) -> None:
+        """Log each vendor that refuses many once, until it takes one again."""
+        for endpoint in {endpoint for endpoint, one in settled if one is Settled.HELD} - self._refusing:
+            self._refusing.add(endpoint)
+            log.error(
+                "a vendor refuses many credentials at once: nobody is asked for a new one until it refuses few",
+                extra={"endpoint": endpoint},
+            )
+        self._refusing -= {endpoint for endpoint, one in settled if one is Settled.WORKS}
+
+    async def _asked(self, tenant_id: UUID, credential_id: UUID, endpoint: str) -> Settled | None:
         async with self._turns.turn(tenant_id, endpoint):
             try:
                 return await self._recheck(tenant_id, credential_id)
@@ -93,24 +106,18 @@ class Rechecker:
                     "a refused credential was not asked about",
                     extra={"error": type(error).__name__, "credential": str(credential_id)},
                 )
-                return False
+                return None
 
-    async def _recheck(self, tenant_id: UUID, credential_id: UUID) -> bool:
+    async def _recheck(self, tenant_id: UUID, credential_id: UUID) -> Settled | None:
         parts = self._parts
         async with parts.database.tenant(tenant_id) as work:
             found = await claim(work, parts.vault, credential_id, parts.base_urls, parts.timing)
         if found is None:
-            return False
+            return None
         suspect, settings = found
         answer = await parts.ask(suspect, settings)
         async with parts.database.tenant(tenant_id) as work:
-            settled = await settle(work, suspect, answer, parts.timing, self._chance)
-        if settled is Settled.HELD:
-            log.error(
-                "a vendor refuses many credentials at once: nobody is asked for a new one until it refuses few",
-                extra={"endpoint": suspect.endpoint},
-            )
-        return True
+            return await settle(work, suspect, answer, parts.timing, self._chance)
 
 
 _DUE = "SELECT tenant_id, credential_id, endpoint FROM vault.due_rechecks($1, $2)"

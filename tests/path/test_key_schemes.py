@@ -87,7 +87,7 @@ class Shops:
         product = self.identity.product
         return await product.person(await product.tenant(slug), f"ada@{slug}.test", allow=["*"])
 
-    async def provider(self, tenant: Tenant, scheme: str, *, check: bool, **more: str) -> None:
+    async def provider(self, tenant: Tenant, scheme: str, *, check: bool, id: str = "kiosk_keys", **more: str) -> None:
         """A provider of the tenant's own for the kiosk's keys; with `check` it has a request that checks them."""
         url = self.vendor.url
         request: dict[str, Any] = {"check_url": f"{url}/whose", "id": "/id", "name": ["/name"]} if check else {}
@@ -95,8 +95,8 @@ class Shops:
         document = {"title": "Kiosk keys", "api": [url] if check else [], "key": key, "modules": {"kiosk": {}}}
         async with self.identity.product.database.admin_connection() as admin:
             await admin.execute(
-                "INSERT INTO vault.providers (tenant_id, id, document) VALUES ($1, 'kiosk_keys', $2::jsonb)",
-                tenant.id, json.dumps(document),
+                "INSERT INTO vault.providers (tenant_id, id, document) VALUES ($1, $2, $3::jsonb)",
+                tenant.id, id, json.dumps(document),
             )  # fmt: skip
 
     async def at(self, tenant: Tenant, module: str) -> None:
@@ -222,6 +222,20 @@ async def test_a_pair_by_the_api(database: ScratchDatabase, tmp_path: Path) -> N
             assert (stored.status_code, stored.json()["account"]) == (200, "ada")
             assert KEY not in stored.text
         assert not (await scene.call(ada, "jira")).failed
+
+
+async def test_where_several_providers_have_keys_the_form_says_whose_it_is(
+    database: ScratchDatabase, tmp_path: Path
+) -> None:
+    more, header = SCHEMES["basic_user"]
+    async with shops(database, tmp_path, header) as scene:
+        ada = await scene.person()
+        await scene.provider(ada.tenant, "header", check=True, id="a_first", header="X-Api-Key")
+        await scene.provider(ada.tenant, "basic_user", check=True, id="b_second", **more)
+        assert "does not accept this key" in await scene.paste(ada, "kiosk", key=KEY)
+        assert "does not accept this key" in await scene.paste(ada, "kiosk", key=KEY, provider="a_first")
+        assert "Connected as ada" in await scene.paste(ada, "kiosk", key=KEY, provider="b_second")
+        assert not (await scene.call(ada, "kiosk")).failed
 
 
 async def test_a_provider_that_is_changed_later_changes_nothing_about_stored_keys(

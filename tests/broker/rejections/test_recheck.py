@@ -184,13 +184,17 @@ async def test_a_quarter_of_an_hour_at_a_vendor_costs_nobody_a_key(ward: Ward) -
     assert await ward.notices() == 0
 
 
-async def test_a_vendor_that_refuses_very_many_blames_nobody_for_a_day(ward: Ward) -> None:
+async def test_a_vendor_that_refuses_very_many_blames_nobody_for_a_day(
+    ward: Ward, caplog: pytest.LogCaptureFixture
+) -> None:
     people = [await ward.person("acme", f"p{number}") for number in range(8)]
     alone = await ward.person("evil")
     for person in (*people[:6], alone):
         await ward.refuse(person)
     await ward.pass_time(5 * HOUR)
     assert {await ward.cause(person) for person in people[:6]} == {"in_doubt"}
+    told = [record for record in caplog.records if "refuses many credentials at once" in record.getMessage()]
+    assert len(told) == 1
     assert await ward.cause(alone) == "rejected", "what a tenant's own server says concerns nobody else"
     await ward.pass_time(20 * HOUR, step=5 * MINUTE)
     assert {await ward.cause(person) for person in people[:6]} == {"rejected"}, "after a day it is true"
