@@ -53,7 +53,7 @@ class BrokerApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # uvicorn runs with lifespan and websockets off; anything else is not ours
+            return  # the server sends nothing else
         try:
             status, body, retry_after = await self._served(scope, receive)
         except NotGenuine as error:

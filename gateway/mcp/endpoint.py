@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 class _Exchange:
     """One HTTP request while it is served, and what is to be told of it afterwards."""
 
-    __slots__ = ("answer", "arrival", "body_read", "headers", "method", "receive", "reply", "request_id", "scope")
+    __slots__ = ("answer", "arrival", "headers", "method", "receive", "reply", "request_id", "scope")
 
     def __init__(self, scope: dict[str, Any], receive: Receive, send: Send, request_id: str) -> None:
         self.scope = scope
@@ -47,7 +47,6 @@ class _Exchange:
         self.headers = Headers(scope["headers"])
         self.request_id = request_id
         self.reply = Reply(send, [(b"x-request-id", request_id.encode())])
-        self.body_read = False
         self.method = ""
         self.arrival: Arrival | None = None
         self.answer: Answer | None = None
@@ -147,7 +146,6 @@ class McpEndpoint:
         release = self._admit(caller)
         try:
             content = await body.read(exchange.receive, headers, self._settings.max_body, self._settings.body_timeout)
-            exchange.body_read = True
             exchange.answer = answer = await self._answer(content, arrival, exchange)
         finally:
             release()
@@ -179,14 +177,7 @@ class McpEndpoint:
         if refusal.as_rpc:
             revision = by_header(exchange.headers.text(VERSION))
             content = failure(revision, b"", ProtocolError(INVALID_REQUEST, refusal.text)).body
-        reply = exchange.reply
-        more_to_come = refusal.more_to_come
-        if more_to_come is None:
-            more_to_come = not exchange.body_read and body.unread(exchange.headers, self._settings.max_body)
-        if more_to_come:
-            await body.answer_and_drain(reply, exchange.receive, refusal.status, content, refusal.headers)
-        else:
-            await reply.whole(refusal.status, content, headers=refusal.headers)
+        await exchange.reply.whole(refusal.status, content, headers=refusal.headers)
 
 
 async def _answer_other_method(method: str, reply: Reply) -> None:

@@ -59,7 +59,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     with stop_signals() as stop, _listening(settings) as (listener, url):
         async with _broker_deployment(settings, report) as deployment:
             tokens = ServiceTokens(_gateways(settings))
-            async with _broker_app(settings, deployment, tokens) as app, served(app, listener):
+            async with _broker_app(settings, deployment, tokens) as app, served(app, listener, settings):
                 on_ready(BrokerReady(url))
                 await stop.wait()
 
