@@ -178,4 +178,6 @@ class _LeasedVendor:
         if not held.settings.base_url and not held.attributes.keys() >= set(api.placeholders):
             raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
         source = ToolLease(self._leases, request, self._tool, held)
-        return self._sessions.client(api, held.settings, source, held.credential, request.deadline, held.attributes)
+        tenant = str(request.caller.tenant_id)
+        key, deadline = held.credential, request.deadline
+        return self._sessions.client(api, held.settings, source, key, deadline, held.attributes, tenant)

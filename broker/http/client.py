@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from broker.http.service_token import ServiceKey
+from broker.http.service_token import ANSWERS, ServiceKey, answer_mark
 from broker.http.wire import (
     EXCHANGE,
     MOST_ANSWER,
@@ -35,6 +35,10 @@ MOST_RETRY_AFTER = 60.0
 AWAY = "MCPist is not ready: its broker is away"
 
 log = logging.getLogger(__name__)
+
+
+class _AnswersShifted(Malformed):
+    """The answer is that to another request."""
 
 
 class HttpBroker:
@@ -77,16 +81,21 @@ class HttpBroker:
         return outcome
 
     async def _once_more(self, path: str, body: bytes) -> Outcome:
-        """A kept connection of a broker that was started anew fails once; nothing asked here is harmed by a second."""
+        """A kept connection of a broker that was started anew, or on which an answer came that nobody had asked for,
+        fails once; nothing asked here is harmed by a second."""
         try:
             return await self._post(path, body)
-        except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError):
+        except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError, _AnswersShifted):
             return await self._post(path, body)
 
     async def _post(self, path: str, body: bytes) -> Outcome:
-        headers = {"Authorization": f"Bearer {self._key.sign('POST', path, body)}", "Content-Type": "application/json"}
+        token = self._key.sign("POST", path, body)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = self._session.post(self._base_url + path, data=body, headers=headers, allow_redirects=False)
         async with request as response:
+            if response.headers.get(ANSWERS) != answer_mark(token):
+                response.close()  # every later answer on this connection is another request's too
+                raise _AnswersShifted
             if response.status != 200:
                 self._refused(response)
             return read_answer(await _read(response))

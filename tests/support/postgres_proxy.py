@@ -37,6 +37,7 @@ class PostgresProxy:
     refusing: bool = False
     _flowing: asyncio.Event = field(default_factory=asyncio.Event)
     _connections: set[asyncio.StreamWriter] = field(default_factory=set)
+    _last: dict[asyncio.StreamWriter, bytes] = field(default_factory=dict)
 
     @property
     def address(self) -> DatabaseAddress:
@@ -60,6 +61,14 @@ class PostgresProxy:
         for writer in list(self._connections):
             writer.transport.abort()
 
+    async def repeat(self) -> None:
+        """Give every client the last answer once more, unasked, as a pooler that has lost count would."""
+        for client, answer in self._last.items():
+            if not client.is_closing():
+                client.write(answer)
+                await client.drain()
+        await asyncio.sleep(0.05)  # until it has arrived, on this machine
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refusing:
             writer.close()
@@ -68,8 +77,8 @@ class PostgresProxy:
         self._connections |= {writer, server}
         watch = _Watch(self.statements)
         copies = [
-            asyncio.ensure_future(self._copy(reader, server, watch)),
-            asyncio.ensure_future(self._copy(server_reader, writer, None)),
+            asyncio.ensure_future(self._copy(reader, server, watch, writer)),
+            asyncio.ensure_future(self._copy(server_reader, writer, None, writer)),
         ]
         try:
             await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
@@ -80,13 +89,21 @@ class PostgresProxy:
             for end in (writer, server):
                 end.transport.abort()
                 self._connections.discard(end)
+            self._last.pop(writer, None)
 
-    async def _copy(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, watch: "_Watch | None") -> None:
+    async def _copy(
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        watch: "_Watch | None",
+        client: asyncio.StreamWriter,
+    ) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await source.read(_CHUNK):
                 await self._flowing.wait()
                 if watch is not None:
                     watch.take(data)
+                self._last[client] = b"" if watch is not None else self._last.get(client, b"") + data
                 sink.write(data)
                 await sink.drain()
 

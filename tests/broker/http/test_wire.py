@@ -6,7 +6,7 @@ import logging
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from broker.direct import DirectBroker
 from broker.http.app import BURST, BrokerApp
 from broker.http.client import HttpBroker, http_broker
-from broker.http.service_token import ServiceKey
+from broker.http.service_token import ServiceKey, answer_mark
 from broker.http.wire import EXCHANGE, MOST_REQUEST, PATHS, STATUS, VERIFY, Answer, asked_lease, asked_subject
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused
 from core.caller import Credential
@@ -29,6 +29,7 @@ from core.secret import Secret
 from tests.broker.contract import an_ada, leased
 from tests.broker.world import World
 from tests.support.http_broker import Served, served_over_http
+from tests.support.shifting_relay import relayed
 
 VENDOR_TOKEN = "ghp_the-vendor-s-token"
 LEASE = Lease(Secret(VENDOR_TOKEN), 3, 60.0, "personal", uuid4(), {"base_url": "https://x.test", "n": [1, None]},
@@ -87,13 +88,15 @@ class Heard:
 
 
 async def post(served: Served, path: str, body: bytes, token: str | None, **options: Any) -> Heard:
-    """A request made by hand; all that the answer says but for the date."""
+    """A request made by hand; all that the answer says but for the date, and for whose answer it is."""
     headers = {} if token is None else {"Authorization": token}
     async with (
         aiohttp.ClientSession() as session,
         session.request(options.get("method", "POST"), served.url + path, data=body, headers=headers) as response,
     ):
-        said = sorted((name.lower(), value) for name, value in response.headers.items() if name.lower() != "date")
+        said = sorted(
+            (name.lower(), value) for name, value in response.headers.items() if name not in ("Date", "mcpist-answers")
+        )
         return Heard(response.status, tuple(said), await response.read())
 
 
@@ -109,6 +112,21 @@ async def test_both_ways_of_listening(served: Served, scripted: Scripted) -> Non
     assert await served.client.status(Secret("x")) == refused
     scripted.answer = {}
     assert await served.client.status(Secret("x")) == {}
+
+
+async def test_the_answer_to_another_request_is_none(tcp: Served, scripted: Scripted) -> None:
+    """What stands between gateway and broker gives an answer once too often."""
+    async with (
+        relayed(int(tcp.url.rpartition(":")[2])) as relay,
+        http_broker(f"http://127.0.0.1:{relay.port}", tcp.key) as client,
+    ):
+        for number in range(4):
+            scripted.answer = mine = replace(LEASE, access_token=Secret(f"token {number}"))
+            with contextlib.suppress(Unavailable):  # never another's: whoever asked asks again
+                assert await client.lease(ASKS) == mine
+            await relay.repeat()
+        assert await client.lease(ASKS) == mine
+        assert relay.connections > 1
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -362,8 +380,11 @@ async def test_a_kept_connection_that_died_is_made_anew(scripted: Scripted) -> N
     async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
-        await reader.readuntil(b"}")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer)
+        request = await reader.readuntil(b"}")
+        mark = answer_mark(request.partition(b"Bearer ")[2].partition(b"\r\n")[0].decode()).encode()
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nMCPist-Answers: %b\r\nContent-Length: %d\r\n\r\n" % (mark, len(answer)) + answer
+        )
         await writer.drain()
         await reader.readuntil(b"}")
 

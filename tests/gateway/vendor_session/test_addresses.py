@@ -138,7 +138,7 @@ async def test_a_name_that_changes_its_mind_has_no_window(guarded: Guarded, monk
         connected.extend(info[4][0] for info in addr_infos)
         raise OSError("no way out of a test")
 
-    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", connect)
+    monkeypatch.setattr("gateway.vendor_session.pool.start_connection", connect)
     guarded.names.answers = [[PUBLIC], ["127.0.0.1"]]
     caught = await guarded.ask(f"https://rebinding.example:{guarded.port}")
     assert caught.kind == "unavailable"
