@@ -114,8 +114,11 @@ class Leases:
     async def _asked(self, key: _Key, request: RequestContext, tool: CatalogueTool, rejected: int | None) -> Held:
         self._held.pop(key, None)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
-        generation = self._generations.current(request.caller.tenant_id)
-        held = _held(tool, await self._ask(request, tool, rejected), generation, self._clock())
+        tenant_id, asked_at = request.caller.tenant_id, time.monotonic()
+        generation = self._generations.current(tenant_id)
+        lease = await self._ask(request, tool, rejected)
+        self._generations.keep(tenant_id, lease.version, asked_at)
+        held = _held(tool, lease, generation, self._clock())
         self._held[key] = held
         if len(self._held) > MOST_CACHED:
             self._held.popitem(last=False)

@@ -1,6 +1,7 @@
 """Leases in a gateway's memory: one question for all calls that miss the same one."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,15 +10,17 @@ from uuid import UUID
 import pytest
 
 from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from core.address import DatabaseAddress
 from core.caller import Caller, Credential
 from core.connection import Connection
 from core.errors import Unavailable
+from core.generations import Generations
 from core.permissions import Policy
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool, build
 from gateway.connecting import ConnectLinks
 from gateway.leases import Held, Leases, ToolLease
-from gateway.mcp.context import RequestContext
+from gateway.mcp.context import Authority, RequestContext
 from tests.support.toy_vendor import shop_module
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))
@@ -59,10 +62,13 @@ class SlowBroker:
     def is_dropped(self, _tenant_id: UUID, version: int) -> bool:
         return version in self.dropped
 
+    def keep(self, tenant_id: UUID, version: int, asked_at: float) -> None:
+        pass
+
 
 def asking() -> RequestContext:
     deadline = asyncio.get_running_loop().time() + 0.01
-    return RequestContext(CALLER, "r", deadline, subject=Secret("mcpist_made-up"))
+    return RequestContext(Authority(CALLER), "r", deadline, subject=Secret("mcpist_made-up"))
 
 
 def call(leases: Leases) -> "asyncio.Task[Held]":
@@ -156,3 +162,17 @@ async def test_a_broker_that_is_away_fails_all_who_wait_and_is_asked_anew() -> N
             await task
     broker.away = False
     assert (await call(leases)).version > 1
+
+
+async def test_an_end_that_was_made_up_costs_one_question() -> None:
+    """Any login of the database can announce that a version has ended; the broker knows whether it has."""
+    database: Any = None
+    generations = Generations(DatabaseAddress(Secret("")), database)
+    announced = f"{CALLER.tenant_id} 1"
+    asked_before = time.monotonic()
+    generations._told_to_drop(None, 0, "", announced)
+    assert generations.is_dropped(CALLER.tenant_id, 1)
+    generations.keep(CALLER.tenant_id, 1, asked_before)
+    assert generations.is_dropped(CALLER.tenant_id, 1)  # the broker may have answered before the end
+    generations.keep(CALLER.tenant_id, 1, time.monotonic())
+    assert not generations.is_dropped(CALLER.tenant_id, 1)
