@@ -13,11 +13,13 @@ from pydantic import BaseModel
 from core.audit.digest import argument_digest
 from core.audit.event import Event, Kind, Outcome, outcome_of
 from core.audit.writer import AuditWriter
+from core.caller import Caller
 from core.db import Database
 from core.errors import MCPistError, Unavailable
+from core.scopes import covers
 from core.secret import Secret
 from gateway.arguments import WrongArguments, checked
-from gateway.auth.scopes import demand_scope
+from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
 from gateway.connecting import NotConnected
 from gateway.mcp.context import RequestContext
@@ -52,6 +54,39 @@ class ToolRun(NamedTuple):
     outcome: Outcome
     seconds: float
     digest: bytes
+
+
+class _Use:
+    """Implements :class:`gateway.mcp.context.ToolUse` for one run of a tool, by the task that runs it."""
+
+    __slots__ = ("_sieve", "_task", "_tool", "reason")
+
+    def __init__(self, sieve: Sieve, tool: CatalogueTool) -> None:
+        self._sieve = sieve
+        self._tool = tool
+        self._task = asyncio.current_task()
+        self.reason = ""
+
+    def check(self, caller: Caller) -> None:
+        tool = self._tool
+        seen = self._sieve.view(caller).find(tool.module, tool.tool.name) is not None
+        if not seen or not covers(caller.credential.scopes, needed_scope(tool)):
+            self.stop("the permission for this tool was taken away")
+
+    def stop(self, reason: str) -> None:
+        if not self.reason and self._task is not None:
+            self.reason = reason
+            self._task.cancel()
+
+    def was_stopped(self) -> bool:
+        """Whether the cancellation at hand is ours alone; it is over then."""
+        return bool(self.reason) and self._task is not None and not self._task.uncancel()
+
+    @property
+    def text(self) -> str:
+        """What the caller is told."""
+        unknown = "" if self._tool.tool.hints.read_only else "; whether it took effect is not known, so look first"
+        return f"Error: cut off: {self.reason}{unknown}"
 
 
 class RunObserver(Protocol):
@@ -101,6 +136,8 @@ class ToolRunner:
         Raises:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
         """
+        if ended := request.authority.ended:
+            return ToolOutcome(error=f"Error: not run: {ended}")
         arguments = orjson.dumps(params)
         tool = self._sieve.view(request.caller).find(module, name)
         if tool is None:
@@ -144,6 +181,9 @@ class ToolRunner:
         durable = self._audit.submit(intent)
         self._observer.started()
         ended, outcome = Outcome.ERROR, ToolOutcome()
+        detail: dict[str, str | int] | None = None
+        use = _Use(self._sieve, tool)
+        request.authority.enter(use)
         try:
             if not tool.tool.hints.read_only:
                 await durable
@@ -153,12 +193,17 @@ class ToolRunner:
         except MCPistError as error:
             outcome = ToolOutcome(error=_told(error))
         except asyncio.CancelledError:
-            ended = Outcome.TIMEOUT if asyncio.get_running_loop().time() >= request.deadline else Outcome.CANCELLED
-            raise
+            late = asyncio.get_running_loop().time() >= request.deadline
+            ended = Outcome.TIMEOUT if late and not use.reason else Outcome.CANCELLED
+            if not use.was_stopped():
+                raise
+            outcome = ToolOutcome(error=use.text)
+            detail = {"stopped": use.reason}
         finally:
+            request.authority.leave(use)
             seconds = time.perf_counter() - started
             if not _was_refused(durable):
-                self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6)))
+                self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6), detail))
             self._observer.ended(
                 ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, intent.digest)
             )

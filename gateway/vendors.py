@@ -112,7 +112,7 @@ class Vendors:
         wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
         loop = asyncio.get_running_loop()
         until = min(loop.time() + PATIENCE, request.deadline - PATIENCE / 4)
-        while request.subject is not None and loop.time() < until:
+        while request.subject is not None and loop.time() < until and not request.authority.ended:
             known = (await self._connections(request.caller, request.subject)).get(tool.module)
             limited = known is not None and known.reading_only and not tool.tool.hints.read_only
             if known is None or (known.state is ConnectionState.CONNECTED and not limited):

@@ -78,6 +78,10 @@ class Authenticator:
                 raise Unauthenticated(WRONG_CREDENTIAL)
         return await self._load_once(digest, authorization, client)
 
+    def is_current(self, caller: Caller) -> bool:
+        """Whether nothing has changed in the caller's tenant since they were verified."""
+        return self._generations.current(caller.tenant_id) == caller.credential.generation
+
     def _is_current(self, known: _Known) -> bool:
         return self._generations.current(known.caller.credential.tenant_id) == known.generation
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 import orjson
@@ -10,13 +10,15 @@ import orjson
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
 from core.secret import Secret
-from gateway.mcp.context import AskByUrl, Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.context import AskByUrl, Authority, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.elicitation import Elicitation
 from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message
 from gateway.mcp.era import check_request, meta_of, revision_of
 from gateway.mcp.errors import ClientGone, InsufficientScope, Unauthenticated
 from gateway.mcp.headers import VERSION, Headers, traceparent
 from gateway.mcp.own import OwnMethods, server_info
+from gateway.mcp.ports import IsCurrent
+from gateway.mcp.renewal import Renewal
 from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, Renderer, Revision
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import EventStream
@@ -27,9 +29,12 @@ _NAME_LENGTH = 100
 
 
 class Arrival:
-    """What a message came with. `open_stream` is None where the client reads no events; `batched` forces a revision."""
+    """What a message came with. `authenticate` asks anew who the caller is; `open_stream` is None where the client
+    reads no events; `batched` forces a revision."""
 
-    __slots__ = ("batched", "caller", "client_name", "headers", "open_stream", "receive", "request_id", "trace")
+    __slots__ = (
+        "authenticate", "batched", "caller", "client_name", "headers", "open_stream", "receive", "request_id", "trace",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -39,7 +44,9 @@ class Arrival:
         receive: Receive | None,
         open_stream: Callable[[str | int, bool], EventStream] | None = None,
         batched: Revision | None = None,
+        authenticate: Callable[[], Awaitable[Caller]] | None = None,
     ) -> None:
+        self.authenticate = authenticate
         self.caller = caller
         self.request_id = request_id
         self.headers = headers
@@ -75,7 +82,9 @@ class Dispatcher:
         instructions: str,
         watch: Watch,
         elicitation: Elicitation | None,
+        is_current: IsCurrent,
     ) -> None:
+        self._is_current = is_current
         self._handlers = dict(handlers)
         self._elicitation = elicitation
         self._max_result = settings.max_result
@@ -144,7 +153,10 @@ class Dispatcher:
         if revision.asks_by_url and self._elicitation is not None:
             ask = self._elicitation.way(revision, message, arrival.caller, arrival.headers)
         context = _context(arrival, message, loop.time() + self._timeout, stream, ask)
-        running = self._watch.enter(loop, context.deadline, arrival.receive, stream)
+        renewal = None
+        if arrival.authenticate is not None:
+            renewal = Renewal(context.authority, arrival.authenticate, self._is_current)
+        running = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
         result: Result = {}
         try:
             result = await handler(context, message.params)
@@ -218,7 +230,7 @@ def _context(
     arrival.client_name = _client_name(meta.get(CLIENT_KEY))
     report = stream.report if stream is not None else None
     return RequestContext(
-        arrival.caller,
+        Authority(arrival.caller),
         arrival.request_id,
         deadline,
         report,

@@ -24,7 +24,7 @@ from gateway.mcp.era import unsupported
 from gateway.mcp.errors import ClientGone, InsufficientScope, Refusal, Unauthenticated
 from gateway.mcp.headers import SESSION, VERSION, Headers
 from gateway.mcp.listening import Connected, Listening
-from gateway.mcp.ports import Admit, Authenticate, Observation, Observe
+from gateway.mcp.ports import Admit, Authenticate, IsCurrent, Observation, Observe
 from gateway.mcp.proxies import Proxies
 from gateway.mcp.replies import Reply, Send
 from gateway.mcp.revisions import REVISIONS, by_header
@@ -34,6 +34,10 @@ from gateway.mcp.sse import EventStream, event
 from gateway.mcp.watch import Receive, Watch
 
 _log = logging.getLogger(__name__)
+
+
+def _always(_caller: object) -> bool:
+    return True
 
 
 class _Exchange:
@@ -57,6 +61,8 @@ class McpEndpoint:
 
     With `elicitation` clients can be asked to open pages; with `connected` too, handshake clients hear when it is done.
 
+    `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
+
     `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it.
 
     Raises:
@@ -72,6 +78,7 @@ class McpEndpoint:
         server_version: str,
         instructions: str = "",
         admit: Admit,
+        is_current: IsCurrent = _always,
         observe: Observe | None = None,
         elicitation: Elicitation | None = None,
         connected: Connected | None = None,
@@ -84,7 +91,9 @@ class McpEndpoint:
         self._origins = cors.Origins(settings.allowed_origins, settings.public_url)
         self._proxies = Proxies(settings.trusted_proxies)
         self._watch = Watch(settings.disconnect_watch_after, settings.keep_alive)
-        self._dispatcher = Dispatcher(handlers, settings, server_version, instructions, self._watch, elicitation)
+        self._dispatcher = Dispatcher(
+            handlers, settings, server_version, instructions, self._watch, elicitation, is_current
+        )
         self._tells_sessions = elicitation is not None
         self._listening = Listening(elicitation, authenticate, connected) if elicitation and connected else None
         self._batches = Batches(self._dispatcher, settings, admit, self._watch)
@@ -137,10 +146,13 @@ class McpEndpoint:
         if scope["method"] != "POST":
             await _answer_other_method(scope["method"], reply)
             return
-        caller = await self._authenticate(headers.text(b"authorization"), self._proxies.client(scope, headers))
+        authenticate = partial(self._authenticate, headers.text(b"authorization"), self._proxies.client(scope, headers))
+        caller = await authenticate()
         accepts = check_accept(headers)
         check_content(headers)
-        exchange.arrival = arrival = Arrival(caller, exchange.request_id, headers, exchange.receive)
+        exchange.arrival = arrival = Arrival(
+            caller, exchange.request_id, headers, exchange.receive, authenticate=authenticate
+        )
         if accepts.events:
             arrival.open_stream = partial(EventStream, reply)
         release = self._admit(caller)

@@ -53,6 +53,7 @@ class BatchTool:
             lambda step, arguments: self._step(request, step, arguments),
             deadline=request.deadline - BEFORE_DEADLINE,
             report_progress=request.report_progress,
+            ended=lambda: request.authority.ended,
         )
         return _result(report_outcome(outcome))
 
@@ -94,6 +95,7 @@ class BatchTool:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.
         deadline = request.deadline - BEFORE_DEADLINE - EARLY
         own = replace(request, request_id=f"{request.request_id}/{step.id}", deadline=deadline, report_progress=None)
+        await request.authority.refresh()
         outcome = await self._runner.run(own, step.module, step.tool_name, arguments)
         if outcome.result is None:
             return StepResult(None, outcome.error or "Error", is_error=True)

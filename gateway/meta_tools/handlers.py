@@ -73,6 +73,7 @@ class MetaTools:
             return error_result("Error: params is an object with the tool's arguments")
         if request.agreed and (tool := self._sieve.view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
+            await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, cast("dict[str, Any]", given or {}))
         if outcome.result is not None:
             return model_result(outcome.result)

@@ -136,6 +136,7 @@ def _assembled(parts: _Parts) -> Gateway:
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),
         admit=_admission(parts.settings, metrics),
+        is_current=authenticate.is_current,
         observe=observers.request,
         elicitation=Elicitation(parts.deployment.digest_key),
         connected=vendors.connected,

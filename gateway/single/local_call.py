@@ -19,7 +19,7 @@ from core.settings import Settings
 from gateway.auth.policies import load_caller
 from gateway.connecting import ConnectLinks
 from gateway.leases import Leases
-from gateway.mcp.context import Params, RequestContext, Result
+from gateway.mcp.context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.operations.tracing import NoTraces
 from gateway.sieve.sieve import Sieve
@@ -62,7 +62,7 @@ class LocalCaller:
 
     def _request(self) -> RequestContext:
         deadline = asyncio.get_running_loop().time() + self.timeout
-        return RequestContext(self.caller, str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
+        return RequestContext(Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
 
 
 @contextlib.asynccontextmanager

@@ -27,7 +27,7 @@ from gateway.auth.refusals import Refusals
 from gateway.catalogue import build
 from gateway.connecting import ConnectLinks
 from gateway.leases import Held, Leases
-from gateway.mcp.context import RequestContext
+from gateway.mcp.context import Authority, RequestContext
 from gateway.operations.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders, Rig
@@ -89,7 +89,9 @@ class Gateway:
         await self.authenticate(self.header, "192.0.2.1")
         caller = Caller(self.broker.credential, "ada@acme.test", "user", Policy((), frozenset()))
         deadline = asyncio.get_running_loop().time() + 5
-        return await self.leases.hold(RequestContext(caller, "r", deadline, subject=Secret("mcpist_made-up")), TOOL)
+        return await self.leases.hold(
+            RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up")), TOOL
+        )
 
     @property
     def asked(self) -> tuple[int, int]:
