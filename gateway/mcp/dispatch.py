@@ -16,7 +16,7 @@ from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUN
 from gateway.mcp.era import check_request, meta_of, revision_of
 from gateway.mcp.errors import ClientGone, InsufficientScope, Unauthenticated
 from gateway.mcp.headers import VERSION, Headers, traceparent
-from gateway.mcp.own import OwnMethods, server_info
+from gateway.mcp.own import Instructions, OwnMethods, server_info
 from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, Renderer, Revision
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import EventStream
@@ -72,7 +72,7 @@ class Dispatcher:
         handlers: Mapping[str, Handler],
         settings: McpSettings,
         version: str,
-        instructions: str,
+        instructions: Instructions | None,
         watch: Watch,
         elicitation: Elicitation | None,
     ) -> None:
@@ -81,8 +81,10 @@ class Dispatcher:
         self._max_result = settings.max_result
         self._timeout = settings.call_timeout
         self._watch = watch
-        info = server_info(version)
-        self._renderers = {name: Renderer(r, info, settings.list_ttl_ms) for name, r in REVISIONS.items()}
+        self._renderers = {
+            name: Renderer(revision, server_info(version, name), settings.list_ttl_ms)
+            for name, revision in REVISIONS.items()
+        }
         self._own = OwnMethods(self._handlers, version, instructions, self._renderers)
 
     async def answer(self, message: Message, arrival: Arrival) -> Answer:
@@ -96,7 +98,7 @@ class Dispatcher:
         stream = None
         try:
             check_request(revision, message, arrival.headers)
-            body = self._own.answer(revision, message.method, message.params)
+            body = self._own.answer(revision, message.method, message.params, arrival.caller)
             if body is None:
                 handler = self._handler(revision, message)
                 stream = _stream(revision, message, arrival)
@@ -254,7 +256,7 @@ def _told(method: str, text: str) -> Result:
     """An error that the model should see: only the result of a call can carry it to there."""
     if method != "tools/call":
         raise ProtocolError(INTERNAL_ERROR, text)
-    return {"content": [{"type": "text", "text": f"Error: {text}"}], "isError": True}
+    return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
 def _too_much(size: int, limit: int) -> str:

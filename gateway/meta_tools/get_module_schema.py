@@ -47,7 +47,7 @@ async def get_module_schema(
     try:
         asked = _asked(params)
     except WrongRequest as wrong:
-        return error_result(f"Error: {wrong}")
+        return error_result(str(wrong))
     if not asked.modules:
         return value_result({"modules": [await _listed(module, connected) for module in view.modules.values()]})
     shown = [await _shown(view, name, asked, denied, connected) for name in asked.modules]

@@ -7,6 +7,9 @@ from pydantic import BaseModel
 
 from gateway.mcp.context import Result
 
+TOOL_FAILED = "the tool failed"
+"""Where nothing else is known."""
+
 
 def error_result(text: str) -> Result:
     """What a model can act on: errors inside the meta-tools are results, never protocol errors."""
