@@ -9,6 +9,7 @@ import orjson
 
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
+from core.known_clients import BY_NAME
 from core.secret import Secret
 from gateway.mcp.context import AskByUrl, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.elicitation import Elicitation
@@ -145,7 +146,7 @@ class Dispatcher:
         ask = None
         if revision.asks_by_url and self._elicitation is not None:
             ask = self._elicitation.way(revision, message, arrival.caller, arrival.headers)
-        context = _context(arrival, message, loop.time() + self._timeout, stream, ask)
+        context = _context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
         running = self._watch.enter(loop, context.deadline, arrival.receive, stream)
         result: Result = {}
         try:
@@ -213,7 +214,12 @@ def failure(revision: Revision, id: bytes, error: ProtocolError, stream: EventSt
 
 
 def _context(
-    arrival: Arrival, message: Message, deadline: float, stream: EventStream | None, ask: AskByUrl | None
+    arrival: Arrival,
+    revision: Revision,
+    message: Message,
+    deadline: float,
+    stream: EventStream | None,
+    ask: AskByUrl | None,
 ) -> RequestContext:
     meta = meta_of(message.params)
     arrival.trace = traceparent(meta.get("traceparent"), arrival.headers.text(b"traceparent"))
@@ -229,7 +235,17 @@ def _context(
         _subject(arrival),
         ask,
         agreed=ask is not None and "requestState" in message.params,
+        short_text=_short_text(revision, arrival),
     )
+
+
+def _short_text(revision: Revision, arrival: Arrival) -> bool:
+    """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
+    request of a revision that has a field for it."""
+    wanted = arrival.caller.credential.result_text
+    if not wanted and revision.modern:
+        wanted = BY_NAME.get(arrival.client_name)
+    return wanted == "short" and revision.structured
 
 
 def _subject(arrival: Arrival) -> Secret:

@@ -54,7 +54,7 @@ class BatchTool:
             deadline=request.deadline - BEFORE_DEADLINE,
             report_progress=request.report_progress,
         )
-        return _result(report_outcome(outcome))
+        return _result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
     async def _plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[Problem]:
         view = self._sieve.view(request.caller)

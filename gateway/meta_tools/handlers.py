@@ -88,7 +88,7 @@ class MetaTools:
             await self._vendors.await_connection(request, tool)
         outcome = await self._runner.run(request, module, name, given)
         if outcome.result is not None:
-            return model_result(outcome.result)
+            return model_result(outcome.result, short=request.short_text)
         if outcome.lacking is not None and request.ask_by_url is not None:
             lacking = outcome.lacking
             return request.ask_by_url(UrlAsk(lacking.module, lacking.url, lacking.wish))
