@@ -71,7 +71,7 @@ migrate: .venv/.runtime ## Bring the database to the newest schema
 	@.venv/bin/mcpist migrate $(ARGS)
 
 clean: ## Remove what the other targets made (never the product's data)
-	rm -rf .venv .venv-peers build dist *.egg-info tests/node/node_modules
+	rm -rf .venv .venv-peers build dist *.egg-info tests/node/node_modules tests/agents/node_modules
 	rm -rf .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -11,7 +11,8 @@ from core.permissions import Policy
 class Credential:
     """What the broker vouches for after it has verified an API token. Holds no secret.
 
-    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it.
+    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it. `result_text` is what the
+    client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does not decide.
     """
 
     id: str
@@ -23,6 +24,7 @@ class Credential:
     expires_at: datetime | None = None
     client: str = ""
     generation: int = 0
+    result_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

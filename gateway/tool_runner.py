@@ -32,7 +32,7 @@ from gateway.vendors import Vendors
 from modules.kit import ToolError, VendorProblem
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
-NO_SUCH_TOOL = "Error: no such tool. get_module_schema lists the modules and tools that you can use."
+NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class _Use:
     def text(self) -> str:
         """What the caller is told."""
         unknown = "" if self._tool.tool.hints.read_only else "; whether it took effect is not known, so look first"
-        return f"Error: cut off: {self.reason}{unknown}"
+        return f"cut off: {self.reason}{unknown}"
 
 
 class RunObserver(Protocol):
@@ -137,7 +137,7 @@ class ToolRunner:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
         """
         if ended := request.authority.ended:
-            return ToolOutcome(error=f"Error: not run: {ended}")
+            return ToolOutcome(error=f"not run: {ended}")
         arguments = orjson.dumps(params)
         tool = self._sieve.view(request.caller).find(module, name)
         if tool is None:
@@ -151,7 +151,7 @@ class ToolRunner:
             raise
         except WrongArguments as wrong:
             await self.refuse(request, tool, arguments, Outcome.ERROR, "arguments")
-            return ToolOutcome(error=f"Error: {wrong}")
+            return ToolOutcome(error=str(wrong))
         return await self._recorded(request, tool, model, arguments)
 
     async def deny(self, request: RequestContext, module: str, name: str, arguments: bytes) -> None:
@@ -215,9 +215,9 @@ class ToolRunner:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)
         except NotConnected as lacking:
-            return ToolOutcome(error=f"Error: {lacking}", lacking=lacking)
+            return ToolOutcome(error=str(lacking), lacking=lacking)
         except VendorProblem as problem:
-            return ToolOutcome(error=f"Error: {self._vendors.refused(tool, problem)}")
+            return ToolOutcome(error=self._vendors.refused(tool, problem))
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=_told(error))
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
@@ -225,7 +225,7 @@ class ToolRunner:
                 "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
                 extra={"request_id": request.request_id},
             )  # fmt: skip
-            return ToolOutcome(error=f"Error: the tool failed inside MCPist; reference {request.request_id}")
+            return ToolOutcome(error=f"the tool failed inside MCPist; reference {request.request_id}")
         return ToolOutcome(result=result)
 
     def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> Event:
@@ -269,4 +269,4 @@ def _was_refused(durable: "asyncio.Future[None]") -> bool:
 
 
 def _told(error: Exception) -> str:
-    return f"Error: {error.told if isinstance(error, Unavailable) else error}"
+    return error.told if isinstance(error, Unavailable) else str(error)

@@ -78,6 +78,8 @@ class RequestContext:
     `ask_by_url` is there where the client can have the person open a page: what it returns is the call's result.
     `agreed`: this call was answered so before, and the person may be on that page now.
 
+    `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
+
     `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
     the gateway's. None where an operator calls locally.
     """
@@ -91,6 +93,7 @@ class RequestContext:
     subject: Secret | None = None
     ask_by_url: AskByUrl | None = None
     agreed: bool = False
+    short_text: bool = False
 
     @property
     def caller(self) -> Caller:

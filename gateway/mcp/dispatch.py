@@ -9,6 +9,7 @@ import orjson
 
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
+from core.known_clients import BY_NAME
 from core.secret import Secret
 from gateway.mcp.context import AskByUrl, Authority, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.elicitation import Elicitation
@@ -16,7 +17,7 @@ from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUN
 from gateway.mcp.era import check_request, meta_of, revision_of
 from gateway.mcp.errors import ClientGone, InsufficientScope, Unauthenticated
 from gateway.mcp.headers import VERSION, Headers, traceparent
-from gateway.mcp.own import OwnMethods, server_info
+from gateway.mcp.own import Instructions, OwnMethods, server_info
 from gateway.mcp.ports import IsCurrent
 from gateway.mcp.renewal import Renewal
 from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, Renderer, Revision
@@ -79,7 +80,7 @@ class Dispatcher:
         handlers: Mapping[str, Handler],
         settings: McpSettings,
         version: str,
-        instructions: str,
+        instructions: Instructions | None,
         watch: Watch,
         elicitation: Elicitation | None,
         is_current: IsCurrent,
@@ -90,8 +91,10 @@ class Dispatcher:
         self._max_result = settings.max_result
         self._timeout = settings.call_timeout
         self._watch = watch
-        info = server_info(version)
-        self._renderers = {name: Renderer(r, info, settings.list_ttl_ms) for name, r in REVISIONS.items()}
+        self._renderers = {
+            name: Renderer(revision, server_info(version, name), settings.list_ttl_ms)
+            for name, revision in REVISIONS.items()
+        }
         self._own = OwnMethods(self._handlers, version, instructions, self._renderers)
 
     async def answer(self, message: Message, arrival: Arrival) -> Answer:
@@ -105,7 +108,7 @@ class Dispatcher:
         stream = None
         try:
             check_request(revision, message, arrival.headers)
-            body = self._own.answer(revision, message.method, message.params)
+            body = self._own.answer(revision, message.method, message.params, arrival.caller)
             if body is None:
                 handler = self._handler(revision, message)
                 stream = _stream(revision, message, arrival)
@@ -152,7 +155,7 @@ class Dispatcher:
         ask = None
         if revision.asks_by_url and self._elicitation is not None:
             ask = self._elicitation.way(revision, message, arrival.caller, arrival.headers)
-        context = _context(arrival, message, loop.time() + self._timeout, stream, ask)
+        context = _context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
         renewal = None
         if arrival.authenticate is not None:
             renewal = Renewal(context.authority, arrival.authenticate, self._is_current)
@@ -223,7 +226,12 @@ def failure(revision: Revision, id: bytes, error: ProtocolError, stream: EventSt
 
 
 def _context(
-    arrival: Arrival, message: Message, deadline: float, stream: EventStream | None, ask: AskByUrl | None
+    arrival: Arrival,
+    revision: Revision,
+    message: Message,
+    deadline: float,
+    stream: EventStream | None,
+    ask: AskByUrl | None,
 ) -> RequestContext:
     meta = meta_of(message.params)
     arrival.trace = traceparent(meta.get("traceparent"), arrival.headers.text(b"traceparent"))
@@ -239,7 +247,17 @@ def _context(
         _subject(arrival),
         ask,
         agreed=ask is not None and "requestState" in message.params,
+        short_text=_short_text(revision, arrival),
     )
+
+
+def _short_text(revision: Revision, arrival: Arrival) -> bool:
+    """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
+    request of a revision that has a field for it."""
+    wanted = arrival.caller.credential.result_text
+    if not wanted and revision.modern:
+        wanted = BY_NAME.get(arrival.client_name)
+    return wanted == "short" and revision.structured
 
 
 def _subject(arrival: Arrival) -> Secret:
@@ -266,7 +284,7 @@ def _told(method: str, text: str) -> Result:
     """An error that the model should see: only the result of a call can carry it to there."""
     if method != "tools/call":
         raise ProtocolError(INTERNAL_ERROR, text)
-    return {"content": [{"type": "text", "text": f"Error: {text}"}], "isError": True}
+    return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
 def _too_much(size: int, limit: int) -> str:

@@ -24,6 +24,7 @@ from gateway.mcp.era import unsupported
 from gateway.mcp.errors import ClientGone, InsufficientScope, Refusal, Unauthenticated
 from gateway.mcp.headers import SESSION, VERSION, Headers
 from gateway.mcp.listening import Connected, Listening
+from gateway.mcp.own import Instructions
 from gateway.mcp.ports import Admit, Authenticate, IsCurrent, Observation, Observe
 from gateway.mcp.proxies import Proxies
 from gateway.mcp.replies import Reply, Send
@@ -63,7 +64,8 @@ class McpEndpoint:
 
     `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
 
-    `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it.
+    `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it. `instructions`
+    says what a caller's client may put before its model.
 
     Raises:
         ValueError: a setting cannot be understood.
@@ -76,7 +78,7 @@ class McpEndpoint:
         settings: McpSettings,
         *,
         server_version: str,
-        instructions: str = "",
+        instructions: Instructions | None = None,
         admit: Admit,
         is_current: IsCurrent = _always,
         observe: Observe | None = None,

@@ -130,11 +130,13 @@ def _assembled(parts: _Parts) -> Gateway:
     runner = ToolRunner(
         sieve, parts.database, vendors, parts.audit, parts.deployment.digest_key, observers, parts.traces
     )
+    meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
-        entered(MetaTools(sieve, runner, vendors).handlers(), parts.traces),
+        entered(meta_tools.handlers(), parts.traces),
         authenticate,
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),
+        instructions=meta_tools.instructions,
         admit=_admission(parts.settings, metrics),
         is_current=authenticate.is_current,
         observe=observers.request,

@@ -13,7 +13,7 @@ from tests.support.product import ACTOR, Node, Product
 from tests.support.toy_modules import Lab
 
 UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append(uuid[], bytea[]) FROM mcpist_gateway"
-AWAY = "Error: MCPist is not ready: its database is away; try again in 2 s"
+AWAY = "MCPist is not ready: its database is away; try again in 2 s"
 
 
 async def calls(product: Product, people: People, number: int) -> list[tuple[Event, Event]]:

@@ -181,7 +181,7 @@ async def test_each_attempt_is_recorded(product: Product, node: Node, people: Pe
     digest = digest_of(product, people.reader, PARAMS)
     for event, name in zip(events, named, strict=True):
         assert shown(event) == (people.reader.id, people.reader.token_id, "denied", digest)
-        assert (event.module, event.tool) == (cut(name[0], 128), cut(name[1], 200))
+        assert (event.module, event.tool) == (cut(name[0], 64), cut(name[1], 64))
         assert event.arguments is None
     assert await product.events(people.acme, Kind.CALL_INTENT) == []
 

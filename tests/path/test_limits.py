@@ -93,7 +93,7 @@ async def test_too_long_a_call(product: Product, people: People, lab: Lab) -> No
     async with product.gateway(call_timeout=0.3) as node:
         answer = await node.call(people.admin.token, "lab", "wait")
         assert answer.failed
-        assert answer.text == "Error: the call took longer than 0.3 s and was stopped; ask for less at a time"
+        assert answer.text == "the call took longer than 0.3 s and was stopped; ask for less at a time"
         assert lab.cancelled.is_set()
         assert await outcome(product, people) == "timeout"
 

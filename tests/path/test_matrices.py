@@ -10,7 +10,7 @@ from core.directory import roles
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from tests.gateway.sieve.matrices import TENANTS, Matrix, matrices, permitted, speakable, spoken
-from tests.support.mcp_client import REVISIONS, Answer
+from tests.support.mcp_client import MODERN, REVISIONS, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
 from tests.support.toy_modules import crowd
@@ -60,7 +60,17 @@ async def answers(node: Node, token: str, revision: str) -> list[Answer]:
         await node.tool(token, "batch", {"commands": [step], "dry_run": True}, revision=revision),
         await node.tool(token, "get_module_scheme", revision=revision),
         await node.tool(token, "call", {"modul": "m00q"}, revision=revision),
+        await greeting(node, token, revision),
     ]
+
+
+async def greeting(node: Node, token: str, revision: str) -> Answer:
+    """The answer with the instructions."""
+    if revision == MODERN:
+        return await node.post(token, "server/discover", revision=revision)
+    client = {"name": "x", "version": "1"}
+    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}
+    return await node.post(token, "initialize", params, revision=revision)
 
 
 async def wrong_arguments(node: Node, token: str, allowed: set[tuple[str, str]], revision: str) -> list[Answer]:

@@ -44,6 +44,11 @@ async def nodes(product: Product) -> AsyncIterator[tuple[Node, Node]]:
         yield first, second
 
 
+async def was_cut_off(product: Product, people: People) -> bool:
+    outcomes = await product.events(people.acme, Kind.CALL_OUTCOME)
+    return ("cancelled", {"stopped": REVOKED}) in [(event.outcome, event.detail) for event in outcomes]
+
+
 def step(name: str, tool: str, *after: str, **params: Any) -> dict[str, Any]:
     return {"id": name, "module": "lab", "tool_name": tool, "params": params, "after": list(after), "output": True}
 
@@ -77,8 +82,7 @@ async def test_a_batch_ends_with_its_credential(
     assert all(line.startswith(f"w{n} skipped") for n, line in enumerate(lines[2:]))
     assert lab.effects == []
     if change is not remove_tenant:
-        outcomes = {event.tool: event for event in await product.events(people.acme, Kind.CALL_OUTCOME)}
-        assert (outcomes["wait"].outcome, outcomes["wait"].detail) == ("cancelled", {"stopped": REVOKED})
+        await within(5, lambda: was_cut_off(product, people))
 
 
 @pytest.mark.parametrize("change", [revoke_token, suspend_user])
@@ -89,7 +93,7 @@ async def test_a_long_call_ends_with_its_credential(
     await stops(lab, change, product, people.admin)
     answer = await running
     assert answer.failed
-    assert answer.text == f"Error: cut off: {REVOKED}; whether it took effect is not known, so look first"
+    assert answer.text == f"cut off: {REVOKED}; whether it took effect is not known, so look first"
     assert (await nodes[1].post(people.admin.token, "ping")).status == 401
 
 
@@ -103,7 +107,7 @@ async def test_a_lost_permission_stops_the_tool_that_runs(
 ) -> None:
     running = asyncio.create_task(nodes[0].call(people.admin.token, "lab", "wait"))
     await stops(lab, change, product, people.admin)
-    assert (await running).text == f"Error: cut off: {LOST}; whether it took effect is not known, so look first"
+    assert (await running).text == f"cut off: {LOST}; whether it took effect is not known, so look first"
     assert (await nodes[0].call(people.admin.token, "lab", "wait")).text == NO_SUCH_TOOL
 
 
@@ -124,7 +128,7 @@ async def test_a_step_that_begins_after_a_loss_does_not_exist_and_others_go_on(
     lines = (await running).text.split("\n")
     assert lines == [
         'a ok {"said":"resumed"}',
-        f"b error: {NO_SUCH_TOOL.removeprefix('Error: ')}",
+        f"b error: {NO_SUCH_TOOL}",
         'c ok {"said":"here"}',
     ]
     assert lab.effects == []

@@ -96,7 +96,7 @@ async def test_a_tool_that_the_roles_deny_reaches_neither_broker_nor_vendor(mall
     await mall.add(reader, "read-token-0123456789")
     assert not (await mall.call(reader, "look", what="tea"))["isError"]
     asked = len(mall.shop.asked)
-    assert "no such tool" in (await mall.call(reader, "buy", what="tea"))["content"][0]["text"]
+    assert "no such module or tool" in (await mall.call(reader, "buy", what="tea"))["content"][0]["text"]
     assert len(mall.shop.asked) == asked
     assert len(await mall.product.events(ada.tenant, Kind.DENIED)) == 1
 

@@ -47,7 +47,7 @@ async def test_both_serve_and_changes_reach_both(split: Split) -> None:
         assert await split.said(ada, "look") == "ada@acme.test: tea"
 
     await grant(split.product.console, ACTOR, ada.tenant.id, ada.email, "deny", "shop.look")
-    await at_both(split, ada, lambda heard: "no such tool" in heard.text)
+    await at_both(split, ada, lambda heard: "no such module or tool" in heard.text)
     await revoke(split.product.console, ACTOR, ada.tenant.id, ada.email, "shop.look")
     await at_both(split, ada, lambda heard: not heard.failed)
 

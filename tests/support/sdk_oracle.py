@@ -38,6 +38,7 @@ async def sdk_app(handlers: Mapping[str, Handler], caller: Caller, *, version: s
     hint = CacheHint(ttl_ms=5_000)
     server = Server(
         "mcpist",
+        title="MCPist",
         version=version,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

@@ -20,7 +20,18 @@ from broker.direct import DirectBroker
 from broker.http.app import BURST, BrokerApp
 from broker.http.client import HttpBroker, http_broker
 from broker.http.service_token import ServiceKey, answer_mark
-from broker.http.wire import EXCHANGE, MOST_REQUEST, PATHS, STATUS, VERIFY, Answer, asked_lease, asked_subject
+from broker.http.wire import (
+    EXCHANGE,
+    MOST_REQUEST,
+    PATHS,
+    STATUS,
+    VERIFY,
+    Answer,
+    answered,
+    asked_lease,
+    asked_subject,
+    read_answer,
+)
 from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused
 from core.caller import Credential
 from core.connection import Connection
@@ -60,6 +71,7 @@ class Scripted:
         return await self._say(request)
 
 
+CREDENTIAL = Credential("token-1", "api_token", uuid4(), uuid4(), frozenset({"mcp:read"}), generation=3)
 ASKS = LeaseRequest(Secret("mcpist_subject"), "github", "list_repositories", 2)
 
 
@@ -102,6 +114,21 @@ async def post(served: Served, path: str, body: bytes, token: str | None, **opti
 
 def bearer(key: ServiceKey, path: str, body: bytes, method: str = "POST") -> str:
     return "Bearer " + key.sign(method, path, body)
+
+
+async def test_what_the_broker_knows_of_a_client_reaches_the_gateway(served: Served, scripted: Scripted) -> None:
+    scripted.answer = replace(CREDENTIAL, result_text="short")
+    assert await served.client.verify(Secret("mcpist_subject")) == scripted.answer
+
+
+def test_brokers_and_gateways_of_other_versions_understand_each_other() -> None:
+    """While a deployment is updated, they are of two versions: a field that is not there yet has its default, and one
+    that only the other knows is passed over."""
+    told = msgspec.json.decode(answered(replace(CREDENTIAL, result_text="short")))
+    del told["credential"]["result_text"]
+    assert read_answer(msgspec.json.encode(told)) == CREDENTIAL
+    told["credential"]["of_a_later_version"] = {"x": 1}
+    assert read_answer(msgspec.json.encode(told)) == CREDENTIAL
 
 
 async def test_both_ways_of_listening(served: Served, scripted: Scripted) -> None:

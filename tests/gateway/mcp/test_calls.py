@@ -52,7 +52,7 @@ async def test_an_unexpected_failure_says_nothing_but_a_request_id(
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_failing_tool_is_a_result(client: Client, revision: str) -> None:
     result = (await client.call(revision, "fails")).message["result"]
-    assert (result["isError"], result["content"][0]["text"]) == (True, "Error: no such page")
+    assert (result["isError"], result["content"][0]["text"]) == (True, "no such page")
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -62,7 +62,7 @@ async def test_an_expected_failure_is_told_to_the_model(client: Client, revision
     assert response.message["result"]["isError"] is True
     assert (
         response.message["result"]["content"][0]["text"]
-        == "Error: MCPist is not ready: its database is away; try again in 2 s"
+        == "MCPist is not ready: its database is away; try again in 2 s"
     )
 
 
@@ -113,7 +113,7 @@ async def test_a_deadline_is_told_to_the_model(toys: Toys, revision: str, tool: 
     result = response.message["result"]
     assert response.status == 200
     assert result["isError"] is True
-    assert result["content"][0]["text"].startswith("Error: the call took longer than 0.1 s")
+    assert result["content"][0]["text"].startswith("the call took longer than 0.1 s")
     assert SECRET not in response.body.decode()
     assert endpoint.running == 0
     assert toys.released == toys.admitted

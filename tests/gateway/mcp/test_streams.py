@@ -78,7 +78,7 @@ async def test_nothing_follows_the_answer(client: Client, toys: Toys) -> None:
 @pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
 @pytest.mark.parametrize(
     ("then", "expected"),
-    [("crashes", "Internal error"), ("lacks_scope", "Error: insufficient_scope"), ("fails", "Error: no such page")],
+    [("crashes", "Internal error"), ("lacks_scope", "insufficient_scope"), ("fails", "no such page")],
 )
 async def test_a_failure_after_progress_comes_in_the_stream(
     client: Client, revision: str, then: str, expected: str

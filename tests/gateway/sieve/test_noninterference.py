@@ -16,7 +16,7 @@ import pytest
 from core.permissions import Policy, Role
 from gateway.catalogue import Catalogue, build
 from gateway.mcp.context import Authority, RequestContext
-from gateway.meta_tools.definitions import definitions
+from gateway.meta_tools.definitions import definitions, instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.sieve.sieve import Sieve, View
 from modules.kit import Module
@@ -59,6 +59,7 @@ async def shown(view: View, context: RequestContext) -> bytes:
     everything = [f"m{number:02}q" for number in range(MODULES)]
     parts = [
         orjson.dumps(definitions(view)),
+        instructions(view).encode(),
         await asked(view, context),
         await asked(view, context, module=everything),
         await asked(view, context, module=everything, tools=["t0000q", "l0101q", "t0503q", "t1302q"]),
