@@ -27,12 +27,14 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The credential does not count. Whose it was is known when its id was: the tenant's audit log gets the event."""
+    """The credential does not count. Whose it was is known when its id was: the tenant's audit log gets the event, by
+    `audit_pass`."""
 
     reason: RefusalReason
     tenant_id: UUID | None = None
     user_id: UUID | None = None
     credential_id: str | None = None
+    audit_pass: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

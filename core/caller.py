@@ -1,6 +1,6 @@
 """Who is calling: a verified credential, and the caller that it speaks for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -13,6 +13,7 @@ class Credential:
 
     `generation` is the tenant's, read in the same snapshot: whoever caches this compares it. `result_text` is what the
     client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does not decide.
+    `audit_pass` lets a gateway append to the tenant's audit log.
     """
 
     id: str
@@ -25,6 +26,7 @@ class Credential:
     client: str = ""
     generation: int = 0
     result_text: str = ""
+    audit_pass: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

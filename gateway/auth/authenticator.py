@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.interface import Refused, Verifier
+from core.audit.passes import AuditPasses
 from core.caller import Caller, Credential
 from core.db import Database
 from core.generations import Generations
@@ -43,9 +44,11 @@ class Authenticator:
         database: Database,
         generations: Generations,
         refusals: Refusals,
+        passes: AuditPasses,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._passes = passes
         self._broker = broker
         self._database = database
         self._generations = generations
@@ -127,6 +130,7 @@ class Authenticator:
             self._refusals.malformed(client)
             raise Unauthenticated(WRONG_CREDENTIAL)
         verdict = await self._broker.verify(Secret(token))
+        self._passes.keep(verdict.tenant_id, verdict.audit_pass)
         if isinstance(verdict, Refused):
             await self._refusals.refused(client, verdict)
             raise Unauthenticated(WRONG_CREDENTIAL)

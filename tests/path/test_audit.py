@@ -12,7 +12,7 @@ from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.product import ACTOR, Node, Product
 from tests.support.toy_modules import Lab
 
-UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append(uuid[], bytea[]) FROM mcpist_gateway"
+UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) FROM mcpist_gateway"
 AWAY = "MCPist is not ready: its database is away; try again in 2 s"
 
 

@@ -218,7 +218,7 @@ async def test_the_database_sees_the_same_steps(
             proxy.statements.clear()
             await ask(node, people.reader, way(*name))
             traces[what] = [sent for sent in proxy.statements if sent.sql != "SELECT 1"]
-    expected = [Sent("mcpist_gateway", "SELECT audit.append($1::uuid[], $2::bytea[])")]
+    expected = [Sent("mcpist_gateway", "SELECT audit.append_signed($1::uuid[], $2::text[], $3::bytea[])")]
     assert traces == dict.fromkeys(NAMES, expected)
 
 

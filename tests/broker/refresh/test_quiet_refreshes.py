@@ -14,6 +14,7 @@ from broker.interface import Lease, LeaseRequest, NoCredential, Refused
 from broker.providers.model import Provider, RefreshRules
 from broker.vault.credentials import Owner
 from broker.vendor_oauth.exchange import ErrorClass, Tokens, VendorClient
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
 from core.connection import Connection
@@ -124,7 +125,7 @@ async def gateway(rig: Rig) -> AsyncIterator[Gateway]:
         generations = Generations(rig.scratch.as_role("mcpist_gateway"), database)
         audit, broker = AuditWriter(database), CountingBroker(rig)
         refusals = Refusals(audit, AttemptLimits(3, 3, clock=time.time), Metrics())
-        authenticate = Authenticator(broker, database, generations, refusals)
+        authenticate = Authenticator(broker, database, generations, refusals, AuditPasses())
         leases = Leases(broker, generations, ConnectLinks("https://mcpist.test"))
         listening = asyncio.create_task(generations.run())
         await generations.begun(5)

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from broker.interface import RefusalReason, Refused
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Credential
 from core.db import Database
@@ -90,7 +91,7 @@ async def authenticate(
         return generations.listening
 
     await within(5, listening)
-    yield Authenticator(broker, gateway, generations, refusals, clock=clock)
+    yield Authenticator(broker, gateway, generations, refusals, AuditPasses(), clock=clock)
     await audit.close()
     for task in tasks:
         task.cancel()
