@@ -134,12 +134,16 @@ async def test_an_oauth_client_that_the_vendor_refuses_is_not_swept(rig: Rig, st
     assert 1 <= len(endpoint.shown) <= 3
 
 
-async def test_it_runs_and_outlives_a_failure(rig: Rig, strict: Vendor) -> None:
+async def test_it_runs_and_outlives_a_failure(rig: Rig, strict: Vendor, caplog: pytest.LogCaptureFixture) -> None:
     account = await rig.connect(strict)
     await rig.execute("ALTER FUNCTION vault.due_accounts(interval, integer, integer) RENAME TO hidden")
     running = asyncio.create_task(sweeper(rig, every=0.02).run())
+
+    async def failed() -> bool:
+        return "accounts were not swept" in caplog.messages
+
     try:
-        await asyncio.sleep(0.1)
+        await within(10, failed)
         await rig.execute("ALTER FUNCTION vault.hidden(interval, integer, integer) RENAME TO due_accounts")
         await rig.ahead(HOUR - 300)
 
