@@ -1,6 +1,7 @@
 """Data keys on a real database: one a tenant, renewed, cached for minutes; no secret opens in another's place."""
 
 import asyncio
+import contextlib
 from datetime import timedelta
 from itertools import permutations
 from uuid import UUID, uuid4
@@ -262,6 +263,28 @@ async def test_a_stolen_data_key_row_is_of_no_use_to_another_tenant(world: World
     )
     with pytest.raises(Unreadable):
         await opened(world, two, blob)
+
+
+async def test_a_wrapped_data_key_opens_for_its_own_tenant_and_id_only(world: World) -> None:
+    """By itself, without any secret under it."""
+    one, two = await world.tenant("one"), await world.tenant("two")
+    await sealed(world, one)
+    ((_, dek, _, _),) = await deks(world)
+    other = uuid4()
+    for tenant, named in ((two, dek), (one, other)):
+        await world.execute(
+            "INSERT INTO vault.deks SELECT $2, $3, kek_id, wrapped, 'retired', uses, created_at FROM vault.deks "
+            "WHERE tenant_id = $1 AND id = $4",
+            one,
+            tenant,
+            named,
+            dek,
+        )
+    vault = await fresh(world)
+    for tenant, named, opens in ((one, dek, True), (two, dek, False), (one, other, False)):
+        async with world.trusted.tenant(tenant) as work:
+            with contextlib.nullcontext() if opens else pytest.raises(Unreadable):
+                await vault.warm(work, named)
 
 
 async def test_an_earlier_secret_does_not_come_back(world: World) -> None:
