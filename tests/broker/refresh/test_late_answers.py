@@ -300,6 +300,22 @@ async def test_a_spooled_answer_is_stored_once(rig: Rig, strict: Vendor) -> None
     assert not list(rig.spool.iterdir())
 
 
+async def test_a_spooled_answer_that_the_database_refuses_is_kept(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    spool = Spool(rig.spool)
+    spool.remove = lambda path: None  # type: ignore[method-assign]
+    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    assert isinstance(await rig.another(settler=settler).fresh(rig.tenant.id, account), Fresh)
+    (waiting,) = rig.spool.iterdir()
+    await rig.execute("REVOKE SELECT ON vault.accounts FROM mcpist_broker")
+    await rig.another().open()
+    assert list(rig.spool.iterdir()) == [waiting]
+    await rig.execute("GRANT SELECT ON vault.accounts TO mcpist_broker")
+    await rig.another().open()
+    assert list(rig.spool.iterdir()) == []
+
+
 async def test_a_full_disk_does_not_keep_an_answer_from_the_database(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)

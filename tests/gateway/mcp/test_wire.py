@@ -1,6 +1,7 @@
 """What only a real socket shows: early answers, odd blanks, slow and departing clients."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -111,6 +112,24 @@ async def test_draining_has_an_end(port: int, connection: Connection, monkeypatc
     connection.head(port, "2025-11-25", "tools/call", content_length=str(10**12))
     assert (await connection.answer())[0] == 413
     assert await connection.closed()
+
+
+async def test_no_more_than_so_much_of_an_unwanted_body_is_read(
+    port: int, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body, "DRAIN_TIMEOUT", 60.0)
+    monkeypatch.setattr(body, "DRAIN_BYTES", 2 * MEBIBYTE)
+    connection.head(port, "2025-11-25", "tools/call", content_length=str(10**12))
+    assert (await connection.answer())[0] == 413
+    sent = 0
+    with contextlib.suppress(ConnectionError):  # it may be reset while we write
+        async with asyncio.timeout(30):
+            while not connection.writer.is_closing() and not connection.reader.at_eof():
+                connection.writer.write(b"x" * MEBIBYTE)
+                await connection.writer.drain()
+                sent += MEBIBYTE
+                await asyncio.sleep(0)
+    assert sent < 64 * MEBIBYTE, "what the sockets hold, and no more"
 
 
 async def test_401_before_a_large_body_can_be_read(port: int, connection: Connection) -> None:
