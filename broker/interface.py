@@ -9,7 +9,12 @@ from uuid import UUID
 
 from core.caller import Credential
 from core.connection import Connection, CredentialKind
+from core.errors import Unavailable
 from core.secret import Secret
+
+
+class BrokerUnreachable(Unavailable):
+    """No connection to the broker could be made, so nothing of the request has arrived: to ask again is safe."""
 
 
 class RefusalReason(StrEnum):
@@ -117,6 +122,7 @@ class Broker(Verifier, Protocol):
         permits the tool and has one (README.md, "Words").
 
         Raises:
+            BrokerUnreachable: no connection to the broker could be made.
             core.errors.Unavailable: the broker, its database or a key cannot be reached.
         """
         ...

@@ -7,6 +7,7 @@ checker refuse a statement that was put together from data (PEP 675).
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
@@ -31,7 +32,9 @@ AWAY = (
 # could plan better with the values at hand, it plans at every call: 0.2 ms, twice as much as the statement itself.
 _PLANS_KEPT = ", set_config('plan_cache_mode', 'force_generic_plan', true)"
 
-_PROCESS = "SELECT pg_backend_pid()"
+_LOOK = """DO $$ BEGIN
+    IF current_setting('mcpist.mark', true) IS DISTINCT FROM '{mark}' THEN RAISE EXCEPTION 'another session'; END IF;
+END $$"""
 _CHECK_SECONDS = 5.0
 
 _T = TypeVar("_T")
@@ -93,32 +96,36 @@ async def check_sessions(address: DatabaseAddress) -> None:
         Invalid: it does not.
         Unavailable: the database cannot be reached.
     """
-    try:
-        if await _stays(address):
-            return
-    except (asyncpg.InvalidSQLStatementNameError, asyncpg.DuplicatePreparedStatementError):
-        pass  # what was prepared in one server process is looked for in another
-    raise Invalid(
-        "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
-        "work: name the database itself, or a pool in session mode"
-    )
+    if not await _stays(address):
+        raise Invalid(
+            "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
+            "work: name the database itself, or a pool in session mode"
+        )
 
 
 async def _stays(address: DatabaseAddress) -> bool:
+    """Leave a mark in the session of one connection, keep its server process busy by another, and look for the mark.
+
+    By the simple protocol alone: a pooler may lose prepared statements on the way, or carry them along.
+    """
+    mark = secrets.token_hex(8)
     first = await connect(address, command_timeout=_CHECK_SECONDS)
     try:
-        before = await _reached(first.fetchval, _PROCESS)
+        await _reached(first.execute, f"SET mcpist.mark = '{mark}'")
         second = await connect(address, command_timeout=_CHECK_SECONDS)
         try:
             await second.execute("BEGIN")  # a pooler gives it the server process that the first had
             await second.execute("SELECT 1")
-            return before == await first.fetchval(_PROCESS)
+            await first.execute(_LOOK.format(mark=mark))
+        except asyncpg.RaiseError:
+            return False
         except AWAY:  # in statement mode a transaction ends the connection; else nobody keeps the first one waiting
             return False
         finally:
             second.terminate()
     finally:
         first.terminate()
+    return True
 
 
 class Database:

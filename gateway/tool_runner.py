@@ -167,9 +167,12 @@ class ToolRunner:
         """Record a call that was refused before its tool ran; durable before the answer."""
         intent = self._intent(request, tool, arguments)
         durable = self._audit.submit(intent)
-        self._audit.queue(outcome_of(intent, outcome, 0, {"refused": reason}))
         self._observer.refused(ToolRun(request.request_id, tool.module, tool.tool.name, outcome, 0.0, intent.digest))
-        await durable
+        try:
+            await durable
+        finally:
+            if not _was_refused(durable):
+                self._audit.queue(outcome_of(intent, outcome, 0, {"refused": reason}))
 
     async def _recorded(
         self, request: RequestContext, tool: CatalogueTool, model: BaseModel, arguments: bytes
@@ -264,7 +267,8 @@ _client = lru_cache(1024)(scrub)
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:
-    """Whether the intent was never written: then its outcome would speak of nothing."""
+    """Whether the intent was never written. Then its outcome is not queued either: it would refer to no intent, and
+    refused calls could fill the queue while the database is away."""
     return durable.done() and not durable.cancelled() and durable.exception() is not None
 
 

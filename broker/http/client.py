@@ -19,7 +19,7 @@ from broker.http.wire import (
     asked_subject,
     read_answer,
 )
-from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import BrokerUnreachable, Lease, LeaseRequest, NoCredential, Refused
 from core.caller import Credential
 from core.connection import Connection
 from core.errors import Unavailable
@@ -33,6 +33,8 @@ UNIX = "unix:"
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
 AWAY = "MCPist is not ready: its broker is away"
+# Both are raised before a byte of the request is sent.
+NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +47,7 @@ class HttpBroker:
     """Implements :class:`broker.interface.Broker` on a broker that is a process of its own.
 
     A broker that cannot be reached is not asked again here, but for a kept connection that turns out to be dead:
-    whoever calls has the deadline.
+    whoever calls has the deadline. :class:`broker.interface.BrokerUnreachable` tells them that nothing was sent.
     """
 
     def __init__(self, base_url: str, key: ServiceKey, session: aiohttp.ClientSession) -> None:
@@ -76,7 +78,8 @@ class HttpBroker:
                 raise Malformed
         except (aiohttp.ClientError, OSError, TimeoutError, Malformed) as error:
             self._tell(type(error).__name__)
-            raise Unavailable(AWAY, RETRY_AFTER) from None
+            kind = BrokerUnreachable if isinstance(error, NOT_CONNECTED) else Unavailable
+            raise kind(AWAY, RETRY_AFTER) from None
         self._tell("")
         return outcome
 

@@ -162,7 +162,7 @@ class Connection(asyncio.Protocol):
 
     def end_exchange(self, *, keep: bool) -> None:
         self._leave_exchange()
-        if not keep or self._reader.has_dropped:
+        if not keep:
             self.close()
         elif not self.body_is_whole:
             self.take_more()

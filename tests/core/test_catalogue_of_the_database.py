@@ -129,6 +129,7 @@ async def test_plain_policies_compare_with_the_transaction_s_tenant(database: Sc
             """SELECT polname, pg_get_expr(polqual, polrelid) AS using, pg_get_expr(polwithcheck, polrelid) AS checks
             FROM pg_policy WHERE polname IN ('by_tenant', 'by_user')"""
         )
+    assert {row["polname"] for row in rows} == {"by_tenant", "by_user"}
     for row in rows:
         assert "tenant_id = core.current_tenant()" in row["using"]
         assert row["checks"] in (row["using"], None)

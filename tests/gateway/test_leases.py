@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from tests.support.toy_vendor import shop_module
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))
 CALLER = Caller(CREDENTIAL, "ada@acme.test", "user", Policy((), frozenset()))
+OTHER = replace(CALLER, credential=replace(CREDENTIAL, id="o", tenant_id=UUID(int=9)))
 CATALOGUE = build([shop_module("http://127.0.0.1:1")])
 TOOL: CatalogueTool = next(one for one in CATALOGUE.tools["shop"] if one.tool.name == "look")
 
@@ -35,6 +36,7 @@ class SlowBroker:
 
     asked: int = 0
     renewable: bool = True
+    expires_in: float = 60.0
     rejected: list[int | None] = field(default_factory=list)
     away: bool = False
     generation: int | None = 1
@@ -54,7 +56,8 @@ class SlowBroker:
         await self.let.wait()
         if self.away:
             raise Unavailable
-        return Lease(Secret("at-00000001-of-the-shop"), version, 60.0, "personal", UUID(int=3), {}, self.renewable)
+        token = Secret("at-00000001-of-the-shop")
+        return Lease(token, version, self.expires_in, "personal", UUID(int=3), {}, self.renewable)
 
     def current(self, _tenant_id: UUID) -> int | None:
         return self.generation
@@ -66,9 +69,9 @@ class SlowBroker:
         pass
 
 
-def asking() -> RequestContext:
+def asking(caller: Caller = CALLER) -> RequestContext:
     deadline = asyncio.get_running_loop().time() + 0.01
-    return RequestContext(Authority(CALLER), "r", deadline, subject=Secret("mcpist_made-up"))
+    return RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up"))
 
 
 def call(leases: Leases) -> "asyncio.Task[Held]":
@@ -122,6 +125,24 @@ async def test_nothing_is_kept_while_changes_do_not_arrive() -> None:
     await one
     await call(leases)
     assert broker.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("expires_in", "kept"),
+    [(5.0, 5.0), (0.0, 0.0), (60.0, 60.0), (3600.0, 60.0)],
+)
+async def test_a_lease_is_kept_no_longer_than_it_lasts_and_for_a_minute_at_most(expires_in: float, kept: float) -> None:
+    broker, now = SlowBroker(expires_in=expires_in), 1000.0
+    broker.let.set()
+    generations: Any = broker
+    leases = Leases(broker, generations, ConnectLinks("http://mcpist.test"), clock=lambda: now)
+    assert (await leases.hold(asking(), TOOL)).version == 1
+    now = 1000.0 + kept - 0.25
+    if kept:
+        assert (await leases.hold(asking(), TOOL)).version == 1
+    now = 1000.0 + kept
+    assert (await leases.hold(asking(), TOOL)).version == 2
+    assert (await leases.hold(asking(OTHER), TOOL)).version == 3, "the caller of another tenant has a lease of its own"
 
 
 async def test_a_refused_lease_is_told_once_for_all_calls_and_what_is_newer_is_used() -> None:

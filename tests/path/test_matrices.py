@@ -82,10 +82,12 @@ async def wrong_arguments(node: Node, token: str, allowed: set[tuple[str, str]],
 
 
 async def test_no_answer_names_what_is_hidden(product: Product, node: Node, tenants: dict[UUID, Tenant]) -> None:
+    shown: set[int] = set()
     for number, matrix in enumerate(DRAWN):
         revision = REVISIONS[number % len(REVISIONS)]
         person = await person_of(product, tenants[matrix.tenant], matrix, number)
         allowed = permitted(CROWD, matrix)
+        shown.add(len(allowed))
         told = await answers(node, person.token, revision) + await wrong_arguments(
             node, person.token, allowed, revision
         )
@@ -93,6 +95,7 @@ async def test_no_answer_names_what_is_hidden(product: Product, node: Node, tena
         assert said <= speakable(CROWD, allowed), matrix
         assert {name for name in said if name.startswith(b"t")} == {tool.encode() for _, tool in allowed}
         assert len(told[1].value["modules"]) == len({module for module, _ in allowed})
+    assert len(shown) > 3, "from nothing to much: what is compared is not empty"
 
 
 async def test_calls_go_through_exactly_where_the_lists_say_so(

@@ -216,7 +216,7 @@ async def rounds(split: Split, kill: Kill, count: int) -> None:
         for _ in range(count):
             await load.answers(40)
             start = await kill(split)
-            await asyncio.sleep(0.5)  # the outage: what is measured is what happens meanwhile
+            await load.everybody_meets_the_outage()
             await start()
             await load.everybody_is_served()
         load.stop = True

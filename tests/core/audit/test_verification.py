@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import pytest
 
-from core.audit.chain import Entry
+from core.audit.chain import Entry, link
 from core.audit.event import Kind
 from core.audit.query import Anchor, Verification, anchors, verify
 from core.audit.retention import drop_older
@@ -86,6 +87,20 @@ async def test_an_edited_event(tamper: Tamper) -> None:
         assert found.problem
         restored = await tamper("DELETE FROM audit.events", "INSERT INTO audit.events TABLE public.saved")
         assert restored.ok
+
+
+async def test_an_event_that_is_rewritten_with_its_own_hash(tamper: Tamper, database: ScratchDatabase) -> None:
+    """Its hash fits it then, and the next event's does not fit that hash."""
+    columns = ", ".join(Entry._fields)
+    async with database.admin_connection() as admin:
+        row = await admin.fetchrow(f"SELECT {columns} FROM audit.events WHERE tenant_id = $1 AND seq = 7", TENANT)
+        before = await admin.fetchval("SELECT hash FROM audit.events WHERE tenant_id = $1 AND seq = 6", TENANT)
+    edited = Entry(**{**row, "detail": msgspec.json.decode(row["detail"]), "tool": "other"})
+    fitting = link(before, edited).hex()
+    found = await tamper(
+        f"UPDATE audit.events SET tool = 'other', hash = decode('{fitting}', 'hex') WHERE MINE AND seq = 7"
+    )
+    assert (found.first_bad, found.checked) == (8, 7)
 
 
 @pytest.mark.parametrize("seq", [1, 7])

@@ -263,6 +263,26 @@ async def test_a_body_waits_with_the_client_while_nobody_reads_it() -> None:
         await sending
 
 
+async def test_a_pipeline_waits_with_the_client() -> None:
+    go = asyncio.Event()
+
+    async def waits(scope: Any, receive: Any, send: Any) -> None:
+        await go.wait()
+        await answer(send, b"{}")
+
+    many = 2_000
+    request = HEAD + b"X: " + b"a" * 8_000 + b"\r\n\r\n"
+    async with served(waits) as (server, port), connected(port) as client:
+        sending = asyncio.create_task(client.send(*[request * 10] * (many // 10)))
+        done, _ = await asyncio.wait([sending], timeout=1)
+        assert not done
+        assert server.buffered[0] < 2**20
+        go.set()
+        for _ in range(many):
+            assert (await client.receive(b"{}")).startswith(b"HTTP/1.1 200")
+        await sending
+
+
 async def test_no_connection_outlives_the_server() -> None:
     async def for_ever(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.Event().wait()

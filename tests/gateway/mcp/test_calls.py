@@ -163,14 +163,16 @@ async def test_a_call_ends_when_its_client_leaves(toys: Toys, revision: str, too
 
 
 async def test_nobody_watches_a_short_call(toys: Toys) -> None:
-    endpoint = toys.endpoint(disconnect_watch_after=60.0)
-    client = Client(endpoint)
+    """Beside one that began later, is watched from its start, and ends at the first look."""
+    client = Client(toys.endpoint(disconnect_watch_after=60.0))
     task = asyncio.create_task(client.call("2025-11-25", "wait"))
     await toys.started.wait()
     client.gone.set()
-    await asyncio.sleep(0.12)
+    watched = Client(Toys().endpoint(disconnect_watch_after=0.0))
+    watched.gone.set()
+    assert (await watched.call("2025-11-25", "wait")).status == 0
     assert not task.done()
-    assert len(stray_tasks()) == 1
+    assert stray_tasks() == [task]
     toys.resume.set()
     assert (await task).status == 200
 

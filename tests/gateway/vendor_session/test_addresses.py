@@ -296,14 +296,22 @@ async def test_redirects_end(bench: Bench) -> None:
     assert len(bench.vendor.requests) == 4
 
 
-async def test_a_write_follows_no_redirect(bench: Bench) -> None:
+@pytest.mark.parametrize("repeatable", [None, False, True])
+async def test_a_write_follows_no_redirect(bench: Bench, repeatable: bool | None) -> None:
+    """Not even one that may be sent twice: the method decides."""
     bench.vendor.scripts = [answering(307, location="/y")]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request("POST", "/x")
+        await bench.client().request("POST", "/x", repeatable=repeatable)
     assert caught.value.kind == "refused"
     bench.vendor.scripts = [answering(303, location="/y")]
-    assert (await bench.client().request("POST", "/x")).status == 303
-    assert len(bench.vendor.requests) == 2
+    assert (await bench.client().request("POST", "/x", repeatable=repeatable)).status == 303
+    assert [request.target for request in bench.vendor.requests] == ["/x", "/x"]
+
+
+async def test_a_read_that_may_not_be_repeated_follows_redirects(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(307, location="/y"), answering(200)]
+    await bench.client().request("GET", "/x", repeatable=False)
+    assert [request.target for request in bench.vendor.requests] == ["/x", "/y"]
 
 
 @pytest.mark.parametrize(

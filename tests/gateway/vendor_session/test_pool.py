@@ -15,6 +15,7 @@ from gateway.vendor_session.answers import Broken, Dropped, Unreadable
 from gateway.vendor_session.connection import Owner, Route
 from gateway.vendor_session.headers import head_of
 from gateway.vendor_session.pool import ConnectFailed, ConnectionPool, TooManyConnections
+from tests.gateway.vendor_session.conftest import Bench
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering
 from tests.support.eventually import within
 
@@ -67,6 +68,13 @@ async def test_what_comes_on_a_resting_connection_ends_it(stray: bytes) -> None:
         for number, owner in enumerate((ADA, ADA, EVE, ADA, BOB, EVE)):
             assert await pool.ask(owner, f"/{number}") == f"/{number}".encode()
             await within(5, lambda: _is_empty(pool))
+
+
+async def test_two_credentials_of_a_tenant_have_connections_of_their_own(bench: Bench) -> None:
+    ada, bob = (bench.client(key=key, tenant="acme") for key in ("ada", "bob"))
+    for client in (ada, bob, ada, bob):
+        await client.request("GET", "/x")
+    assert [request.connection for request in bench.vendor.requests] == [1, 2, 1, 2]
 
 
 async def _is_empty(pool: Pool) -> bool:
