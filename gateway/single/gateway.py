@@ -10,6 +10,7 @@ from typing import Any
 
 from broker.identity.settings import FILE, load
 from broker.interface import Broker
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.db import Database
@@ -57,6 +58,8 @@ class Gateway:
     health: Health
     metrics: Metrics
     refusals: Refusals
+    attempts: AttemptLimits
+    """The wrong credentials of each address."""
 
 
 @contextlib.asynccontextmanager
@@ -79,11 +82,12 @@ async def gateway(
     ):
         traces = start_traces(settings.tracing, version("mcpist"))
         generations = Generations(deployment.role(GATEWAY), database)
-        audit = AuditWriter(database)
+        passes = AuditPasses()
+        audit = AuditWriter(database, pass_of=passes.of)
         start(generations.run())
         start(audit.run())
         parts = _Parts(
-            settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, sessions
+            settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, passes, sessions
         )
         built = _assembled(parts)
         await generations.begun(within=START_SECONDS)
@@ -115,14 +119,17 @@ class _Parts:
     database: Database
     generations: Generations
     audit: AuditWriter
+    passes: AuditPasses
     sessions: VendorSessions
 
 
 def _assembled(parts: _Parts) -> Gateway:
     metrics = Metrics()
     observers = Observers(metrics, parts.call_log)
-    refusals = _refusals(parts, metrics)
-    authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals)
+    most = parts.settings.failed_auth_per_minute
+    attempts = AttemptLimits(most, most, clock=time.monotonic)
+    refusals = Refusals(parts.audit, attempts, metrics)
+    authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
     sieve = Sieve(parts.catalogue)
     links = ConnectLinks(parts.settings.public_url)
     leases = Leases(parts.broker, parts.generations, links)
@@ -130,12 +137,15 @@ def _assembled(parts: _Parts) -> Gateway:
     runner = ToolRunner(
         sieve, parts.database, vendors, parts.audit, parts.deployment.digest_key, observers, parts.traces
     )
+    meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
-        entered(MetaTools(sieve, runner, vendors).handlers(), parts.traces),
+        entered(meta_tools.handlers(), parts.traces),
         authenticate,
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),
+        instructions=meta_tools.instructions,
         admit=_admission(parts.settings, metrics),
+        is_current=authenticate.is_current,
         observe=observers.request,
         elicitation=Elicitation(parts.deployment.digest_key),
         connected=vendors.connected,
@@ -144,12 +154,7 @@ def _assembled(parts: _Parts) -> Gateway:
     _watch(metrics, parts, authenticate)
     metadata = ProtectedResource(parts.settings.public_url, _authorization_server(parts.settings))
     app = App({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **health_routes(health)})
-    return Gateway(app, endpoint, health, metrics, refusals)
-
-
-def _refusals(parts: _Parts, metrics: Metrics) -> Refusals:
-    most = parts.settings.failed_auth_per_minute
-    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics)
+    return Gateway(app, endpoint, health, metrics, refusals, attempts)
 
 
 def _mcp_settings(settings: Settings) -> McpSettings:

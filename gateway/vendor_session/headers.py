@@ -31,3 +31,14 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
 def lines_of(headers: Mapping[str, str]) -> str:
     """Checked headers as they are sent."""
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+
+
+def head_of(method: str, target: str, lines: str) -> bytes:
+    """The head of a request; `lines` are its headers, each with its line end.
+
+    Raises:
+        ValueError: `target` would end its line. Whoever made it has checked that already.
+    """
+    if " " in target or not target.isprintable():
+        raise ValueError
+    return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")

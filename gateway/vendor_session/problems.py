@@ -1,18 +1,11 @@
 """What went wrong, in words of our own: the vendor's text and the library's never get into them."""
 
 import math
-
-from aiohttp import (
-    ClientConnectorCertificateError,
-    ClientConnectorDNSError,
-    ClientConnectorError,
-    ClientConnectorSSLError,
-    ClientPayloadError,
-    ConnectionTimeoutError,
-)
+import ssl
 
 from core.outbound.addresses import RefusedAddress
-from gateway.vendor_session.answers import Failure, TooLarge
+from gateway.vendor_session.answers import Broken, Dropped, Failure, TooLarge, Unreadable
+from gateway.vendor_session.pool import ConnectFailed, TooManyConnections
 from gateway.vendor_session.target import refused_host
 from modules.kit import VendorAnswer, VendorProblem
 from modules.kit.vendor import LATER, Problem
@@ -23,10 +16,6 @@ MAYBE_DONE = 302
 LIMITED = "the vendor's rate limit for this credential is used up"
 
 
-class Dropped(Exception):
-    """The connection ended after it was made and before the answer began."""
-
-
 class Elsewhere(VendorProblem):
     """The credential is not for the place that the request would go to; nothing was sent."""
 
@@ -34,23 +23,34 @@ class Elsewhere(VendorProblem):
         super().__init__("refused", "the credential was stored for another address than the service has now")
 
 
+FAULTS = (ConnectFailed, TooManyConnections, Dropped, Broken, TooLarge, Unreadable, OSError, ValueError)
+"""What an exchange may end in instead of an answer."""
+
+
 def failure_of(error: Exception) -> Failure:
-    """Sort what the HTTP library raises."""
-    if isinstance(error, ClientConnectorDNSError) and isinstance(error.os_error, RefusedAddress):
-        return Failure("refused", str(refused_host()), unsent=True)
-    if isinstance(error, ClientConnectorCertificateError | ClientConnectorSSLError):
-        text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"
-        return Failure("unavailable", text, unsent=True)
-    if isinstance(error, ClientConnectorError | ConnectionTimeoutError):
-        return Failure("unavailable", "the vendor cannot be reached", LATER, unsent=True, passing=True)
+    """Sort what an exchange has ended in."""
+    if isinstance(error, ConnectFailed):
+        return _not_connected(error.cause)
+    if isinstance(error, TooManyConnections):
+        text = "too many requests of your company to vendors are running"
+        return Failure("rate_limited", text, "wait until some are done, then try again", unsent=True, retry_after=1.0)
     if isinstance(error, TimeoutError):
         return Failure("unavailable", "the vendor did not answer in time", f"ask for less, or {LATER}")
     if isinstance(error, TooLarge):
         return Failure("too_large", "the vendor's answer is larger than MCPist takes", "ask for less at once")
-    if isinstance(error, Dropped | ClientPayloadError):
+    if isinstance(error, Dropped | Broken):
         text = "the connection to the vendor broke before its answer was whole"
         return Failure("unavailable", text, LATER, passing=True)
     return Failure("unavailable", "the vendor's answer cannot be read", LATER)
+
+
+def _not_connected(cause: Exception) -> Failure:
+    if isinstance(cause, RefusedAddress):
+        return Failure("refused", str(refused_host()), unsent=True)
+    if isinstance(cause, ssl.SSLError):
+        text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"
+        return Failure("unavailable", text, unsent=True)
+    return Failure("unavailable", "the vendor cannot be reached", LATER, unsent=True, passing=True)
 
 
 def problem_of_failure(failure: Failure, *, writes: bool) -> VendorProblem:

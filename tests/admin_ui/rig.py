@@ -38,6 +38,7 @@ from core.api.app import Section, framework
 from core.api.door import Door
 from core.audit.sealer import Sealer
 from core.caller import Credential
+from core.credential_headers import CredentialScheme
 from core.db import Database
 from core.directory import allow_list, roles, services, users
 from core.directory.actor import Actor
@@ -332,7 +333,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
         await documents.close()
 
 
-async def _no_vendor(module: str, settings: Mapping[str, Any], secret: Secret) -> str:
+async def _no_vendor(module: str, settings: Mapping[str, Any], scheme: CredentialScheme, secret: Secret) -> str:
     raise AssertionError("no vendor is asked here")
 
 

@@ -81,12 +81,15 @@ class Bench:
         base: str = "",
         deadline: float | None = None,
         key: str = "k",
+        tenant: str = "",
         rate_limit: LimitReader | None = None,
         **settings: float,
     ) -> Vendor:
         headers = {"accept": "application/json"}
         api = VendorApi(self.vendor.url + base, no_account, headers=headers, rate_limit=rate_limit)
-        return self.sessions.client(api, VendorSettings.model_validate(settings), self.leases, key, deadline)
+        return self.sessions.client(
+            api, VendorSettings.model_validate(settings), self.leases, key, deadline, tenant=tenant
+        )
 
 
 @pytest.fixture

@@ -165,7 +165,8 @@ class TestResultsTooLarge:
         assert [one.result for one in outcome.steps] == ["a" * 60, None, "c" * 20]
         assert outcome.steps[1].status == "ok"
         assert outcome.steps[1].error == (
-            "ran, but its result of 62 bytes is left out: over 100 bytes in all; ask for less, or call it alone"
+            "ran, but its result of 62 bytes is left out: over 100 bytes in all; "
+            "if it only reads, ask for less or call it alone"
         )
         assert not outcome.is_error
 

@@ -10,8 +10,8 @@ from alembic import op
 
 from core.migrations import run_script
 
-revision = "0013"
-down_revision = "0012"
+revision = "0014"
+down_revision = "0013"
 branch_labels = None
 depends_on = None
 

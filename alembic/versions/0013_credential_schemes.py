@@ -5,8 +5,8 @@ Rows from before were sent as Bearer, which the empty scheme means; so is every 
 
 from alembic import op
 
-revision = "0012"
-down_revision = "0011"
+revision = "0013"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 
