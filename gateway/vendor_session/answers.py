@@ -64,7 +64,7 @@ class AnswerReader:
     def __init__(self, method: str) -> None:
         self._is_head = method == "HEAD"
         self._writes = method not in READING
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: Any = httptools.HttpResponseParser(self)
         self._has_begun = False
         self._head_bytes = 0
         self._interim = 0
@@ -131,6 +131,12 @@ class AnswerReader:
         """The complete answer."""
         body = self._unpacker.output if self._unpacker is not None else b"".join(self._parts)
         return VendorAnswer(self._status, self._headers, body, self._writes)
+
+    def release(self) -> None:
+        """Let go of the body, of the parser, which refers to this, and of the fault, whose traceback does: megabytes
+        would stay until the garbage collector comes, which counts objects. Nothing is read after this."""
+        self._parser = self._unpacker = self._fault = None
+        self._parts = []
 
     def _fail(self, fault: Exception) -> None:
         """An error is told by its status, with an empty body; everything else ends in the fault."""

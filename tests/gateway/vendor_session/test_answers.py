@@ -1,6 +1,8 @@
 """Answers that are too large, packed too well, cut, or that never end."""
 
 import asyncio
+import contextlib
+import gc
 import gzip
 import random
 import tracemalloc
@@ -79,6 +81,33 @@ async def test_a_bomb_is_not_unpacked(bench: Bench, body: bytes, method: str) ->
     tracemalloc.stop()
     assert peak < 3 * MOST_UNPACKED
     assert len(bench.vendor.requests) == 1
+
+
+WHOLE = in_pieces(NOISE, size=99_999)
+BOMB = in_pieces(gzip.compress(bytes(2**23)), coding="gzip", size=99_999)
+CUT = in_pieces(gzip.compress(NOISE)[:-9], coding="gzip", size=99_999)
+
+
+@pytest.mark.parametrize("script", [WHOLE, BOMB, CUT, answering(503, NOISE)], ids=["whole", "bomb", "cut", "error"])
+async def test_no_answer_stays_in_memory_until_garbage_is_collected(bench: Bench, script: Script) -> None:
+    """The collector counts objects: a few hundred answers of some mebibytes each are not worth its while."""
+    bench.vendor.scripts = [script] * 10
+    await once(bench)
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        for _ in range(8):
+            await once(bench)
+        assert tracemalloc.get_traced_memory()[0] < 2**22, "one may still be in the hands of the event loop"
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+
+
+async def once(bench: Bench) -> None:
+    with contextlib.suppress(VendorProblem):
+        await bench.client().request("POST", "/x")
 
 
 async def test_the_ratio_counts_below_the_absolute_limit_too(bench: Bench) -> None:
