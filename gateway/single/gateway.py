@@ -58,8 +58,6 @@ class Gateway:
     health: Health
     metrics: Metrics
     refusals: Refusals
-    attempts: AttemptLimits
-    """The wrong credentials of each address."""
 
 
 @contextlib.asynccontextmanager
@@ -126,9 +124,7 @@ class _Parts:
 def _assembled(parts: _Parts) -> Gateway:
     metrics = Metrics()
     observers = Observers(metrics, parts.call_log)
-    most = parts.settings.failed_auth_per_minute
-    attempts = AttemptLimits(most, most, clock=time.monotonic)
-    refusals = Refusals(parts.audit, attempts, metrics)
+    refusals = _refusals(parts, metrics)
     authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
     sieve = Sieve(parts.catalogue)
     links = ConnectLinks(parts.settings.public_url)
@@ -154,7 +150,12 @@ def _assembled(parts: _Parts) -> Gateway:
     _watch(metrics, parts, authenticate)
     metadata = ProtectedResource(parts.settings.public_url, _authorization_server(parts.settings))
     app = App({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **health_routes(health)})
-    return Gateway(app, endpoint, health, metrics, refusals, attempts)
+    return Gateway(app, endpoint, health, metrics, refusals)
+
+
+def _refusals(parts: _Parts, metrics: Metrics) -> Refusals:
+    most = parts.settings.failed_auth_per_minute
+    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics)
 
 
 def _mcp_settings(settings: Settings) -> McpSettings:

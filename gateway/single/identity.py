@@ -14,11 +14,9 @@ from broker.web import account, connect_session, oauth, sign_in
 from broker.web import connect as connect_pages
 from broker.web.app import identity_app
 from broker.web.parts import web_parts
-from core.audit.writer import AuditWriter
 from core.db import Database
-from core.limits import AttemptLimits
 from core.settings import Settings
-from gateway.auth.refusals import RefusalCounters, Refusals
+from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.authorization_server import authorization_server, grants_of, registration_of
@@ -36,42 +34,23 @@ log = logging.getLogger(__name__)
 async def identity(
     zone: TrustZone,
     settings: Settings,
-    attempts: AttemptLimits,
-    counters: RefusalCounters,
+    refusals: Refusals,
     console: Database | None,
     catalogue: Catalogue,
     deployment: Deployment | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
 
-    Wrong credentials count in `attempts` and move `counters`. Without `console`, which is the database in the control
-    plane's role, the admin API is identity's own part of it; without `deployment` it does not look at keys and folders.
+    Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
+    without `deployment` it does not look at keys and folders.
     """
     sweeping = asyncio.create_task(_sweep(zone), name="identity sweeper")
     try:
-        async with (
-            connect_parts(zone, settings, catalogue) as connect,
-            notices(zone, settings, catalogue),
-            _refusals(zone.database, attempts, counters) as refusals,
-        ):
+        async with connect_parts(zone, settings, catalogue) as connect, notices(zone, settings, catalogue):
             yield _application(zone, settings, refusals, console, catalogue, connect, deployment)
     finally:
         sweeping.cancel()
         await asyncio.wait([sweeping])
-
-
-@contextlib.asynccontextmanager
-async def _refusals(database: Database, attempts: AttemptLimits, counters: RefusalCounters) -> AsyncGenerator[Refusals]:
-    """Recorded by a writer on the broker's role: a gateway's may write only for tenants that it has a pass for."""
-    audit = AuditWriter(database)
-    writing = asyncio.create_task(audit.run(), name="audit writer")
-    refusals = Refusals(audit, attempts, counters)
-    try:
-        yield refusals
-    finally:
-        refusals.flush()
-        await audit.close()
-        await writing
 
 
 def _application(

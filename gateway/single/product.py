@@ -107,7 +107,7 @@ async def _whole(
     async with (
         trust_zone(deployment, settings, catalogue) as zone,
         _gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as running,
-        identity(zone, settings, running.attempts, running.metrics, operating.console, catalogue, deployment) as app,
+        identity(zone, settings, running.refusals, operating.console, catalogue, deployment) as app,
     ):
         running.app.otherwise = app
         async with _serving(settings, running, listener, access) as ready:

@@ -1,5 +1,6 @@
 """The broker as its own process, and what a gateway beside it has: one database role, a key, and no other secret."""
 
+import asyncio
 import contextlib
 import logging
 import socket
@@ -17,6 +18,7 @@ from broker.http.gateway_keys import Gateways, load_private, make_pair
 from broker.http.service_token import ServiceKey, ServiceTokens
 from broker.http.wire import PATHS
 from core.address import DatabaseAddress
+from core.audit.writer import AuditWriter
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
 from core.limits import AttemptLimits
@@ -24,6 +26,7 @@ from core.migrations import migrate
 from core.secret import Secret
 from core.settings import Settings
 from gateway.app import App
+from gateway.auth.refusals import Refusals
 from gateway.catalogue import installed
 from gateway.deployment import KEYS, Deployment, open_as
 from gateway.operations.health import Health, health_routes
@@ -131,15 +134,28 @@ async def _broker_app(settings: Settings, deployment: Deployment, service_tokens
     """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
     here: it has a database role of its own."""
     catalogue = installed()
-    most = settings.failed_auth_per_minute
-    attempts = AttemptLimits(most, most, clock=time.monotonic)
-    async with trust_zone(deployment, settings, catalogue) as zone:
+    async with trust_zone(deployment, settings, catalogue) as zone, _refusals(settings, zone.database) as refusals:
         broker = BrokerApp(zone.broker, service_tokens)
         health = Health({"database": lambda: _answers(zone.database)}, clock=time.monotonic)
         app = App({**dict.fromkeys(PATHS, broker), **health_routes(health)})
-        async with identity(zone, settings, attempts, _Uncounted(), None, catalogue) as pages:
+        async with identity(zone, settings, refusals, None, catalogue) as pages:
             app.otherwise = pages
             yield app
+
+
+@contextlib.asynccontextmanager
+async def _refusals(settings: Settings, database: Database) -> AsyncGenerator[Refusals]:
+    """The audit of refused credentials, as a gateway has it."""
+    audit = AuditWriter(database)
+    writing = asyncio.create_task(audit.run(), name="audit writer")
+    most = settings.failed_auth_per_minute
+    refusals = Refusals(audit, AttemptLimits(most, most, clock=time.monotonic), _Uncounted())
+    try:
+        yield refusals
+    finally:
+        refusals.flush()
+        await audit.close()
+        await writing
 
 
 class _Uncounted:

@@ -108,7 +108,7 @@ async def identity_on(
             gateway(chosen, deployment, contextlib.nullcontext(zone.broker), catalogue, call_log)
         )
         running.app.otherwise = await stack.enter_async_context(
-            identity_of(zone, chosen, running.attempts, running.metrics, product.console, catalogue, deployment)
+            identity_of(zone, chosen, running.refusals, product.console, catalogue, deployment)
         )
         await stack.enter_async_context(serving(HttpServer(running.app), listener))
         yield Identity(product, url, running, zone, company)
