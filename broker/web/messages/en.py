@@ -125,12 +125,34 @@ MESSAGES: Mapping[str, str] = {
     "looks after it.",
     "problem.unknown_client.title": "This application is not known here",
     "problem.unknown_client.text": "MCPist knows no application of that id, or its registration has run out.",
-    "problem.unknown_client.do": "Remove MCPist from the application and add it again. If that does not help, ask your "
-    "administrator to register the application.",
-    "problem.redirect_uri.title": "The application gave a wrong address",
-    "problem.redirect_uri.text": "The address that the answer should go to does not belong to this application. "
-    "This may be an attempt to steal access, so nothing was sent there.",
-    "problem.redirect_uri.do": "Go on only from the application itself, never from a link that somebody sent you.",
+    "problem.unknown_client.do": "Remove MCPist from the application and add it again. If that does not help, ask "
+    "your administrator to register the application (<code>mcpist client add</code>).",
+    "problem.client_document_off.title": "This application has to be registered",
+    "problem.client_document_off.text": "It names itself by a document at <code>{host}</code>, and this MCPist does "
+    "not take such documents from there.",
+    "problem.client_document_off.do": "Ask your administrator to register the application "
+    "(<code>mcpist client add</code>), and enter the client ID that you get in the application's settings.",
+    "problem.client_document_away.title": "The application's document cannot be read",
+    "problem.client_document_away.text": "The application names itself by a document at <code>{host}</code>, and "
+    "MCPist could not fetch it: that site is down, or this MCPist has no way to it.",
+    "problem.client_document_away.do": "Try again in a minute. If it fails again, ask your administrator to register "
+    "the application (<code>mcpist client add</code>), and enter the client ID that you get in the application's "
+    "settings.",
+    "problem.client_document_wrong.title": "The application's document is not valid",
+    "problem.client_document_wrong.text": "The application names itself by a document at <code>{host}</code>, and what "
+    "MCPist found there is not valid.",
+    "problem.client_document_wrong.do": "Tell whoever makes the application. Until it is corrected, your administrator "
+    "can register the application (<code>mcpist client add</code>).",
+    "problem.redirect_uri.title": "The application's redirect URI is not registered",
+    "problem.redirect_uri.text": "The answer was to go to <code>{uri}</code>, which is not registered for this "
+    "application. This may be an attempt to steal access, so nothing was sent there.",
+    "problem.redirect_uri.do": "Go on only from the application itself, never from a link that somebody sent you. If "
+    "its own documentation names this redirect URI, ask your administrator to register the application with it: "
+    "<code>mcpist client add NAME --redirect-uri URI</code>.",
+    "problem.no_redirect_uri.title": "The application named no redirect URI",
+    "problem.no_redirect_uri.text": "Without it MCPist does not know where to send the answer.",
+    "problem.no_redirect_uri.do": "Start again in the application. If that does not help, show this page to whoever "
+    "looks after it.",
     "problem.foreign_site.title": "That request came from another site",
     "problem.foreign_site.text": "For your safety MCPist takes such requests from its own pages only.",
     "problem.foreign_site.do": "Open the page again and repeat what you wanted to do.",

@@ -127,11 +127,36 @@ MESSAGES: Mapping[str, str] = {
     "problem.unknown_client.title": "登録されていないアプリケーションです",
     "problem.unknown_client.text": "この ID のアプリケーションは登録されていないか、登録の期限が切れています。",
     "problem.unknown_client.do": "アプリケーションから MCPist をいったん削除し、もう一度追加してください。"
-    "解決しない場合は、アプリケーションの登録を管理者に依頼してください。",
-    "problem.redirect_uri.title": "応答の送り先に誤りがあります",
-    "problem.redirect_uri.text": "指定された応答の送り先は、このアプリケーションのものではありません。"
-    "不正に権限を得ようとする試みの可能性があるため、何も送信していません。",
-    "problem.redirect_uri.do": "誰かから送られたリンクではなく、必ずアプリケーション自体から操作してください。",
+    "それでも解決しない場合は、管理者にアプリケーションの登録を依頼してください（<code>mcpist client add</code>）。",
+    "problem.client_document_off.title": "このアプリケーションは登録が必要です",
+    "problem.client_document_off.text": "このアプリケーションは <code>{host}</code> "
+    "にあるドキュメントで自身を示していますが、"
+    "この MCPist はそこのドキュメントを受け付けていません。",
+    "problem.client_document_off.do": "管理者にアプリケーションの登録を依頼し（<code>mcpist client add</code>）、"
+    "受け取ったクライアント ID をアプリケーションの設定に入力してください。",
+    "problem.client_document_away.title": "アプリケーションのドキュメントを読み込めません",
+    "problem.client_document_away.text": "このアプリケーションは <code>{host}</code> "
+    "にあるドキュメントで自身を示していますが、"
+    "MCPist はそれを取得できませんでした。サイトが停止しているか、この MCPist から接続できません。",
+    "problem.client_document_away.do": "1 分ほど待ってからもう一度お試しください。それでも失敗する場合は、"
+    "管理者にアプリケーションの登録を依頼し（<code>mcpist client add</code>）、"
+    "受け取ったクライアント ID をアプリケーションの設定に入力してください。",
+    "problem.client_document_wrong.title": "アプリケーションのドキュメントが正しくありません",
+    "problem.client_document_wrong.text": "このアプリケーションは <code>{host}</code> "
+    "にあるドキュメントで自身を示していますが、"
+    "その内容が正しくありません。",
+    "problem.client_document_wrong.do": "アプリケーションの提供元に連絡してください。修正されるまでは、"
+    "管理者がアプリケーションを登録できます（<code>mcpist client add</code>）。",
+    "problem.redirect_uri.title": "リダイレクト URI が登録されていません",
+    "problem.redirect_uri.text": "応答の送り先として <code>{uri}</code> が指定されましたが、"
+    "このアプリケーションには登録されていません。アクセス権を盗む試みの可能性があるため、何も送信していません。",
+    "problem.redirect_uri.do": "誰かから送られたリンクではなく、必ずアプリケーション自体から操作してください。"
+    "アプリケーションの公式な説明にこのリダイレクト URI が記載されている場合は、管理者に登録を依頼してください: "
+    "<code>mcpist client add NAME --redirect-uri URI</code>",
+    "problem.no_redirect_uri.title": "リダイレクト URI が指定されていません",
+    "problem.no_redirect_uri.text": "指定がないため、MCPist は応答をどこへ送ればよいか判断できません。",
+    "problem.no_redirect_uri.do": "アプリケーションからやり直してください。それでも解決しない場合は、"
+    "アプリケーションの担当者にこの画面を見せてください。",
     "problem.foreign_site.title": "別のサイトからの要求です",
     "problem.foreign_site.text": "安全のため、この種の要求は MCPist 自身のページからだけ受け付けます。",
     "problem.foreign_site.do": "ページを開き直して、もう一度操作してください。",

@@ -35,14 +35,15 @@ GREETING = [Route(path, _greet, methods=EVERY) for path in ("/x", "/sign-in", "/
 
 
 async def test_every_answer_has_the_headers() -> None:
+    page = {"Accept": "text/html"}
     async with client_of(parts_for(), GREETING) as client:
-        for path in ("/x", "/nowhere"):
-            answer = await client.get(path)
+        for path, headers in (("/x", {}), ("/nowhere", {}), ("/nowhere", page)):
+            answer = await client.get(path, headers=headers)
             assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
             assert answer.headers["cache-control"] == "no-store"
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert answer.headers["referrer-policy"] == "same-origin"
-        policies = [(await client.get("/nowhere")).headers["content-security-policy"] for _ in range(2)]
+        policies = [(await client.get("/nowhere", headers=page)).headers["content-security-policy"] for _ in range(2)]
     assert "unsafe" not in policies[0]
     assert "script-src" not in policies[0]  # so default-src 'none' counts
     assert policies[0] != policies[1], "the nonce is new every time"
