@@ -81,7 +81,7 @@ def restore(
         from gateway.postgres.backup import restore
         from gateway.single.home import joined
 
-        async with joined(settings, report) as deployment:
+        async with joined(settings, report, maker="restore") as deployment:
             report("Restoring the backup")
             await create_roles(deployment.admin, deployment.passwords)
             await restore(_url(deployment.admin), file.absolute())

@@ -84,6 +84,9 @@ def whoami(as_json: JsonOption = False) -> None:
     quiet_logs(settings)
     server = choice.chosen(settings)
     if server is None:
+        from gateway.single.home import check_data_folder
+
+        check_data_folder(settings)
         document = {"server": None, "operator": True, "home": str(settings.home), "signed_in_at": _elsewhere()}
         emit(as_json, document, lambda: _say_operator(document))
         return

@@ -82,7 +82,7 @@ def migrate(as_json: JsonOption = False) -> None:
         from core.migrations import migrate as to_head
         from gateway.single.home import joined
 
-        async with joined(settings, report) as deployment:
+        async with joined(settings, report, maker="migrate") as deployment:
             report("Checking the schema")
             return await to_head(deployment.admin, deployment.passwords), head()
 

@@ -108,7 +108,7 @@ def test_interrupted(fresh: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_home_that_cannot_be_made(fresh: Home) -> None:
-    told = fresh.run("tenant", "list", MCPIST_HOME="/proc/nothing/here")
+    told = fresh.run("migrate", MCPIST_HOME="/proc/nothing/here")
     assert told.code == 1
     assert "Traceback" not in told.err
     assert "/proc/nothing" in told.err

@@ -307,7 +307,7 @@ async def test_two_logins_and_no_data_folder(tmp_path: Path) -> None:
         refused = await laptop.run(*command)
         assert refused.code == 2
         assert "http://127.0.0.1:1, http://127.0.0.1:2" in refused.err
-    laptop.folder.joinpath("home").mkdir()
+    laptop.folder.joinpath("home", "postgres", "data").mkdir(parents=True)
     here = await laptop.json("whoami")
     assert (here["server"], here["operator"], len(here["signed_in_at"])) == (None, True, 2)
 

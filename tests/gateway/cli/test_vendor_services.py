@@ -146,6 +146,7 @@ def test_keys_status(cli: Home) -> None:
 
 
 def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
+    assert fresh.run("migrate").code == 0
     assert fresh.run("tenant", "create", "acme", "--admin", "ada@example.com").code == 0
     assert fresh.run("keys", "status", "--json").json() == {
         "healthy": True,
