@@ -11,6 +11,7 @@ import typer
 from core.errors import Conflict, MCPistError
 from gateway.cli.output import clean
 from gateway.postgres.errors import HomeInUse, PostgresError
+from gateway.postgres.login import REFUSED, refused_login
 
 INTERRUPTED = 130
 USAGE = 2
@@ -52,6 +53,8 @@ def failure_of(error: BaseException) -> Failure:
         return Failure("interrupted", "interrupted", INTERRUPTED)
     if isinstance(error, PostgresError) or type(error).__name__ in ("MigrationError", "CatalogueError"):
         return Failure("not_possible", str(error), 1)
+    if type(error).__name__ == REFUSED:
+        return Failure("not_possible", refused_login(error), 1)
     return Failure("unexpected", f"{_named(error)}: run it again with MCPIST_LOG_LEVEL=debug to see where", 1)
 
 

@@ -28,7 +28,7 @@ async def serve_metrics(host: str, port: int, registry: "CollectorRegistry") -> 
     Raises:
         Unavailable: the port is taken, or the address is not this machine's.
     """
-    listener = _listen(host, port)
+    listener = metrics_socket(host, port)
     config = uvicorn.Config(
         metrics_app(registry),
         log_config=None,
@@ -71,7 +71,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def metrics_socket(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)

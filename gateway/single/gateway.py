@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.identity.settings import FILE, load
 from broker.interface import Broker
 from core.audit.writer import AuditWriter
 from core.caller import Caller
@@ -40,6 +39,7 @@ from gateway.operations.observers import Observers
 from gateway.operations.tracing import Traces, start_traces
 from gateway.sieve.sieve import Sieve
 from gateway.single.operator import GATEWAY, connected
+from gateway.single.start_files import identity_settings
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_session.session import VendorSessions
 from gateway.vendors import Vendors
@@ -166,7 +166,7 @@ def _authorization_server(settings: Settings) -> str:
     """Where clients of /mcp get their tokens: here, unless somewhere else is named."""
     if settings.authorization_server:
         return settings.authorization_server
-    external = load(settings.identity_file or settings.home / FILE).external
+    external = identity_settings(settings).external
     return external.issuer if external else settings.public_url
 
 

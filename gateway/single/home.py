@@ -140,8 +140,8 @@ def keepers(settings: Settings) -> KeeperSettings:
 
 
 _NO_FOLDER = (
-    "there is no data folder of an MCPist at {home}: set MCPIST_HOME to the right one, or make one with `mcpist up`. To "
-    "act at a server, sign in there with `mcpist login URL`"
+    "there is no data folder of an MCPist at {home}: set MCPIST_HOME to the right one, or make one with `mcpist up`. "
+    "To act at a server, sign in there with `mcpist login URL`"
 )
 _ROLES = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = ANY ($1::text[]) AND rolcanlogin)"
 _OTHERS = (

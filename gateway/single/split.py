@@ -14,7 +14,7 @@ import asyncpg
 
 from broker.http.app import BrokerApp
 from broker.http.client import UNIX, HttpBroker, http_broker
-from broker.http.gateway_keys import Gateways, load_private, make_pair
+from broker.http.gateway_keys import load_private, make_pair
 from broker.http.service_token import ServiceKey, ServiceTokens
 from broker.http.wire import PATHS
 from core.address import DatabaseAddress
@@ -34,10 +34,9 @@ from gateway.single.home import Report, joined
 from gateway.single.identity import identity
 from gateway.single.operator import BROKER, GATEWAY
 from gateway.single.serving import listening, listening_at, served, stop_signals
+from gateway.single.start_files import GATEWAY_KEY, GATEWAYS, served_gateways
 from gateway.single.trust_zone import trust_zone
 
-GATEWAY_KEY = "gateway.pem"
-GATEWAYS = "gateways.pem"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 log = logging.getLogger(__name__)
@@ -58,7 +57,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     """
     with stop_signals() as stop, _listening(settings) as (listener, url):
         async with _broker_deployment(settings, report) as deployment:
-            tokens = ServiceTokens(_gateways(settings))
+            tokens = ServiceTokens(served_gateways(settings))
             async with _broker_app(settings, deployment, tokens) as app, served(app, listener):
                 on_ready(BrokerReady(url))
                 await stop.wait()
@@ -119,14 +118,6 @@ async def _only(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deplo
         ) from None
     await connection.close()
     return deployment
-
-
-def _gateways(settings: Settings) -> Gateways:
-    if settings.broker_gateways is not None:
-        return Gateways(settings.broker_gateways)
-    keys = settings.home / KEYS
-    make_pair(keys / GATEWAY_KEY, keys / GATEWAYS)
-    return Gateways(keys / GATEWAYS)
 
 
 @contextlib.asynccontextmanager

@@ -10,7 +10,7 @@ from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.front_door import FrontDoor, front_door
 from broker.identity.pepper import Peppers, load_or_create
-from broker.identity.settings import FILE, IdentitySettings, load
+from broker.identity.settings import IdentitySettings
 from broker.identity.verifier import Verifiers
 from broker.interface import Verifier
 from broker.leases import Leases
@@ -30,6 +30,7 @@ from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.home import keepers
 from gateway.single.operator import BROKER, connected, now
+from gateway.single.start_files import identity_settings
 from gateway.single.vault_access import guard_of, opened_keys
 from gateway.single.vendor_oauth import vendor_accounts, vendor_http
 
@@ -73,7 +74,7 @@ async def trust_zone(
         core.errors.Invalid: a key is missing, wrong or readable by others, or the identity file is wrong; the text
             names it.
     """
-    identity = load(settings.identity_file or deployment.home / FILE)
+    identity = identity_settings(settings)
     async with (
         opened_keys(deployment, keepers(settings)) as keys,
         connected(deployment, BROKER, most=CONNECTIONS) as database,
