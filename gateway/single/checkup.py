@@ -6,7 +6,6 @@ import socket
 import stat
 from collections.abc import AsyncGenerator
 from datetime import datetime
-from pathlib import Path
 
 import asyncpg
 
