@@ -16,6 +16,7 @@ from core.audit.writer import AuditWriter
 from core.db import Database
 from core.errors import MCPistError, Unavailable
 from core.secret import Secret
+from core.storage import DiskFull, is_disk_full
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope
 from gateway.catalogue import CatalogueTool
@@ -176,6 +177,8 @@ class ToolRunner:
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=_told(error))
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
+            if is_disk_full(error):
+                return ToolOutcome(error=_told(DiskFull()))
             log.error(
                 "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
                 extra={"request_id": request.request_id},

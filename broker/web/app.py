@@ -20,6 +20,7 @@ from broker.web.requests import client_address
 from broker.web.security_headers import EVERY_ANSWER
 from core.errors import MCPistError
 from core.same_origin import SAFE_METHODS
+from core.storage import DiskFull, is_disk_full
 
 PROGRAM_PATHS = (
     "/.well-known/",
@@ -147,6 +148,8 @@ def _expected(error: Exception) -> MCPistError:
         return Problem("wrong_method", 405) if error.status_code == 405 else Problem("invalid", error.status_code)
     if isinstance(error, MCPistError):
         return error
+    if is_disk_full(error):
+        return DiskFull()
     log.error("a request failed", extra={"cause": type(error).__name__})
     return Problem("internal", 500)
 

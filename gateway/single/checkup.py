@@ -1,7 +1,6 @@
 """Look at everything that can be wrong with a data folder and its database. Nothing is changed or created."""
 
 import contextlib
-import shutil
 import socket
 import stat
 from collections.abc import AsyncGenerator
@@ -17,6 +16,7 @@ from core.directory.tenants import Tenant, list_tenants
 from core.errors import Invalid, MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, current_revision, head, revisions
 from core.settings import Settings
+from core.storage import LEAST_FREE, free_bytes, full_disk, is_read_only
 from gateway.catalogue import installed
 from gateway.deployment import DIGEST_KEY, KEYS, PASSWORDS, Deployment
 from gateway.operations.metrics_server import metrics_socket
@@ -59,7 +59,12 @@ def _folder(settings: Settings) -> Finding:
         return Finding("data folder", "bad", f"{home} does not exist; `mcpist up` makes it")
     if home.stat().st_mode & 0o022:
         return Finding("data folder", "bad", f"others can write to {home}; run: chmod go-w '{home}'")
-    free = shutil.disk_usage(home).free
+    if is_read_only(home):
+        told = f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
+        return Finding("data folder", "bad", told)
+    free = free_bytes(home)
+    if free < LEAST_FREE:
+        return Finding("data folder", "bad", full_disk(home))
     if free < LEAST_SPACE:
         return Finding("data folder", "bad", f"{home} has only {free >> 20} MiB of free space left")
     return Finding("data folder", "ok", f"{home}, {free >> 30} GiB free")

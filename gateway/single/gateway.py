@@ -33,7 +33,7 @@ from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
 from gateway.operations.call_log import CallLog
 from gateway.operations.entry import entered
-from gateway.operations.health import Health, health_routes
+from gateway.operations.health import Health, disk_check, health_routes
 from gateway.operations.metrics import Metrics
 from gateway.operations.observers import Observers
 from gateway.operations.tracing import Traces, start_traces
@@ -186,7 +186,7 @@ def _admission(settings: Settings, metrics: Metrics) -> Callable[[Caller], Relea
     return admit
 
 
-def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool]]]:
+def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
     async def reachable() -> bool:
         return await parts.database.call("SELECT true")
 
@@ -196,7 +196,13 @@ def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool]]]
     async def writing() -> bool:
         return not parts.audit.stalled
 
-    return {"database": reachable, "generations": current, "audit": writing}
+    checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
+        "database": reachable,
+        "generations": current,
+        "audit": writing,
+    }
+    # An own server's disk is elsewhere.
+    return checks if parts.settings.database_url is not None else {**checks, "disk": disk_check(parts.settings.home)}
 
 
 def _watch(metrics: Metrics, parts: _Parts, authenticate: Authenticator) -> None:

@@ -29,7 +29,7 @@ from gateway.app import App
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import installed
 from gateway.deployment import KEYS, Deployment, open_as
-from gateway.operations.health import Health, health_routes
+from gateway.operations.health import Check, Health, disk_check, health_routes
 from gateway.single.home import Report, joined
 from gateway.single.identity import identity
 from gateway.single.operator import BROKER, GATEWAY
@@ -127,7 +127,10 @@ async def _broker_app(settings: Settings, deployment: Deployment, service_tokens
     catalogue = installed()
     async with trust_zone(deployment, settings, catalogue) as zone, _refusals(settings, zone.database) as refusals:
         broker = BrokerApp(zone.broker, service_tokens)
-        health = Health({"database": lambda: _answers(zone.database)}, clock=time.monotonic)
+        checks: dict[str, Check] = {"database": lambda: _answers(zone.database)}
+        if settings.database_url is None:
+            checks["disk"] = disk_check(settings.home)
+        health = Health(checks, clock=time.monotonic)
         app = App({**dict.fromkeys(PATHS, broker), **health_routes(health)})
         async with identity(zone, settings, refusals, None, catalogue) as pages:
             app.otherwise = pages

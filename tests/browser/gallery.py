@@ -25,6 +25,7 @@ from broker.web.parts import WebParts, web_parts
 from broker.web.problems import Problem
 from core.errors import Invalid, LimitReached, Unavailable
 from core.settings import Settings
+from core.storage import DiskFull
 from gateway.single.serving import served
 from tests.support.chromium import chromium
 
@@ -248,6 +249,12 @@ PROBLEMS: Mapping[str, Exception] = {
     "problem-question-over": Problem("connect_question_over", 404),
     "problem-copy": NotAdopted(),
     "problem-internal": RuntimeError("never shown"),
+    "problem-disk-full": DiskFull(),
+    "problem-document-off": Problem("client_document_off", host="agent.example.com"),
+    "problem-document-away": Problem("client_document_away", 503, host="agent.example.com"),
+    "problem-document-wrong": Problem("client_document_wrong", host="agent.example.com"),
+    "problem-redirect-uri": Problem("redirect_uri", uri="https://agent.example.com/oauth/callback?" + "x" * 300),
+    "problem-not-found": Problem("not_found", 404),
 }
 
 

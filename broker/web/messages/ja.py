@@ -212,6 +212,10 @@ MESSAGES: Mapping[str, str] = {
     "problem.unavailable.title": "MCPist の準備ができていません",
     "problem.unavailable.text": "必要な機能の一部が一時的に利用できません。",
     "problem.unavailable.do": "しばらくしてから、もう一度試してください。",
+    "problem.disk_full.title": "MCPist は何も保存できません",
+    "problem.disk_full.text": "データベースのディスクがいっぱいです。",
+    "problem.disk_full.do": "この MCPist の運用担当者に連絡してください。"
+    "空き容量ができれば、再び利用できるようになります。",
     "problem.internal.title": "サーバーで問題が発生しました",
     "problem.internal.text": "原因はこちら側にあり、ログに記録しました。",
     "problem.internal.do": "もう一度試してください。繰り返し起こる場合は、試した時刻を管理者に伝えてください。",

@@ -1,8 +1,10 @@
 """What is checked of every request, and how errors end."""
 
+import errno
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import asyncpg
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -96,6 +98,8 @@ async def test_programs_need_no_origin() -> None:
         (Invalid("the parameter 'a' came twice"), 400, "not understood"),
         (LimitReached("x", 30.0), 429, "Too many attempts"),
         (Unavailable(), 503, "not ready"),
+        (asyncpg.DiskFullError(SECRET), 503, "cannot store anything"),
+        (OSError(errno.ENOSPC, SECRET), 503, "cannot store anything"),
         (RuntimeError(SECRET), 500, "Something went wrong here"),
         (KeyError(SECRET), 500, "Something went wrong here"),
     ],
@@ -109,7 +113,8 @@ async def test_errors_are_pages_for_people(
     assert said in answer.text
     assert SECRET not in answer.text + caplog.text
     assert not any(record.exc_info for record in caplog.records)
-    assert answer.headers.get("retry-after") == {429: "30", 503: "2"}.get(status)
+    waits = {429: "30", 503: "30" if "store" in said else "2"}
+    assert answer.headers.get("retry-after") == waits.get(status)
 
 
 @pytest.mark.parametrize(
