@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING
@@ -71,12 +72,17 @@ class _Server(uvicorn.Server):
         yield
 
 
+def _reason(error: OSError) -> str:
+    """Without the address, which `socket.create_server` adds."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
+
+
 def metrics_socket(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
     except OSError as error:
         raise Unavailable(
-            f"The metrics port {port} on {host} cannot be opened ({error.strerror}): "
+            f"The metrics port {port} on {host} cannot be opened ({_reason(error)}): "
             "choose another MCPIST_METRICS_PORT or MCPIST_METRICS_HOST, or 0 for no metrics."
         ) from error

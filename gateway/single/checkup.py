@@ -26,6 +26,7 @@ from gateway.single.endpoint import announced, answers
 from gateway.single.finding import Finding
 from gateway.single.home import joined
 from gateway.single.operator import CONSOLE, connected, now
+from gateway.single.port import port_trouble
 from gateway.single.start_files import start_files
 from gateway.single.vault_checkup import credential_findings, vault_findings
 
@@ -124,8 +125,7 @@ async def _port(settings: Settings) -> Finding:
         with socket.create_server((settings.host, settings.port)):
             return Finding("product", "note", f"not running; port {settings.port} is free for `mcpist up`")
     except OSError as error:
-        told = f"not running, and port {settings.port} cannot be opened ({error.strerror}); choose another MCPIST_PORT"
-        return Finding("product", "bad", told)
+        return Finding("product", "bad", f"not running, and {port_trouble(settings, error)}")
 
 
 async def deployment_findings(settings: Settings, deployment: Deployment) -> list[Finding]:

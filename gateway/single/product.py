@@ -27,7 +27,8 @@ from gateway.single.gateway import Gateway, gateway
 from gateway.single.home import Report, joined, owned
 from gateway.single.identity import identity
 from gateway.single.operator import Operator, now, opened
-from gateway.single.serving import listening, served, stop_signals
+from gateway.single.port import opened_port
+from gateway.single.serving import served, stop_signals
 from gateway.single.split import gateway_deployment, remote_broker
 from gateway.single.trust_zone import trust_zone
 
@@ -54,7 +55,7 @@ async def run_product(settings: Settings, report: Report, on_ready: Callable[[Re
     Raises:
         core.errors.MCPistError, gateway.postgres.errors.PostgresError: it cannot start; the text says what to do.
     """
-    with stop_signals() as stop, listening(settings) as listener:
+    with stop_signals() as stop, opened_port(settings) as listener:
         async with owned(settings, report) as deployment:
             report("Checking the database")
             if await migrate(deployment.admin, deployment.passwords):
@@ -77,7 +78,7 @@ async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Re
     if settings.broker_url:
         await _run_beside_a_broker(settings, report, on_ready)
         return
-    with stop_signals() as stop, listening(settings) as listener:
+    with stop_signals() as stop, opened_port(settings) as listener:
         async with (
             joined(settings, report) as deployment,
             opened(deployment) as operating,
@@ -88,7 +89,7 @@ async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Re
 
 
 async def _run_beside_a_broker(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
-    with stop_signals() as stop, listening(settings) as listener:
+    with stop_signals() as stop, opened_port(settings) as listener:
         async with (
             gateway_deployment(settings, report) as deployment,
             _gateway(settings, deployment, remote_broker(settings), installed()) as running,

@@ -33,7 +33,8 @@ from gateway.operations.health import Check, Health, disk_check, health_routes
 from gateway.single.home import Report, joined
 from gateway.single.identity import identity
 from gateway.single.operator import BROKER, GATEWAY
-from gateway.single.serving import listening, listening_at, served, stop_signals
+from gateway.single.port import opened_port
+from gateway.single.serving import listening_at, served, stop_signals
 from gateway.single.start_files import GATEWAY_KEY, GATEWAYS, served_gateways
 from gateway.single.trust_zone import trust_zone
 
@@ -172,7 +173,7 @@ def _listening(settings: Settings) -> Generator[tuple[socket.socket, str]]:
         with listening_at(Path(settings.broker_url.removeprefix(UNIX))) as listener:
             yield listener, settings.broker_url
         return
-    with listening(settings) as listener:
+    with opened_port(settings) as listener:
         # Where gateways reach it; the public URL, which it has in common with them, is the load balancer's.
         yield listener, replace(settings, public_url="").public_url
 
