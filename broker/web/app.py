@@ -34,6 +34,9 @@ PROGRAM_PATHS = (
 )
 """What programs call: errors are JSON. Elsewhere errors are pages; an unknown path answers as `Accept` says."""
 
+HOME = "/account"
+"""Where a person begins who types nothing but the host."""
+
 COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect")
 
 log = logging.getLogger(__name__)
@@ -76,7 +79,8 @@ class _IdentityApp:
             await self._refusal(request, error)(scope, receive, answer)
 
     def _admitted(self, request: Request) -> Response | None:
-        """Checks that do not depend on the route; a redirect for a browser that uses another name of this machine.
+        """Checks that do not depend on the route; a redirect for a browser that uses another name of this machine, or
+        that asks for nothing in particular.
 
         Raises:
             Problem: the request is for another host or an unknown path, from another site, or over a connection
@@ -97,6 +101,8 @@ class _IdentityApp:
             return RedirectResponse(parts.url(_target(request)), 307)
         if not parts.cookies.usable and _path(request).startswith(COOKIE_PATHS):
             raise Problem("plain_http", 403, url=parts.settings.public_url)
+        if _path(request) == "/" and request.method in SAFE_METHODS and _wants_page(request):
+            return RedirectResponse(HOME, 303)  # on to the sign-in, where nobody is signed in
         return None
 
     def _is_known(self, request: Request) -> bool:
@@ -114,7 +120,7 @@ class _IdentityApp:
 
     def _no_such_path(self, request: Request, error: _NoSuchPath) -> Response:
         """A page for a browser, which asks for one; for every other client JSON that names the endpoint of MCP."""
-        if not _is_for_programs(request) and "text/html" in request.headers.get("accept", "").lower():
+        if not _is_for_programs(request) and _wants_page(request):
             response = self._parts.pages.problem(request, error)
         else:
             told = f"there is nothing at this address; MCP clients connect to {self._parts.url('/mcp')}"
@@ -199,6 +205,11 @@ def _path(request: Request) -> str:
 
 def _is_for_programs(request: Request) -> bool:
     return _path(request).startswith(PROGRAM_PATHS)
+
+
+def _wants_page(request: Request) -> bool:
+    """Browsers name HTML where a person goes somewhere; programs, and scripts in pages, do not."""
+    return "text/html" in request.headers.get("accept", "").lower()
 
 
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:

@@ -91,3 +91,28 @@ async def test_a_path_that_exists_still_refuses_other_sites(http: httpx2.AsyncCl
     for headers in ({}, {"Origin": "https://evil.example"}):
         answer = await http.post("/account/sessions/end", data={"id": "x"}, headers={**headers, **BROWSER})
         assert (answer.status_code, "came from another site" in answer.text) == (403, True)
+
+
+async def test_the_first_address_that_a_person_types_leads_to_their_page(
+    identity: Identity, http: httpx2.AsyncClient
+) -> None:
+    tenants = [await identity.product.tenant(slug) for slug in ("acme", "umbrella")]
+    ada, bob = [await identity.product.person(tenant, f"ada@{tenant.slug}.test") for tenant in tenants]
+    first = await http.get("/", headers=BROWSER)
+    assert (first.status_code, first.headers["location"]) == (303, "/account")
+    signing_in = await http.get("/", headers=BROWSER, follow_redirects=True)
+    assert (signing_in.status_code, "Sign in" in signing_in.text) == (200, True)
+    assert signing_in.url.params["next"] == "/account"
+    for person in (ada, bob):
+        cookie = {"Cookie": await identity.session(person)}
+        page = await http.get("/", headers={**BROWSER, **cookie}, follow_redirects=True)
+        assert (page.status_code, page.url.path, person.email in page.text) == (200, "/account", True)
+
+
+async def test_a_client_that_left_out_the_path_reads_where_the_endpoint_is(
+    identity: Identity, http: httpx2.AsyncClient
+) -> None:
+    for method in ("GET", "POST", "DELETE"):
+        for headers in PROGRAMS:
+            answer = await http.request(method, "/", headers=headers)
+            assert (answer.status_code, f"{identity.url}/mcp" in answer.json()["error_description"]) == (404, True)
