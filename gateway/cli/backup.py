@@ -102,7 +102,7 @@ def restore(
 
 
 def adopt(as_json: JsonOption = False) -> None:
-    """Let this MCPist ask services, although it runs on a copy of another's database.
+    """Let this MCPist use connected accounts, although its database is a copy of another's.
 
     Do it only when the original runs no more: where both ask a service, each spends the other's tokens, and people
     have to connect their accounts anew. MCPist may run meanwhile; it needs no restart.

@@ -77,7 +77,7 @@ def logout(url: Url = None, as_json: JsonOption = False) -> None:
 
 
 def whoami(as_json: JsonOption = False) -> None:
-    """Show as whom commands act: somebody who is signed in at a server, or the operator of this machine's MCPist."""
+    """Show who commands act as: a person who is signed in at a server, or the operator of this machine's MCPist."""
     from gateway.cli.remote.me import me
 
     settings = read_settings()

@@ -80,7 +80,7 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
 @app.command("suspend", epilog="Example: mcpist user suspend ada@acme.example")
 def suspend(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
-    """Shut a user out: their tokens end to work within a second."""
+    """Shut a user out: their tokens stop working within a second."""
     _change("set_status", tenant, email, "suspended")
     emit(as_json, {"email": email, "status": "suspended"}, lambda: say(f"{email} is suspended."))
 
@@ -96,7 +96,7 @@ def resume(email: Email, tenant: TenantOption = None, as_json: JsonOption = Fals
 def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Make a link that signs a user in without an identity provider: once, within 15 minutes.
 
-    Whoever opens it is that person: give it to nobody else. The links made for them before count no more.
+    Whoever opens it is that person: give it to nobody else. Earlier links stop working.
     """
 
     async def work(settings: "Settings", report: "Report") -> "tuple[str, Secret]":

@@ -11,9 +11,10 @@ from broker.vault.credentials import Credentials
 from broker.vault.envelope import Unreadable
 from broker.vault.owners import Owner
 from broker.vault.stored_credentials import StoredCredential
+from broker.web.key_refusals import key_refusal, key_refusal_text
 from core.directory.actor import Actor
 from core.directory.services import list_services
-from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, Unavailable
+from core.errors import Conflict, Forbidden, MCPistError, Unavailable
 from core.secret import Secret
 from core.settings import Settings
 from gateway.service_settings import parsed
@@ -21,12 +22,10 @@ from gateway.single.bootstrap import OPERATOR
 from gateway.single.disconnecting import opened_ends
 from gateway.single.gateway import vendor_sessions
 from gateway.single.operator import Operator
-from gateway.single.vendor_account import account_of, place_of
+from gateway.single.vendor_account import account_of, place_of, trouble_of
 from gateway.vendor_session.headers import authorization
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Module, ToolError, VendorApi, VendorProblem, VendorSettings
-
-NOT_ACCEPTED = "{title} does not accept this secret: it is not whole, was revoked, has expired, or is another server's"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Accounts:
             Conflict: it belongs to another account than the one before, and `replace_account` is not said.
             core.errors.MCPistError: the vendor does not accept it or cannot be asked; nothing was stored.
         """
-        _check_form(self.api, secret)
+        _check_form(self.module.title, self.api, secret)
         before = await self._find(owner)
         account = await self._account(secret) if test else ""
         if before and before.account and account not in ("", before.account) and not replace_account:
@@ -110,7 +109,8 @@ class Accounts:
             if isinstance(problem, VendorProblem) and problem.kind == "unauthorized":
                 told = "the vendor does not accept it any more: it was revoked or has expired there"
                 return await self._broken(stored, REJECTED, told)
-            return self._tested(stored, stored.state, False, f"not known, and nothing changed: {problem}")
+            told = key_refusal_text(trouble_of(problem), self.module.title)
+            return self._tested(stored, stored.state, False, f"not known, and nothing changed: {told}")
         return await self._works(stored, secret, account)
 
     async def _works(self, stored: StoredCredential, secret: Secret, account: str) -> Tested:
@@ -172,22 +172,16 @@ async def opened_accounts(
         yield Accounts(tenant_id, module, api, stored, on, ends.credentials, ends.disconnecting, sessions, OPERATOR)
 
 
-def _check_form(api: VendorApi, secret: Secret) -> None:
+def _check_form(title: str, api: VendorApi, secret: Secret) -> None:
     try:
         authorization(api.scheme, secret)
     except VendorProblem:
-        raise Invalid("this is no secret that a vendor gives: it has one line of letters without spaces") from None
+        raise key_refusal("form", title) from None
 
 
 def _refused(title: str, problem: ToolError) -> MCPistError:
-    """Why a secret that was to be stored was not."""
-    kind = problem.kind if isinstance(problem, VendorProblem) else "invalid"
-    told = NOT_ACCEPTED.format(title=title) if kind == "unauthorized" else f"{title}: {problem}"
-    told = f"{told}. Nothing was stored"
-    if kind == "rate_limited":
-        return LimitReached(told)
-    if kind in ("unavailable", "too_large"):
-        return Unavailable(f"{told}; --no-test stores it without asking the vendor")
-    if kind == "forbidden":
-        return Forbidden(f"{told}; --no-test stores it without asking the vendor")
-    return Invalid(told)
+    """Why a secret that was to be stored was not; without the vendor's word it may be stored all the same."""
+    error = key_refusal(trouble_of(problem), title)
+    if isinstance(error, Forbidden | Unavailable):
+        return type(error)(f"{error}; --no-test stores it without asking the vendor")
+    return error

@@ -1,15 +1,29 @@
 """Ask a vendor whose account a secret belongs to: the harmless request that every module with a vendor names."""
 
 import asyncio
-from collections.abc import Collection, Container
+from collections.abc import Collection, Container, Mapping
 
+from broker.connect.pasted_keys import KeyTrouble
 from core.errors import Invalid
 from core.outbound.origins import origin_of
 from core.secret import Secret
 from gateway.vendor_session.session import VendorSessions
-from modules.kit import VendorApi, VendorProblem, VendorSettings
+from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
 
 MOST_ACCOUNT = 200
+_TROUBLES: Mapping[str, KeyTrouble] = {
+    "unauthorized": "not_accepted",
+    "forbidden": "forbidden",
+    "rate_limited": "busy",
+    "unavailable": "away",
+    "too_large": "away",
+    "refused": "away",  # the address is not allowed, or there is none: nobody is told which
+}
+
+
+def trouble_of(problem: ToolError) -> KeyTrouble:
+    """Why the vendor has not said whose a key is."""
+    return _TROUBLES.get(problem.kind, "setup") if isinstance(problem, VendorProblem) else "away"
 
 
 def place_of(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]:

@@ -176,7 +176,24 @@ UNREGISTERED_SERVICE: Mapping[str, Any] = {
     **SERVICE,
     "ways": [],
     "unregistered": [
-        {"title": "Atlassian", "id": "atlassian", "redirect_uri": "https://mcpist.acme.test/connect/callback/atlassian"}
+        {
+            "title": "Atlassian",
+            "id": "atlassian",
+            "explained": "",
+            "redirect_uri": "https://mcpist.acme.test/connect/callback/atlassian",
+        },
+        {
+            "title": "GitHub",
+            "id": "github",
+            "explained": "github",
+            "redirect_uri": "https://mcpist.acme.test/connect/callback/github",
+        },
+        {
+            "title": "GitHub (OAuth App)",
+            "id": "github_oauth_app",
+            "explained": "github_oauth_app",
+            "redirect_uri": "https://mcpist.acme.test/connect/callback/github_oauth_app",
+        },
     ],
     "administers": True,
     "own": BROKEN,

@@ -92,11 +92,11 @@ MESSAGES: Mapping[str, str] = {
     "必要です。そこで拒否しても、今の接続はそのままです。",
     "connect.more.go": "変更も許可する",
     "connect.lacking": "{provider} は求めた権限の一部を許可しませんでした。次の権限を使うツールは動きません。",
-    "connect.key": "{service} のキーで接続",
-    "connect.key.text": "{service} でキー（トークン）を作成し、ここに貼り付けてください。害のない要求で確認したうえ"
-    "で暗号化して保存し、二度と表示しません。",
-    "connect.key.help": "キーの作成場所",
-    "connect.key.label": "キー",
+    "connect.key": "{service} のトークンで接続",
+    "connect.key.text": "{service} でトークン（API キー）を作成し、ここに貼り付けてください。害のない要求で確認したう"
+    "えで暗号化して保存し、二度と表示しません。",
+    "connect.key.help": "トークンの作成場所",
+    "connect.key.label": "トークン",
     "connect.key.go": "確認して接続する",
     "connect.other.title": "別のアカウントのキーです",
     "connect.other": "このキーは {now} のものです。現在は {before} が接続されています。置き換える場合は、下で選択し"
@@ -108,7 +108,9 @@ MESSAGES: Mapping[str, str] = {
     "限切れ、または別のサーバーのキーです。",
     "connect.refused.key_forbidden": "{service} はキーを認識しましたが、権限が足りません。",
     "connect.refused.key_busy": "{service} への要求が多すぎます。1 分後にもう一度お試しください。",
-    "connect.refused.key_away": "{service} に今は接続できません。しばらくしてからもう一度お試しください。",
+    "connect.refused.key_away": "MCPist から {service} に接続できません。しばらくしてからもう一度お試しください。"
+    "続く場合は、管理者がサービスのベース URL を確認してください。プライベートネットワーク内のホストは "
+    "MCPIST_ALLOWED_PRIVATE_HOSTS に登録する必要があります。",
     "connect.refused.key_setup": "このサービスの設定が正しくありません。管理者に連絡してください。",
     "connect.refused.key_often": "短時間に多くのキーが試されました。数分待ってください。",
     "connect.warning.no_reach": "{provider} に接続しましたが、アプリがどこにもインストールされていないため、ツールは"
@@ -117,6 +119,13 @@ MESSAGES: Mapping[str, str] = {
     "connect.unregistered": "先に管理者が {provider} にアプリを登録する必要があります。",
     "connect.unregistered.admin": "{provider} で接続するには、次のリダイレクト URI で OAuth アプリを登録し、クライ"
     "アント ID とシークレットを保存してください: <code>mcpist oauth-client set {id}</code>",
+    "connect.unregistered.admin.github": "GitHub App（推奨）: 権限はアプリ側で設定され、トークンには"
+    "有効期限があります。OAuth App ではなく GitHub App を次のコールバック URL で登録し、クライアント ID とシークレット"
+    "を保存してください: <code>mcpist oauth-client set github</code>",
+    "connect.unregistered.admin.github_oauth_app": "OAuth App（GitHub App を使えない場合）: 広い範囲の"
+    "スコープを求め、トークンに有効期限はありません。OAuth App を次のコールバック URL で登録し、クライアント ID とシー"
+    "クレットを保存してください: <code>mcpist oauth-client set github_oauth_app</code>",
+    "connect.unregistered.either": "どちらか一方で十分です。",
     "connect.unregistered.uri": "リダイレクト URI",
     "connect.noway": "このサービスを接続する方法はまだありません。",
     "connect.disconnect": "接続を解除する",

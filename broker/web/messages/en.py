@@ -30,11 +30,11 @@ MESSAGES: Mapping[str, str] = {
     "tenant.go": "Continue to {tenant}",
     # consent
     "consent.title": "Allow {client} to use MCPist?",
-    "consent.lead": "{client} asks to work with MCPist in your name.",
+    "consent.lead": "{client} asks to use MCPist on your behalf.",
     "consent.facts": "The request",
     "consent.client": "Application",
     "consent.host": "Published at",
-    "consent.destination": "The answer goes to",
+    "consent.destination": "You will be sent back to",
     "consent.destination.loopback": "{destination} <small>a program on this computer</small>",
     "consent.destination.app": "{destination} <small>an app on this device</small>",
     "consent.user": "Your account",
@@ -51,9 +51,9 @@ MESSAGES: Mapping[str, str] = {
     "consent.first.title": "You have not used this application here before",
     "consent.first": "{host} publishes it; MCPist has not checked who that is. Allow it only if you know that "
     "site and started this yourself, just now.",
-    "consent.loopback.title": "The answer stays on this computer",
-    "consent.loopback": "Any program on this computer could receive it. Allow this only if you started "
-    "{client} here yourself.",
+    "consent.loopback.title": "You will be sent back to a program on this computer",
+    "consent.loopback": "MCPist cannot tell which program that is. Allow this only if you started {client} here "
+    "yourself, just now.",
     "consent.allow": "Allow",
     "consent.deny": "Deny",
     "consent.later": 'You can take this back at any time under <a href="/account">Account</a>.',
@@ -90,7 +90,7 @@ MESSAGES: Mapping[str, str] = {
     "account.sessions.end": "Sign out there",
     "account.sessions.end.label": "Sign out: {session}",
     "account.sessions.end_all": "Sign out everywhere",
-    "account.grants": "Applications that may work in your name",
+    "account.grants": "Applications that work on your behalf",
     "account.grants.none": "You have allowed none yet.",
     "account.grants.since": "allowed {moment}",
     "account.grants.seen": "last used {moment}",
@@ -110,7 +110,7 @@ MESSAGES: Mapping[str, str] = {
     "account.done.session_ended": "That session is over.",
     "account.done.account_tied": "You can sign in with that account from now on.",
     "account.done.account_untied": "That account does not sign you in any more.",
-    "account.done.grant_revoked": "That application can no longer work in your name.",
+    "account.done.grant_revoked": "That application no longer works on your behalf.",
     # problems
     "problem.summary": "There is a problem",
     "problem.home./sign-in": "Go to sign in",
@@ -144,7 +144,7 @@ MESSAGES: Mapping[str, str] = {
     "problem.client_document_wrong.do": "Tell whoever makes the application. Until it is corrected, your administrator "
     "can register the application (<code>mcpist client add</code>).",
     "problem.redirect_uri.title": "The application's redirect URI is not registered",
-    "problem.redirect_uri.text": "The answer was to go to <code>{uri}</code>, which is not registered for this "
+    "problem.redirect_uri.text": "You would have been sent to <code>{uri}</code>, which is not registered for this "
     "application. This may be an attempt to steal access, so nothing was sent there.",
     "problem.redirect_uri.do": "Go on only from the application itself, never from a link that somebody sent you. If "
     "its own documentation names this redirect URI, ask your administrator to register the application with it: "
@@ -192,7 +192,7 @@ MESSAGES: Mapping[str, str] = {
     "problem.not_found.title": "There is nothing here",
     "problem.not_found.text": "The address may be mistyped or out of date.",
     "problem.not_found.do": "Check the address, or begin at your account.",
-    "problem.forbidden.title": "You may not do this",
+    "problem.forbidden.title": "You are not allowed to do this",
     "problem.forbidden.text": "Your account does not have the permission that is needed.",
     "problem.forbidden.do": "Ask the administrator of MCPist in your organisation.",
     "problem.conflict.title": "That has changed meanwhile",

@@ -9,7 +9,7 @@ import pytest
 
 from tests.broker.connect.rig import Browser, Scene, changed, parameters, provider_document, shown
 
-UNKNOWN = "This answer belongs to nothing that you began here"
+UNKNOWN = "This connection was not started in this browser"
 ISSUER = "This answer did not come from the right place"
 
 

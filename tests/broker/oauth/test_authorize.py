@@ -139,7 +139,7 @@ async def test_warnings(server: Server) -> None:
     stranger = (await server.authorize(client_id=DYNAMIC.id, redirect_uri=DYNAMIC.redirect_uris[0])).text
     assert "Nobody has verified this application" in stranger
     local = await server.authorize(redirect_uri="http://127.0.0.1:4000/callback")
-    assert "Any program on this computer" in local.text
+    assert "back to a program on this computer" in local.text
     assert "You have not used this application here before" in local.text
     await server.press(local)
     assert "You have not used this application here before" not in (await server.authorize()).text

@@ -14,6 +14,7 @@ from unittest import mock
 
 import pytest
 
+from broker.web.languages import Texts
 from tests.gateway.cli.conftest import LONG, ROOT, Ended, Home
 from tests.gateway.cli.hub import HubServer, hub_installed, hub_server
 
@@ -114,21 +115,23 @@ def test_set_list_test_remove(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("status", "code", "told"),
     [
-        (None, 2, "Hub does not accept this secret"),
-        (403, 3, "--no-test"),
-        (404, 2, "Hub: "),
-        (429, 6, "rate limit"),
-        (500, 7, "--no-test"),
+        (None, 2, "not_accepted"),
+        (403, 3, "forbidden"),
+        (404, 2, "setup"),
+        (429, 6, "busy"),
+        (500, 7, "away"),
     ],
 )
 def test_what_the_vendor_refuses_is_not_stored(desk: Desk, status: int | None, code: int, told: str) -> None:
+    """In the words of the page."""
     desk.hub.status = status
     desk.run("service", "set", "hub", "timeout=1")
     refused = desk.set(*ADA, "--json", secret=f"{CANARY}-wrong")
     assert refused.code == code
     message = refused.error()["message"]
-    assert told in message
-    assert "Nothing was stored" in message
+    page = Texts("en")(f"connect.refused.key_{told}", service="Hub").striptags()
+    assert message.startswith(f"{page} Nothing was stored")
+    assert ("--no-test" in message) == (told in ("forbidden", "away"))
     assert desk.listed() == []
 
 
@@ -272,7 +275,8 @@ def test_a_service_that_is_off_is_noted(desk: Desk) -> None:
 
 def test_a_private_vendor_has_to_be_allowed(desk: Desk) -> None:
     refused = desk.run("credential", "set", "hub", *ADA, secret=f"{CANARY}-ada", MCPIST_ALLOWED_PRIVATE_HOSTS="")
-    assert refused.code == 2
+    assert refused.code == 7
+    assert Texts("en")("connect.refused.key_away", service="Hub").striptags() in refused.err
     assert "MCPIST_ALLOWED_PRIVATE_HOSTS" in refused.err
     assert desk.hub.asked == []
 
