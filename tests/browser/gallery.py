@@ -54,6 +54,13 @@ ACCOUNT: Mapping[str, Any] = {
         {"id": "1", "client": "Claude Code", "scopes": ["mcp:read", "mcp:write"], "created_at": AT, "last_used_at": AT},
         {"id": "2", "client": "Cursor", "scopes": ["mcp:read"], "created_at": AT, "last_used_at": AT},
     ],
+    "tokens": [
+        {"id": "1", "name": "laptop", "scopes": ["mcp:read", "mcp:write"], "read_only": False, "created_at": AT,
+         "last_used_at": AT, "expires_at": None},
+        {"id": "2", "name": "nightly-report-of-the-finance-and-controlling-department",
+         "scopes": ["admin:read", "mcp:read"], "read_only": True, "created_at": AT, "last_used_at": None,
+         "expires_at": AT},
+    ],
     "sessions": [
         {"id": "1", "current": True, "browser": "Chrome, Windows", "address": "192.0.2.7", "method": "google",
          "created_at": AT, "last_seen_at": AT},
@@ -242,6 +249,7 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "signed-out": ("signed_out.html", {}),
     "account": ("account.html", ACCOUNT),
+    "account-no-tokens": ("account.html", {**ACCOUNT, "tokens": [], "grants": [], "done": "token_revoked"}),
     "connect-list": ("connect_list.html", SERVICES),
     "connect": ("connect.html", SERVICE),
     "connect-connected": ("connect.html", CONNECTED_SERVICE),

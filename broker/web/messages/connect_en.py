@@ -61,7 +61,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.cause.scope": "The vendor granted less than what is needed.",
     "connect.cause.account_disabled": "The account is disabled at the vendor.",
     "connect.cause.interaction": "The vendor wants you to sign in there again.",
-    "connect.cause.rejected": "The vendor refuses the key: it was revoked or has expired there.",
+    "connect.cause.rejected": "The vendor refuses the token: it was revoked or has expired there.",
     "connect.cause.elsewhere": "An administrator has given the service another address since, and your access is not "
     "sent there. Connect again if the new address is right.",
     "connect.cause.other": "The vendor does not accept the connection any more.",
@@ -101,20 +101,20 @@ MESSAGES: Mapping[str, str] = {
     "connect.key.label": "Token",
     "connect.key.go": "Check and connect",
     "connect.other.title": "That is another account",
-    "connect.other": "The key belongs to {now}; connected so far is {before}. If you mean to replace it, say so "
-    "and paste the key again.",
+    "connect.other": "The token belongs to {now}; connected so far is {before}. If you mean to replace it, say so "
+    "and paste the token again.",
     "connect.other.replace": "Replace {before}",
     "connect.refused.title": "Nothing was stored",
-    "connect.refused.key_form": "This does not look like a whole key: it is one line without spaces.",
-    "connect.refused.key_not_accepted": "{service} does not accept this key: it is not whole, was revoked, has "
+    "connect.refused.key_form": "This does not look like a whole token: it is one line without spaces.",
+    "connect.refused.key_not_accepted": "{service} does not accept this token: it is incomplete, was revoked, has "
     "expired, or belongs to another server.",
-    "connect.refused.key_forbidden": "{service} knows the key, but lets it do too little.",
+    "connect.refused.key_forbidden": "{service} knows the token, but it lacks permissions.",
     "connect.refused.key_busy": "{service} has had too many requests. Try again in a minute.",
     "connect.refused.key_away": "MCPist cannot reach {service}. Try again in a moment. If it stays so, an "
     "administrator checks the base URL of the service; a host in a private network has to be listed in "
     "MCPIST_ALLOWED_PRIVATE_HOSTS.",
     "connect.refused.key_setup": "The settings of this service are not right. Ask your administrator.",
-    "connect.refused.key_often": "You have tried many keys in a short time. Wait some minutes.",
+    "connect.refused.key_often": "You have tried many tokens in a short time. Wait some minutes.",
     "connect.warning.no_reach": "{provider} is connected, but the app is installed nowhere, so tools will find "
     "nothing. Install it for your account or organisation, then connect once more.",
     "connect.warning.go": "Install it at {provider}",
@@ -134,7 +134,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.disconnect.title": "End this connection",
     "connect.disconnect.text": "The vendor is told that the access is over, and MCPist deletes it. Other services "
     "that use the same connection lose it too.",
-    "connect.disconnect.key": "MCPist deletes the key. At the vendor it stays valid until you revoke it there.",
+    "connect.disconnect.key": "MCPist deletes the token. At the vendor it stays valid until you revoke it there.",
     "connect.ended.manage": "End it at the vendor",
     "connect.back": "All services",
     "connect.question.title": "One more question",

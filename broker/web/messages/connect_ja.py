@@ -59,7 +59,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.cause.scope": "サービスが許可した権限が足りません。",
     "connect.cause.account_disabled": "サービス側でアカウントが無効になっています。",
     "connect.cause.interaction": "サービスが、もう一度サインインすることを求めています。",
-    "connect.cause.rejected": "キーが拒否されました。サービス側で取り消されたか、期限が切れています。",
+    "connect.cause.rejected": "トークンが拒否されました。サービス側で取り消されたか、期限が切れています。",
     "connect.cause.elsewhere": "接続後に管理者がサービスのアドレスを変更したため、アクセス情報はそこへ送られません。"
     "新しいアドレスが正しければ、再接続してください。",
     "connect.cause.other": "サービスがこの接続を受け付けなくなりました。",
@@ -98,21 +98,21 @@ MESSAGES: Mapping[str, str] = {
     "connect.key.help": "トークンの作成場所",
     "connect.key.label": "トークン",
     "connect.key.go": "確認して接続する",
-    "connect.other.title": "別のアカウントのキーです",
-    "connect.other": "このキーは {now} のものです。現在は {before} が接続されています。置き換える場合は、下で選択し"
-    "てキーをもう一度貼り付けてください。",
+    "connect.other.title": "別のアカウントのトークンです",
+    "connect.other": "このトークンは {now} のものです。現在は {before} が接続されています。置き換える場合は、下で選択し"
+    "てトークンをもう一度貼り付けてください。",
     "connect.other.replace": "{before} を置き換える",
     "connect.refused.title": "保存していません",
-    "connect.refused.key_form": "キー全体ではないようです。キーは空白を含まない 1 行の文字列です。",
-    "connect.refused.key_not_accepted": "{service} はこのキーを受け付けません。一部が欠けているか、取り消し済み、期"
-    "限切れ、または別のサーバーのキーです。",
-    "connect.refused.key_forbidden": "{service} はキーを認識しましたが、権限が足りません。",
+    "connect.refused.key_form": "トークン全体ではないようです。トークンは空白を含まない 1 行の文字列です。",
+    "connect.refused.key_not_accepted": "{service} はこのトークンを受け付けません。一部が欠けているか、取り消し済み、期"
+    "限切れ、または別のサーバーのトークンです。",
+    "connect.refused.key_forbidden": "{service} はトークンを認識しましたが、権限が足りません。",
     "connect.refused.key_busy": "{service} への要求が多すぎます。1 分後にもう一度お試しください。",
     "connect.refused.key_away": "MCPist から {service} に接続できません。しばらくしてからもう一度お試しください。"
     "続く場合は、管理者がサービスのベース URL を確認してください。プライベートネットワーク内のホストは "
     "MCPIST_ALLOWED_PRIVATE_HOSTS に登録する必要があります。",
     "connect.refused.key_setup": "このサービスの設定が正しくありません。管理者に連絡してください。",
-    "connect.refused.key_often": "短時間に多くのキーが試されました。数分待ってください。",
+    "connect.refused.key_often": "短時間に多くのトークンが試されました。数分待ってください。",
     "connect.warning.no_reach": "{provider} に接続しましたが、アプリがどこにもインストールされていないため、ツールは"
     "何も見つけられません。アカウントか組織にインストールしてから、もう一度接続してください。",
     "connect.warning.go": "{provider} でインストールする",
@@ -132,7 +132,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.disconnect.title": "接続の解除",
     "connect.disconnect.text": "アクセスの終了をサービスに通知し、MCPist から削除します。同じ接続を使う他のサービス"
     "も使えなくなります。",
-    "connect.disconnect.key": "MCPist からキーを削除します。サービス側では、取り消すまで有効です。",
+    "connect.disconnect.key": "MCPist からトークンを削除します。サービス側では、取り消すまで有効です。",
     "connect.ended.manage": "サービス側で取り消す",
     "connect.back": "すべてのサービス",
     "connect.question.title": "もう 1 つ選択してください",

@@ -14,7 +14,7 @@ from tests.broker.connect.test_keys_by_the_api import put
     [
         ("private", "cannot reach Kiosk", 503),
         ("nowhere", "cannot reach Kiosk", 503),
-        ("refusing", "Kiosk does not accept this key", 400),
+        ("refusing", "Kiosk does not accept this token", 400),
     ],
 )
 async def test_one_failure_one_story(scene: Scene, vendor: str, said: str, status: int) -> None:
