@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from core.directory.farewell import Goodbye
     from core.directory.roles import RoleEntry
+    from core.directory.roles_by_id import RoleRecord
     from gateway.catalogue import Catalogue
     from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
@@ -43,7 +44,9 @@ def create(
 
     def human() -> None:
         say(f"Made role {name}.")
-        say(f"Allow it something: mcpist role allow {name} PERMISSION")
+        from gateway.cli.tenancy import named
+
+        say(f"Allow it something: mcpist role allow {name} PERMISSION{named(tenant)}")
 
     emit(as_json, {"name": name, "priority": priority}, human)
 
@@ -67,6 +70,39 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     columns = ("Name", "Priority", "Allows", "Denies", "Members")
     rows = [(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
     emit(as_json, found, lambda: table(columns, rows, empty="No role yet: `mcpist role create` makes one."))
+
+
+@app.command("show", epilog="Example: mcpist role show reader")
+def show(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show one role: what it allows and denies, and who has it."""
+
+    async def work(operating: "Operator") -> "tuple[RoleRecord, list[str]]":
+        from core.directory.roles_by_id import find_role
+        from core.directory.users_by_id import members
+        from gateway.cli.tenancy import the_tenant
+
+        found = await the_tenant(operating, tenant)
+        role, having = await find_role(operating.console, found.id, name), list[str]()
+        while page := await members(operating.console, found.id, role.id, after=having[-1] if having else ""):
+            having += [one.email for one in page]
+        return role, having
+
+    def at_server(api: "Api") -> "tuple[RoleRecord, list[str]]":
+        from gateway.cli.remote.roles import members_of, role_of
+
+        role = role_of(api, name)
+        return role, members_of(api, role)
+
+    role, having = administer(work, at_server, tenant=tenant)
+    document = {"name": role.name, "priority": role.priority, "allow": role.allow, "deny": role.deny, "members": having}
+
+    def human() -> None:
+        say(f"{role.name}, priority {role.priority}")
+        say(f"Allows:  {', '.join(role.allow) or 'nothing'}")
+        say(f"Denies:  {', '.join(role.deny) or 'nothing'}")
+        say(f"Members: {', '.join(having) or 'nobody'}")
+
+    emit(as_json, document, human)
 
 
 @app.command("delete", epilog="Example: mcpist role delete reader")

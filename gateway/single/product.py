@@ -39,7 +39,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Where the product listens and how to get in; `api_token` and `sign_in_link` are there at the first start only."""
+    """Where the product listens and how to get in; `api_token` and `sign_in_link` are there at the first start only.
+    `tenant` is the one to name in commands, "" where there is one only."""
 
     mcp_url: str
     console_url: str | None
@@ -47,6 +48,7 @@ class Ready:
     admin_email: str
     api_token: Secret | None
     sign_in_link: Secret | None
+    tenant: str = ""
 
 
 async def run_product(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
@@ -141,7 +143,13 @@ async def _serving(
         await stack.enter_async_context(served(running.app, listener))
         stack.callback(_drain, running)
         yield Ready(
-            f"{settings.public_url}/mcp", None, settings.home, access.admin_email, access.token, access.sign_in_link
+            f"{settings.public_url}/mcp",
+            None,
+            settings.home,
+            access.admin_email,
+            access.token,
+            access.sign_in_link,
+            access.tenant,
         )
 
 

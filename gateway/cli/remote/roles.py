@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from core.directory.farewell import Goodbye
 from core.directory.roles import RoleEntry, checked_role
 from core.directory.roles_by_id import RoleRecord
+from core.directory.users import User
 from core.errors import Conflict, NotFound
 from core.permissions import parse_permission
 from gateway.cli.remote.api import Api
@@ -27,6 +28,11 @@ def role_of(api: Api, name: str) -> RoleRecord:
         if one.name == name:
             return one
     raise NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
+
+
+def members_of(api: Api, role: RoleRecord) -> list[str]:
+    """The addresses of those who have a role."""
+    return [one.email for one in api.all("/roles/{}/users", User, str(role.id))]
 
 
 def create_role(api: Api, name: str, priority: int) -> None:

@@ -99,7 +99,9 @@ CHANGES = [
     ("tenant", "resume", "{}"),
     ("tenant", "record-arguments", "on", "--tenant", "{}"),
     ("tenant", "remove", "{}", "--confirm", "{}"),
+    ("role", "show", "{}"),
     ("role", "delete", "{}"),
+    ("user", "remove", "{}@acme.example", "--confirm", "{}@acme.example"),
 ]
 
 
@@ -114,6 +116,12 @@ def test_changes(both: Both) -> None:
             both.documents(change[0], "list")
     members = [one for one in both.documents("user", "list") if "-member" in one["email"] and there in one["email"]]
     assert [one["roles"] for one in members] == [[]]
+
+
+def test_a_default_tenant_is_this_machine_s(both: Both) -> None:
+    """At a server the tenant is the person's, whatever the shell says of the one here."""
+    assert both.there.run("user", "list", MCPIST_SERVER=both.url, MCPIST_TENANT="elsewhere").code == 0
+    assert both.there.run("user", "list", "--tenant", "elsewhere", MCPIST_SERVER=both.url).code == 2
 
 
 def test_tokens(both: Both) -> None:
