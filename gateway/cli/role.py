@@ -6,7 +6,7 @@ import typer
 
 from gateway.cli.goodbyes import tell
 from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, note, say, table
+from gateway.cli.output import emit, say, table
 from gateway.cli.session import administer, read_settings
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from core.directory.farewell import Goodbye
     from core.directory.roles import RoleEntry
     from core.directory.roles_by_id import RoleRecord
-    from gateway.catalogue import Catalogue
     from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
@@ -27,6 +26,11 @@ Permission = Annotated[
     typer.Argument(
         metavar="PERMISSION", help="module.tool, module.*, module:read (its tools that only read), or * for everything."
     ),
+]
+
+
+UnknownOk = Annotated[
+    bool, typer.Option("--unknown-ok", help="Take a permission that matches nothing: what it names is installed later.")
 ]
 
 
@@ -129,17 +133,29 @@ def delete(name: Name, tenant: TenantOption = None, as_json: JsonOption = False)
 
 
 @app.command("allow", epilog="Example: mcpist role allow reader knowledge_graph:read")
-def allow(name: Name, permission: Permission, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+def allow(
+    name: Name,
+    permission: Permission,
+    unknown_ok: UnknownOk = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Let a role's members use something."""
-    _change("grant", tenant, name, "allow", permission, named=permission)
+    _grant(tenant, name, "allow", permission, unknown_ok=unknown_ok)
     document = {"role": name, "effect": "allow", "permission": permission}
     emit(as_json, document, lambda: say(f"{name} allows {permission}."))
 
 
 @app.command("deny", epilog="Example: mcpist role deny editor knowledge_graph.delete_entities")
-def deny(name: Name, permission: Permission, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+def deny(
+    name: Name,
+    permission: Permission,
+    unknown_ok: UnknownOk = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Take something out of what a role allows; other roles of a member are not touched."""
-    _change("grant", tenant, name, "deny", permission, named=permission)
+    _grant(tenant, name, "deny", permission, unknown_ok=unknown_ok)
     document = {"role": name, "effect": "deny", "permission": permission}
     emit(as_json, document, lambda: say(f"{name} denies {permission}."))
 
@@ -152,38 +168,39 @@ def revoke(name: Name, permission: Permission, tenant: TenantOption = None, as_j
     emit(as_json, document, lambda: say(f"{name} says nothing of {permission} any more."))
 
 
-def _change(change: str, tenant: str | None, *given: Any, named: str = "") -> None:
-    async def work(operating: "Operator") -> str:
+def _grant(tenant: str | None, name: str, effect: str, permission: str, *, unknown_ok: bool) -> None:
+    async def work(operating: "Operator") -> None:
+        from core.directory.roles import grant
+        from core.permissions import check_known, parse_permission
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.api_checks import tools_of
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await the_tenant(operating, tenant)
+        if not unknown_ok:
+            check_known({parse_permission(permission)}, tools_of(operating.catalogue))
+        await grant(operating.console, OPERATOR, found.id, name, effect, permission)
+
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.roles import grant
+
+        grant(api, name, effect, permission, unknown_ok=unknown_ok)
+
+    administer(work, at_server, tenant=tenant)
+
+
+def _change(change: str, tenant: str | None, *given: Any) -> None:
+    async def work(operating: "Operator") -> None:
         from core.directory import roles
         from gateway.cli.tenancy import the_tenant
         from gateway.single.bootstrap import OPERATOR
 
         found = await the_tenant(operating, tenant)
         await getattr(roles, change)(operating.console, OPERATOR, found.id, *given)
-        return _doubt(operating.catalogue, named)
 
-    def at_server(api: "Api") -> str:
+    def at_server(api: "Api") -> None:
         from gateway.cli.remote import roles
 
         getattr(roles, change)(api, *given)
-        return ""  # which modules are installed there, the API does not tell
 
-    if doubt := administer(work, at_server, tenant=tenant):
-        note(doubt)
-
-
-def _doubt(catalogue: "Catalogue", permission: str) -> str:
-    """A permission may name what is installed later; a slip of the pen looks just the same."""
-    module, _, tool = permission.replace(":", ".", 1).partition(".")
-    if not module or module == "*":
-        return ""
-    from gateway.arguments import nearest
-
-    if module not in catalogue.tools:
-        near = nearest(module, list(catalogue.tools))
-        return f"Note: no module {module} is installed" + (f"; did you mean {near}?" if near else ".")
-    names = [one.tool.name for one in catalogue.tools[module]]
-    if tool in ("*", "read", *names):
-        return ""
-    near = nearest(tool, names)
-    return f"Note: {module} has no tool {tool}" + (f"; did you mean {near}?" if near else ".")
+    administer(work, at_server, tenant=tenant)

@@ -53,12 +53,12 @@ def delete_role(api: Api, name: str) -> Sequence[Goodbye]:
     return left(api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more"))
 
 
-def grant(api: Api, name: str, effect: str, permission: str) -> None:
-    """Add a permission to what a role allows or denies."""
+def grant(api: Api, name: str, effect: str, permission: str, *, unknown_ok: bool = False) -> None:
+    """Add a permission to what a role allows or denies; one that matches no tool there only if `unknown_ok`."""
     wanted, role = parse_permission(permission), role_of(api, name)
     allow, deny = {*role.allow}, {*role.deny}
     (allow if effect == "allow" else deny).add(wanted)
-    _put(api, role, allow, deny)
+    _put(api, role, allow, deny, unknown_ok=unknown_ok)
 
 
 def revoke(api: Api, name: str, permission: str) -> None:
@@ -73,5 +73,6 @@ def revoke(api: Api, name: str, permission: str) -> None:
     _put(api, role, {*role.allow} - {wanted}, {*role.deny} - {wanted})
 
 
-def _put(api: Api, role: RoleRecord, allow: set[str], deny: set[str]) -> None:
-    api.change("PUT", "/roles/{}/permissions", {"allow": sorted(allow), "deny": sorted(deny)}, str(role.id))
+def _put(api: Api, role: RoleRecord, allow: set[str], deny: set[str], *, unknown_ok: bool = False) -> None:
+    body = {"allow": sorted(allow), "deny": sorted(deny)} | ({"unknown_ok": True} if unknown_ok else {})
+    api.change("PUT", "/roles/{}/permissions", body, str(role.id))

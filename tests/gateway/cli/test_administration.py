@@ -213,11 +213,18 @@ def test_roles(cli: Home, tenant: str) -> None:
         ("knowledge_graph.create_entitis", "did you mean create_entities?"),
     ],
 )
-def test_a_slip_in_a_permission_is_noted(cli: Home, tenant: str, permission: str, told: str) -> None:
-    cli.run("role", "create", "reader", "--tenant", tenant)
-    done = cli.run("role", "allow", "reader", permission, "--tenant", tenant)
-    assert done.code == 0
-    assert told in done.err
+def test_a_permission_that_matches_nothing_is_refused(cli: Home, tenant: str, permission: str, told: str) -> None:
+    given = ("--tenant", tenant)
+    cli.run("role", "create", "reader", *given)
+    for effect in ("allow", "deny"):
+        refused = cli.run("role", effect, "reader", permission, *given, "--json").error()
+        assert (refused["code"], told in refused["message"]) == ("invalid", True)
+        assert "--unknown-ok" in refused["message"]
+    assert cli.run("role", "show", "reader", *given, "--json").json()["allow"] == []
+    meant = cli.run("role", "allow", "reader", permission, "--unknown-ok", *given)
+    assert (meant.code, meant.err) == (0, "")
+    assert cli.run("role", "show", "reader", *given, "--json").json()["allow"] == [permission]
+    assert cli.run("role", "revoke", "reader", permission, *given).code == 0
 
 
 def test_services(cli: Home, tenant: str) -> None:
