@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.front_door import FrontDoor, front_door
+from broker.identity.in_process import InProcess, InProcessVerifier
 from broker.identity.pepper import Peppers, load_or_create
 from broker.identity.settings import IdentitySettings
 from broker.identity.verifier import Verifiers
@@ -66,9 +67,15 @@ class TrustZone:
 
 @contextlib.asynccontextmanager
 async def trust_zone(
-    deployment: Deployment, settings: Settings, catalogue: Catalogue, *, clock: Callable[[], datetime] = now
+    deployment: Deployment,
+    settings: Settings,
+    catalogue: Catalogue,
+    *,
+    clock: Callable[[], datetime] = now,
+    only_for: InProcess | None = None,
 ) -> AsyncGenerator[TrustZone]:
-    """Open the vault, whose key file is made at the first start, and read the identity file.
+    """Open the vault, whose key file is made at the first start, and read the identity file. With `only_for` its broker
+    serves that user alone, and knows no token.
 
     Raises:
         core.errors.Invalid: a key is missing, wrong or readable by others, or the identity file is wrong; the text
@@ -93,8 +100,9 @@ async def trust_zone(
             vendor_accounts(deployment, database, vault, http) as accounts,
         ):
             tools, urls = vendor_tools(catalogue), vendor_urls(catalogue)
-            leases = Leases(verifier, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
-            broker = DirectBroker(verifier, leases)
+            known = verifier if only_for is None else InProcessVerifier(only_for, database)
+            leases = Leases(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
+            broker = DirectBroker(known, leases)
             yield TrustZone(
                 broker, database, vault, http, peppers, identity, tokens, verifier, door, documents, own, clock
             )

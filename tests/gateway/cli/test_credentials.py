@@ -152,6 +152,29 @@ def test_without_a_test(desk: Desk) -> None:
     assert desk.listed()[0]["account"] == "late"
 
 
+def test_a_call_uses_that_person_s_account_and_makes_no_token(desk: Desk) -> None:
+    """One event says who called what; no token is made for it, in either tenant."""
+    other = Desk(desk.cli, f"{desk.tenant}-other", desk.hub)
+    assert desk.cli.run("tenant", "create", other.tenant, "--admin", "ada@example.com").code == 0
+    other.run("service", "enable", "hub")
+    other.run("service", "set", "hub", f"base_url={desk.hub.url}")
+    desk.set(*ADA)
+    other.set(*ADA, secret=f"{CANARY}-bot")
+    tenants = ((desk, "ada"), (other, "bot"))
+    before = [[token["id"] for token in one.run("token", "list", "--all", "--json").json()] for one, _ in tenants]
+    for one, account in tenants:
+        desk.hub.asked.clear()
+        assert one.run("call", "hub", "look", *ADA, "--json").json()["said"] == "hello"
+        assert desk.hub.asked == [f"{CANARY}-{account}"]
+        assert one.run("call", "hub", "look", "--params", '{"no_such": 1}').code == 1
+        assert one.run("schema", "hub").code == 0
+    for (one, _), tokens in zip(tenants, before, strict=True):
+        told = [(event["kind"], event["outcome"], event["client"]) for event in one.events("call")]
+        assert told == [("call", "error", "mcpist call"), ("call", "ok", "mcpist call")]
+        assert one.events("token") == []
+        assert [token["id"] for token in one.run("token", "list", "--all", "--json").json()] == tokens
+
+
 def test_another_account_is_said_aloud(desk: Desk) -> None:
     desk.set(*ADA)
     refused = desk.set(*ADA, secret=f"{CANARY}-bot")
