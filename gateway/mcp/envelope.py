@@ -192,6 +192,12 @@ def _check_containers(steps: bytes, id: bytes = b"") -> None:
         raise Malformed(INVALID_REQUEST, f"Invalid request: more than {MAX_CONTAINERS} objects and arrays", id)
 
 
+def containers_of(text: bytes) -> int:
+    """How many objects and arrays a JSON text has; for what is not JSON, any number."""
+    opened = _opened(text)  # too high where strings hold brackets, and much cheaper
+    return opened if opened <= MAX_CONTAINERS else _steps(text).count(_OPEN)
+
+
 def depth_of(text: bytes) -> int:
     """How deep objects and arrays are nested in a JSON text (0 for a scalar); for what is not JSON, any number."""
     return _deepest(_steps(text))

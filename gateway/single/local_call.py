@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from broker.identity.in_process import InProcess
 from broker.interface import Refused
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.db import Database
@@ -19,7 +20,7 @@ from core.settings import Settings
 from gateway.auth.policies import load_caller
 from gateway.connecting import ConnectLinks
 from gateway.leases import Leases
-from gateway.mcp.context import Params, RequestContext, Result
+from gateway.mcp.context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.operations.tracing import NoTraces
 from gateway.sieve.sieve import Sieve
@@ -60,7 +61,7 @@ class LocalCaller:
 
     def _request(self) -> RequestContext:
         deadline = asyncio.get_running_loop().time() + self.timeout
-        return RequestContext(self.caller, str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
+        return RequestContext(Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
 
 
 @contextlib.asynccontextmanager
@@ -74,16 +75,17 @@ async def local_caller(
     Raises:
         NotFound: the user or the tenant is suspended or gone.
     """
-    deployment, catalogue = operating.deployment, operating.catalogue
+    deployment, catalogue, passes = operating.deployment, operating.catalogue, AuditPasses()
     subject = InProcess(tenant_id, user_id)
     async with (
         connected(deployment, GATEWAY, most=6) as database,
         trust_zone(deployment, settings, catalogue, only_for=subject) as zone,
         vendor_sessions(settings) as sessions,
-        _writing(database) as audit,
+        _writing(database, passes) as audit,
     ):
-        credential = await zone.broker.verify(subject.secret)
-        loaded = None if isinstance(credential, Refused) else await load_caller(database, credential)
+        verdict = await zone.broker.verify(subject.secret)
+        passes.keep(verdict.tenant_id, verdict.audit_pass)
+        loaded = None if isinstance(verdict, Refused) else await load_caller(database, verdict)
         if loaded is None:
             raise NotFound("this user, or the whole tenant, is suspended")
         generations = Generations(deployment.role(GATEWAY), database)  # not listened to: nothing is kept for long
@@ -95,8 +97,8 @@ async def local_caller(
 
 
 @contextlib.asynccontextmanager
-async def _writing(database: Database) -> AsyncGenerator[AuditWriter]:
-    audit = AuditWriter(database)
+async def _writing(database: Database, passes: AuditPasses) -> AsyncGenerator[AuditWriter]:
+    audit = AuditWriter(database, pass_of=passes.of)
     task = asyncio.create_task(audit.run(), name="audit writer")
     try:
         yield audit

@@ -140,7 +140,7 @@ async def _serving(
     async with contextlib.AsyncExitStack() as stack:
         if settings.metrics_port:
             await stack.enter_async_context(_metrics(settings, running))
-        await stack.enter_async_context(served(running.app, listener))
+        await stack.enter_async_context(served(running.app, listener, settings))
         stack.callback(_drain, running)
         yield Ready(
             f"{settings.public_url}/mcp",

@@ -7,15 +7,17 @@ from typing import Any, cast
 
 import orjson
 
+from gateway.mcp.envelope import MAX_CONTAINERS, containers_of
 from gateway.meta_tools.batch.step import Place, Problem, Step
 from gateway.meta_tools.batch.wording import did_you_mean, kind, listed, quoted
+from gateway.meta_tools.json_text import NotAnObject, object_of
 
 MAX_STEPS = 50
 MAX_BYTES = 1 << 20  # of text; an array has the limit of the request's body
 MAX_DEPTH = 64  # containers within containers, the step itself is the first
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_MAX_NAME = 200
+_MAX_NAME = 64
 _MAX_UNKNOWN = 5
 
 
@@ -34,10 +36,13 @@ def parse(commands: str | list[Any]) -> tuple[list[Step], list[Problem]]:
     placed = _placed(commands)
     if isinstance(placed, Problem):
         return [], [placed]
+    values = [(place, _loads(raw.text) if isinstance(raw, _Line) else raw) for place, raw in placed]
+    if _containers_in_texts(values) > MAX_CONTAINERS:
+        return [], [_too_many_containers()]
     steps: list[Step] = []
     problems: list[Problem] = []
-    for place, raw in placed:
-        made = _step(place, raw)
+    for place, value in values:
+        made = _step(place, value)
         if isinstance(made, Step):
             steps.append(made)
         else:
@@ -59,8 +64,10 @@ def _placed(commands: object) -> _Placed | Problem:
 
 
 def _from_text(text: str) -> _Placed | Problem:
-    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
+    if len(text) > MAX_BYTES or len(encoded := text.encode("utf-8", "replace")) > MAX_BYTES:
         return Problem(Place(1), f"the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps")
+    if containers_of(encoded) > MAX_CONTAINERS:  # on the bytes, before anything is built, as for a message
+        return _too_many_containers()
     # Not splitlines: it would break lines at U+2028, which JSON strings may hold.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     whole = _loads(text)
@@ -93,16 +100,27 @@ def _loads(text: str) -> Any:
         return error
 
 
-def _step(place: Place, raw: Any) -> Step | list[str]:
-    value = _loads(raw.text) if isinstance(raw, _Line) else raw
+def _containers_in_texts(values: list[tuple[Place, Any]]) -> int:
+    """How many objects and arrays are in `params` that are text, in all steps together."""
+    steps = [cast("dict[str, Any]", value) for _, value in values if isinstance(value, dict)]
+    texts = [params for step in steps if isinstance(params := step.get("params"), str)]
+    return sum(containers_of(text.encode("utf-8", "replace")) for text in texts)
+
+
+def _too_many_containers() -> Problem:
+    return Problem(Place(1), f"the steps hold more than {MAX_CONTAINERS} objects and arrays; send fewer")
+
+
+def _step(place: Place, value: Any) -> Step | list[str]:
     if isinstance(value, orjson.JSONDecodeError):
         return [f"not valid JSON: {value.msg} at column {value.colno}; each line is one whole JSON object"]
     if not isinstance(value, dict):
         return [f'expected an object such as {{"id": …, "module": …, "tool_name": …}}, got {kind(value)}']
     given = {name: field for name, field in cast("dict[str, Any]", value).items() if field is not None}
+    errors = list(_read_params(given))
     if _too_deep(given):
         return [f"nested more than {MAX_DEPTH} levels deep"]
-    errors = [*_unknown(given), *_wrong(given)]
+    errors += [*_unknown(given), *_wrong(given)]
     if errors:
         return errors
     return Step(
@@ -115,6 +133,16 @@ def _step(place: Place, raw: Any) -> Step | list[str]:
         output=given.get("output", False),
         on_error=given.get("on_error", "skip"),
     )
+
+
+def _read_params(given: dict[str, Any]) -> Iterator[str]:
+    """Put the object in the place of `params` that are JSON text of one."""
+    if isinstance(params := given.get("params"), str):
+        try:
+            given["params"] = object_of("params", params, MAX_DEPTH - 1)
+        except NotAnObject as wrong:
+            del given["params"]
+            yield str(wrong)
 
 
 def _too_deep(value: Any) -> bool:

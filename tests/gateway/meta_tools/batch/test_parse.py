@@ -134,7 +134,8 @@ class TestWhatIsRefused:
             ("id", 7, "id: expected a letter or _, then up to 63 letters, digits, _ or -, got a number"),
             ("module", "", 'module: expected the name of a module, got ""'),
             ("tool_name", ["x"], "tool_name: expected the name of a tool, got an array"),
-            ("params", '{"a": 1}', 'params: expected an object, got "{\\"a\\": 1}"'),
+            ("params", [], "params: expected an object, got an array"),
+            ("params", "x", "params is an object with the tool's arguments, or JSON text of one"),
             ("after", "b", 'after: expected an array of step ids, got "b"'),
             ("after", [1], "after: expected an array of step ids, got an array"),
             ("output", "true", 'output: expected true or false, got "true"'),
@@ -164,8 +165,25 @@ class TestWhatIsRefused:
     def test_depth(self):
         assert problems_of([A | {"params": nested(MAX_DEPTH - 1)}]) == []
         assert problems_of([A | {"params": nested(MAX_DEPTH)}]) == ["step 1: nested more than 64 levels deep"]
-        bomb = '{"id":"a","module":"m","tool_name":"t","params":{"x":' + "[" * 200_000
+        bomb = '{"id":"a","module":"m","tool_name":"t","params":{"x":' + "[" * 90_000
         assert problems_of(bomb)[0].startswith("line 1: not valid JSON")
+
+    def test_objects_and_arrays_in_text(self):
+        """As many as a message may have, and those in params that are text count together."""
+        text = '{"x":[' + ",".join(["[]"] * 60_000) + "]}"
+        line = '{"id":"a","module":"m","tool_name":"t","params":' + text + "}"
+        assert problems_of(line) == []
+        full = "line 1: the steps hold more than 100000 objects and arrays; send fewer"
+        assert problems_of(f"{line}\n{line}") == [full]
+        assert problems_of([A | {"params": text}]) == []
+        assert problems_of([A | {"params": text}, A | {"id": "b", "params": text}]) == [full]
+        assert problems_of("[" * 200_000) == [full]
+
+    def test_params_as_text_have_the_depth_of_an_object(self):
+        text = json.dumps(nested(MAX_DEPTH - 1))
+        assert parsed([A | {"params": text}]) == parsed([A | {"params": nested(MAX_DEPTH - 1)}])
+        (problem,) = problems_of([A | {"params": json.dumps(nested(MAX_DEPTH))}])
+        assert problem == "step 1: params is nested too deep: more than 63 levels"
 
 
 class TestGarbage:
