@@ -155,7 +155,7 @@ def _assembled(parts: _Parts) -> Gateway:
 
 def _refusals(parts: _Parts, metrics: Metrics) -> Refusals:
     most = parts.settings.failed_auth_per_minute
-    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics)
+    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics, parts.passes)
 
 
 def _mcp_settings(settings: Settings) -> McpSettings:

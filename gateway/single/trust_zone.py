@@ -59,7 +59,6 @@ class TrustZone:
     peppers: Peppers
     identity: IdentitySettings
     tokens: ApiTokens
-    verifier: Verifiers
     door: FrontDoor
     documents: Documents
     own_tokens: OwnTokens | None
@@ -104,9 +103,7 @@ async def trust_zone(
             known = verifier if only_for is None else InProcessVerifier(only_for, database)
             leases = Leases(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
             broker = DirectBroker(SigningVerifier(known, await load_signer(database)), leases)
-            yield TrustZone(
-                broker, database, vault, http, peppers, identity, tokens, verifier, door, documents, own, clock
-            )
+            yield TrustZone(broker, database, vault, http, peppers, identity, tokens, door, documents, own, clock)
 
 
 @contextlib.asynccontextmanager
