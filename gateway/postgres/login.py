@@ -2,9 +2,6 @@
 
 import re
 
-from core.migrations import LOGIN_ROLES
-from gateway.postgres.cluster import SUPERUSER
-
 REFUSED = "InvalidPasswordError"
 """The name of asyncpg's error, for those who do without its import."""
 _USER = re.compile(r'user "([^"]{1,63})"')
@@ -12,6 +9,9 @@ _USER = re.compile(r'user "([^"]{1,63})"')
 
 def refused_login(error: BaseException) -> str:
     """The remedy for asyncpg's InvalidPasswordError: whose password it was, and which file it stands in."""
+    from core.migrations import LOGIN_ROLES  # after the refusal: `mcpist --help` loads no database client
+    from gateway.postgres.cluster import SUPERUSER
+
     found = _USER.search(str(error))
     user = found[1] if found else ""
     if user in LOGIN_ROLES:
