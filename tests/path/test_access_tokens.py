@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 
+from broker.audit_passes import SigningVerifier, load_signer
 from broker.direct import DirectBroker
 from broker.identity.verifier import Verifiers
 from broker.interface import Refused, Verifier
@@ -118,7 +119,8 @@ async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -
     async with connected(deployment, BROKER, most=5) as database, issuing(product, database) as own:
         verifier = Counting(Verifiers(product.tokens, own.tokens))
         vault = await open_vault(database, own.keys, clock=product.clock)
-        broker = DirectBroker(verifier, Leases(verifier, database, vault, {}, base_urls={}, clock=product.clock))
+        signing = SigningVerifier(verifier, await load_signer(database))
+        broker = DirectBroker(signing, Leases(verifier, database, vault, {}, base_urls={}, clock=product.clock))
         settings = Settings(home=deployment.home, public_url=PUBLIC)
         reached = _reached(broker, product)
         async with gateway(settings, deployment, reached, product.catalogue, call_log) as running:
