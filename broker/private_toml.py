@@ -25,7 +25,7 @@ def read_toml(path: Path, model: type[T], most_bytes: int) -> T:
         return model.model_validate(tomllib.loads(read_private(path)))
     except FileNotFoundError:
         return model()
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
     except tomllib.TOMLDecodeError as error:
         raise Invalid(f"{path} is not valid TOML{_place(error)}") from None  # its text may repeat a secret

@@ -3,12 +3,14 @@
 Pure: no I/O, no clock. The gateway asks it to list and to call; the broker asks it before it hands out a lease.
 """
 
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from core.errors import Invalid
 
+MOST_TOLD = 5
 PERMISSION = re.compile(r"\*|[a-z][a-z0-9_]{0,62}(?:\.\*|:read|\.[a-z][a-z0-9_]{0,62})")
 
 
@@ -64,6 +66,37 @@ def parse_permission(text: str) -> str:
     if not PERMISSION.fullmatch(permission):
         raise Invalid(f"not a permission: {text[:80]!r}; write module.tool, module.*, module:read or *")
     return permission
+
+
+def check_known(permissions: Iterable[str], modules: Mapping[str, Mapping[str, bool]]) -> None:
+    """Check that each permission matches a tool that is installed; `modules` has their tools by name, with whether each
+    only reads.
+
+    Raises:
+        Invalid: one matches nothing, which a slip of the pen looks like.
+    """
+    wrong = [told for one in sorted(permissions) if (told := _mismatch(one, modules))]
+    if wrong:
+        more = f" and {len(wrong) - MOST_TOLD} more" if len(wrong) > MOST_TOLD else ""
+        raise Invalid(f"{'; '.join(wrong[:MOST_TOLD])}{more}. For what is installed later: unknown_ok (--unknown-ok)")
+
+
+def _mismatch(permission: str, modules: Mapping[str, Mapping[str, bool]]) -> str:
+    if permission == "*":
+        return ""
+    module, _, tool = permission.replace(":", ".", 1).partition(".")
+    if module not in modules:
+        return f"no module {module} is installed{_meant(module, modules)}"
+    if permission.endswith(":read"):
+        return "" if any(modules[module].values()) else f"{module} has no tool that only reads"
+    return (
+        "" if tool == "*" or tool in modules[module] else f"{module} has no tool {tool}{_meant(tool, modules[module])}"
+    )
+
+
+def _meant(name: str, right: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(right), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def make_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> Role:

@@ -30,11 +30,17 @@ def read_private(path: Path) -> str:
     """The file's text.
 
     Raises:
-        Invalid: others can read it too.
+        Invalid: others can read it too, or it cannot be read as text.
+        FileNotFoundError: there is none.
     """
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise Invalid(f"{path} can be read by others; run: chmod 600 {path}")
-    return path.read_text()
+    try:
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            raise Invalid(f"{path} can be read by others; run: chmod 600 {path}")
+        return path.read_text()
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
 
 
 def _sync_folder(folder: Path) -> None:

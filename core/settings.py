@@ -261,6 +261,14 @@ class Settings:
         "",
         shown="this machine's own MCPist; where there is none, the one that `mcpist login` has signed in to",
     )
+    tenant: str = setting(
+        "MCPIST_TENANT",
+        values.slug,
+        "the slug of a tenant, or none",
+        "For commands on this machine: the tenant that they are about, as `--tenant` says it too.",
+        "",
+        shown="the only tenant",
+    )
     tracing: TracingSettings = field(default_factory=TracingSettings)
 
     def __post_init__(self) -> None:

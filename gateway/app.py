@@ -5,7 +5,7 @@ from typing import Any
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
-NOT_FOUND = b'{"error":"Not Found"}'
+NOT_FOUND = b'{"error":"not_found","error_description":"there is nothing at this address; MCP clients connect to /mcp"}'
 
 
 class App:

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ PASSWORDS = "database-roles.json"
 DIGEST_KEY = "audit-digest.json"
 PEPPERS = "token-peppers.json"
 VAULT_KEYS = "vault-kek.json"
+DIGEST = "key"
 TRANSIT_TOKEN = "transit-token"  # noqa: S105 the name of a file
 
 
@@ -73,9 +74,9 @@ def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeeperSettings 
     """
     folder = home / KEYS
     passwords = _kept(folder / PASSWORDS, {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES})
-    digest = _kept(folder / DIGEST_KEY, {"key": secrets.token_urlsafe(32)})
+    digest = _kept(folder / DIGEST_KEY, {DIGEST: secrets.token_urlsafe(32)})
     return Deployment(
-        home, admin, {role: Secret(passwords[role]) for role in LOGIN_ROLES}, Secret(digest["key"]), None, keepers
+        home, admin, {role: Secret(passwords[role]) for role in LOGIN_ROLES}, Secret(digest[DIGEST]), None, keepers
     )
 
 
@@ -92,17 +93,26 @@ def open_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not path.exists():
         raise Invalid(f"{path} is missing; copy it from the broker's data folder, so that all gateways have one key")
-    digest = _kept(path, {"key": secrets.token_urlsafe(32)})
-    return Deployment(home, address, {}, Secret(digest["key"]), only=role)
+    digest = _kept(path, {DIGEST: secrets.token_urlsafe(32)})
+    return Deployment(home, address, {}, Secret(digest[DIGEST]), only=role)
 
 
 def _kept(path: Path, fresh: dict[str, str]) -> dict[str, str]:
     """The file's content, or `fresh` if there is no file yet."""
     if not path.exists():
         write_once(path, json.dumps(fresh))
+    return read_kept(path, fresh)
+
+
+def read_kept(path: Path, names: Iterable[str]) -> dict[str, str]:
+    """The values of these names in a key file.
+
+    Raises:
+        Invalid: it can be read by others, or is damaged.
+    """
     text = read_private(path)
     try:
         kept: Any = json.loads(text)
-        return {name: str(kept[name]) for name in fresh}
+        return {name: str(kept[name]) for name in names}
     except (ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is damaged; restore it from your copy of the keys") from error

@@ -18,6 +18,7 @@ from core.db import Database
 from core.errors import MCPistError
 from core.scopes import covers
 from core.secret import Secret
+from core.storage import DiskFull, is_disk_full
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
@@ -226,6 +227,8 @@ class ToolRunner:
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=f"{told(error, changes)}{self._vendors.where_to_mend(tool, error)}")
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
+            if is_disk_full(error):
+                return ToolOutcome(error=told(DiskFull(), changes))
             log.error(
                 "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
                 extra={"request_id": request.request_id},

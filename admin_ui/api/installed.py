@@ -17,14 +17,16 @@ class SettingForm:
 
 @dataclass(frozen=True, slots=True)
 class InstalledModule:
-    """One module. `change` makes new settings of the stored ones and of what is asked for (null: back to the default);
-    it is None, and there is nothing to set, where the module has no vendor.
+    """One module. `tools` are the names of its tools, with whether each only reads.
+
+    `change` makes new settings of the stored ones and of what is asked for (null: back to the default); it is None,
+    and there is nothing to set, where the module has no vendor.
     """
 
     name: str
     title: str
     description: str
-    tools: int
+    tools: Mapping[str, bool]
     settings: tuple[SettingForm, ...] = ()
     change: Callable[[Settings, Settings], Settings] | None = None
 

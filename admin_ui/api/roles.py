@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field, StringConstraints
 
-from admin_ui.api.parts import Console, Parts
+from admin_ui.api.parts import AdminParts, Console, Parts
 from admin_ui.api.users import UserView, views
 from core.api.app import router, there_already
 from core.api.callers import ChangingAdmin, ReadingAdmin
@@ -16,7 +16,7 @@ from core.directory import roles_by_id as roles
 from core.directory.roles_by_id import MOST_PERMISSIONS, Granted, RoleRecord
 from core.directory.users_by_id import give_role, members, take_role
 from core.errors import Conflict
-from core.permissions import PERMISSION
+from core.permissions import PERMISSION, check_known
 
 routes = router("roles")
 
@@ -37,12 +37,14 @@ class RoleView(Told):
 
 
 class NewRole(Asked):
-    """`priority` orders shared credentials, the highest first, and nothing else."""
+    """`priority` orders shared credentials, the highest first, and nothing else. A permission that matches no installed
+    tool is refused unless `unknown_ok`."""
 
     name: ShortName
     priority: Priority = 0
     allow: Permissions = Field(default=[])
     deny: Permissions = Field(default=[])
+    unknown_ok: bool = False
 
 
 class RoleChange(Asked):
@@ -53,10 +55,11 @@ class RoleChange(Asked):
 
 
 class RolePermissions(Asked):
-    """All permissions of a role."""
+    """All permissions of a role. A new one that matches no installed tool is refused unless `unknown_ok`."""
 
     allow: Permissions
     deny: Permissions
+    unknown_ok: bool = False
 
     @property
     def granted(self) -> Granted:
@@ -65,6 +68,11 @@ class RolePermissions(Asked):
 
 def _granted(allow: list[str], deny: list[str]) -> Granted:
     return frozenset({*(("allow", one) for one in allow), *(("deny", one) for one in deny)})
+
+
+def _check_known(parts: AdminParts, granted: Granted) -> None:
+    tools = {name: module.tools for name, module in parts.installed.items()}
+    check_known({permission for _, permission in granted}, tools)
 
 
 def _after(cursor: str | None) -> tuple[int, str] | None:
@@ -85,9 +93,11 @@ async def list_roles(
 
 
 @routes.post("/roles", status_code=201, responses=there_already(RoleView))
-async def add_role(asked: NewRole, caller: ChangingAdmin, console: Console, response: Response) -> RoleView:
+async def add_role(asked: NewRole, caller: ChangingAdmin, parts: Parts, response: Response) -> RoleView:
     """Make a role with its permissions. Asked again, it answers 200 with the one that is there."""
-    granted = _granted(asked.allow, asked.deny)
+    console, granted = parts.console, _granted(asked.allow, asked.deny)
+    if not asked.unknown_ok:
+        _check_known(parts, granted)
     try:
         made = await roles.make_role(console, caller.actor, caller.tenant_id, asked.name, asked.priority, granted)
     except Conflict:
@@ -120,10 +130,12 @@ async def remove_role(role_id: UUID, caller: ChangingAdmin, parts: Parts) -> Rem
 
 
 @routes.put("/roles/{role_id}/permissions")
-async def replace_permissions(
-    role_id: UUID, asked: RolePermissions, caller: ChangingAdmin, console: Console
-) -> RoleView:
+async def replace_permissions(role_id: UUID, asked: RolePermissions, caller: ChangingAdmin, parts: Parts) -> RoleView:
     """Give a role exactly these permissions, all at once."""
+    console = parts.console
+    if not asked.unknown_ok:
+        before = await roles.get_role(console, caller.tenant_id, role_id)
+        _check_known(parts, asked.granted - _granted([*before.allow], [*before.deny]))
     changed = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, granted=asked.granted)
     return RoleView.model_validate(changed)
 

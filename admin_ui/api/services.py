@@ -111,7 +111,7 @@ def _view(module: str, found: Service | None, installed: Installed) -> ServiceVi
         description=known.description if known else "not installed",
         installed=known is not None,
         enabled=found is not None and found.enabled,
-        tools=known.tools if known else 0,
+        tools=len(known.tools) if known else 0,
         settings={} if found is None else dict(found.settings),
         available=[SettingView(name=one.name, description=one.description) for one in known.settings] if known else [],
     )

@@ -157,7 +157,7 @@ class AddedProviders:
                      if place not in places.values()]  # fmt: skip
             if moved:
                 raise Conflict(
-                    f"{', '.join(sorted(moved))}: {standing} stand on this provider, and their secrets may not go to "
+                    f"{', '.join(sorted(moved))}: {standing} stand on this provider, and their secrets must not go to "
                     "another host; remove the OAuth clients first, or add a provider of another id"
                 )
         row = await work.fetchrow(_CHANGE, before.id, text)

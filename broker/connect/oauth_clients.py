@@ -229,7 +229,7 @@ def _check_places(provider: Provider, before: Mapping[str, str], settings: Mappi
     for key, url in urls(provider, settings_of(provider, settings)):
         if origin_of(url) not in known:
             raise Conflict(
-                f"{provider.id}.{key} would be at another host, and what is stored may not go there: give the client "
+                f"{provider.id}.{key} would be at another host, and what is stored must not go there: give the client "
                 "secret anew, and if accounts were connected by this client, remove it first"
             )
 

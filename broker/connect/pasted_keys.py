@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 from uuid import UUID
 
 from broker.access import load_access
@@ -29,6 +29,8 @@ TROUBLES: Mapping[ErrorClass, KeyTrouble] = {
     ErrorClass.SERVICE: "setup",
     ErrorClass.THROTTLED: "busy",
 }
+TROUBLES_BY_KEY: Mapping[str, KeyTrouble] = {f"key_{trouble}": trouble for trouble in get_args(KeyTrouble)}
+"""By the key of :class:`broker.connect.refusals.ConnectRefused`."""
 PER_SECOND, AT_ONCE, RUNNING = 1 / 30, 10, 2
 """How often one person may have a key checked: a vendor that answers is an oracle for whoever has found one."""
 

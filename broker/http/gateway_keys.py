@@ -58,7 +58,7 @@ def load_private(path: Path) -> Ed25519PrivateKey:
     if stat.S_IMODE(_status(path).st_mode) & 0o077:
         raise Invalid(f"{path} can be read by others; run: chmod 600 {path}")
     try:
-        key = load_pem_private_key(path.read_bytes(), password=None)
+        key = load_pem_private_key(_read(path), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
@@ -78,7 +78,7 @@ def load_public(path: Path) -> dict[str, Ed25519PublicKey]:
     if status.st_size > MOST_FILE:
         raise Invalid(f"{path} is too large for a file of public keys")
     try:
-        keys = [load_pem_public_key(block) for block in _PUBLIC.findall(path.read_bytes())]
+        keys = [load_pem_public_key(block) for block in _PUBLIC.findall(_read(path))]
     except (ValueError, UnsupportedAlgorithm):
         keys = []
     usable = {gateway_id(key): key for key in keys if isinstance(key, Ed25519PublicKey)}
@@ -131,6 +131,13 @@ def _version(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _status(path: Path) -> os.stat_result:

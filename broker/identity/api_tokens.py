@@ -122,6 +122,12 @@ class ApiTokens:
             rows = await work.fetch(_LIST, user_id, made, token_id, limit)
             return [ApiToken(**_shown(row)) for row in rows]
 
+    async def live(self, tenant_id: UUID, user_id: UUID) -> Sequence[ApiToken]:
+        """A user's tokens that work, newest first; there are 200 at most."""
+        async with self._database.tenant(tenant_id) as work:
+            rows = await work.fetch(_LIST_LIVE, user_id, self._clock(), MOST_TOKENS)
+            return [ApiToken(**_shown(row)) for row in rows]
+
     async def revoke(self, actor: Actor, tenant_id: UUID, token_id: str, *, user_id: UUID | None = None) -> None:
         """End a token at once, on every process within a second; with `user_id`, only one of that user's.
 
@@ -181,6 +187,11 @@ _LIST = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.re
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
     AND ($3::timestamptz IS NULL OR (a.created_at, a.id) < ($3, $4)) ORDER BY a.created_at DESC, a.id DESC LIMIT $5"""
+_LIST_LIVE = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at,
+    a.expires_at, a.revoked_at, a.last_used_at
+    FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
+    WHERE a.tenant_id = $1 AND a.user_id = $2 AND a.revoked_at IS NULL AND (a.expires_at IS NULL OR a.expires_at > $3)
+    ORDER BY a.created_at DESC, a.id DESC LIMIT $4"""
 _REVOKE = """UPDATE auth.api_tokens SET revoked_at = $3 WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL
     AND ($4::uuid IS NULL OR user_id = $4)"""
 

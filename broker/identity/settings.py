@@ -4,6 +4,7 @@ The file holds client secrets, so its owner alone may read it. Where there is no
 our own authorization server runs with its defaults.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +20,7 @@ FILE = "identity.toml"
 MOST_FILE = 256 * 1024
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 GOOGLE = "https://accounts.google.com"
+_HOST_PATTERN = re.compile(r"[0-9A-Za-z*]([0-9A-Za-z.*-]{0,251}[0-9A-Za-z*])?")
 ANY_TENANT = frozenset({"common", "organizations", "consumers"})
 
 
@@ -39,6 +41,13 @@ def _contact(text: str) -> str:
     return text
 
 
+def _host_pattern(text: str) -> str:
+    """A host name in which ``*`` stands for any letters; one that could never match would shut its clients out."""
+    if not _HOST_PATTERN.fullmatch(text):
+        raise ValueError("give host names such as claude.ai or *.example.com, without https:// and without a port")
+    return text
+
+
 def _secret(value: object) -> object:
     if isinstance(value, str) and 1 <= len(value) <= 4096 and value == value.strip():
         return Secret(value)
@@ -47,6 +56,7 @@ def _secret(value: object) -> object:
 
 Url = Annotated[str, Field(max_length=500), AfterValidator(_url)]
 Base = Annotated[Url, AfterValidator(lambda url: url.removesuffix("/"))]
+HostPattern = Annotated[str, AfterValidator(_host_pattern)]
 ClaimName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -109,15 +119,21 @@ _KEYS: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 class AuthorizationServerSettings(_Table):
-    """Our own authorization server. An entry of `client_metadata_hosts` may hold ``*`` as in ``*.example.com``."""
+    """Our own authorization server. An entry of `client_metadata_hosts` is a host name and may hold ``*`` as in
+    ``*.example.com``; without entries, client ID metadata documents are off, as with `client_metadata` false."""
 
     enabled: bool = True
     dynamic_registration: bool = False
     client_metadata: bool = True
-    client_metadata_hosts: Annotated[tuple[str, ...], Field(max_length=1000, strict=False)] = ("*",)
+    client_metadata_hosts: Annotated[tuple[HostPattern, ...], Field(max_length=1000, strict=False)] = ("*",)
     access_token_minutes: Annotated[int, Field(ge=1, le=60)] = 10
     refresh_token_days: Annotated[int, Field(ge=1, le=365)] = 30
     grant_days: Annotated[int, Field(ge=1, le=3650)] = 180
+
+    @property
+    def takes_documents(self) -> bool:
+        """Whether clients may name themselves by a client ID metadata document."""
+        return self.client_metadata and bool(self.client_metadata_hosts)
 
 
 class ExternalClaims(_Table):

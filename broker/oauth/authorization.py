@@ -16,6 +16,7 @@ from broker.oauth.codes import is_challenge
 from broker.oauth.errors import OAuthError
 from broker.oauth.redirect_uris import allowed
 from broker.oauth.scope_rules import asked, of_client, of_role
+from broker.oauth.unusable_documents import Cause, UnusableDocument
 from core.scopes import shown
 
 MOST_STATE = 2_000
@@ -30,20 +31,41 @@ _SECONDS = re.compile(r"[0-9]{1,12}")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 
 
+Untrusted = Literal[
+    "unknown_client",
+    "redirect_uri",
+    "no_redirect_uri",
+    "client_request",
+    "client_document_off",
+    "client_document_away",
+    "client_document_wrong",
+]
+# Refused and unreachable are one: whether a name leads into our own network is not for strangers to find out.
+_UNUSABLE: Mapping[Cause, tuple[Untrusted, int]] = {
+    "form": ("unknown_client", 400),
+    "off": ("client_document_off", 400),
+    "host": ("client_document_off", 400),
+    "refused": ("client_document_away", 503),
+    "unreachable": ("client_document_away", 503),
+    "wrong": ("client_document_wrong", 400),
+}
+
+
 class NotTrusted(Exception):
     """The person in front of the browser is told, and nobody else.
 
-    `key` is the name of a message: unknown_client, redirect_uri or client_request, which shows `detail`.
+    `key` is the name of a message (``problem.<key>.…`` of broker/web/messages), `words` fill its placeholders.
     """
 
-    def __init__(self, key: Literal["unknown_client", "redirect_uri", "client_request"], detail: str = "") -> None:
+    def __init__(self, key: Untrusted, status: int = 400, **words: str) -> None:
         super().__init__(key)
-        self.key = key
-        self.detail = detail
+        self.key: Untrusted = key
+        self.status = status
+        self.words = words
 
 
 class FindsClients(Protocol):
-    """Where clients are found."""
+    """Where clients are found; raises as :meth:`broker.oauth.clients.Clients.find` does."""
 
     async def find(self, client_id: str) -> Client | None: ...
 
@@ -129,19 +151,28 @@ class Authorization:
 
         Raises:
             NotTrusted: nowhere.
-            core.errors.Unavailable, core.errors.LimitReached: the client's own document cannot be had now.
+            core.errors.LimitReached: too many documents of clients were asked for lately.
         """
         given = said(parameters)
         client_id, redirect_uri = given.get("client_id", ""), given.get("redirect_uri", "")
-        client = await self._clients.find(client_id) if 0 < len(client_id) <= MOST_ID else None
+        client = await self._found(client_id) if 0 < len(client_id) <= MOST_ID else None
         if client is None:
             raise NotTrusted("unknown_client")
+        if not redirect_uri:
+            raise NotTrusted("no_redirect_uri")
         if not allowed(client.redirect_uris, redirect_uri):
-            raise NotTrusted("redirect_uri")
+            raise NotTrusted("redirect_uri", uri=redirect_uri)
         state = given.get("state")
         if state is not None and len(state) > MOST_STATE:
-            raise NotTrusted("client_request", f"state is longer than {MOST_STATE} characters")
+            raise NotTrusted("client_request", detail=f"state is longer than {MOST_STATE} characters")
         return Target(client, redirect_uri, state)
+
+    async def _found(self, client_id: str) -> Client | None:
+        try:
+            return await self._clients.find(client_id)
+        except UnusableDocument as unusable:
+            key, status = _UNUSABLE[unusable.cause]
+            raise NotTrusted(key, status, host=unusable.host) from None
 
     def request(self, target: Target, parameters: Mapping[str, str], now: datetime) -> AuthorizationRequest:
         """The rest of the request, asked at `now`.

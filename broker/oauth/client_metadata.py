@@ -20,6 +20,7 @@ from broker.oauth.client_keys import checked_jwks
 from broker.oauth.client_names import NAMELESS, cleaned
 from broker.oauth.clients import AUTHORIZATION_CODE, AuthMethod, Client
 from broker.oauth.redirect_uris import checked_registration
+from broker.oauth.unusable_documents import ReportsDocuments, UnusableDocument
 from core.errors import Invalid, LimitReached, Unavailable
 from core.limits import CallerLimits, network_of
 from core.outbound.documents import Documents, NoDocument, Trouble
@@ -36,7 +37,7 @@ HOST_PER_SECOND, HOST_AT_ONCE, HOST_BURST = 1 / 6, 4, 20
 ASKER_PER_SECOND, ASKER_AT_ONCE, ASKER_BURST = 1 / 6, 4, 20
 """Of one address that asks us: whoever has a host for each document must not use up what all share."""
 
-_URL = re.compile(r"https?://[^/?#@\\]+/(?P<path>[0-9A-Za-z\-._~/!$&'()*+,;=:@%]+)")
+_URL = re.compile(r"https?://[0-9A-Za-z._:\[\]-]+/(?P<path>[0-9A-Za-z\-._~/!$&'()*+,;=:@%]+)")
 
 
 @dataclass(slots=True)
@@ -47,11 +48,19 @@ class _Kept:
 
 
 class ClientMetadata:
-    """Finds clients by their document. `hosts` are patterns such as ``*.example.com`` of hosts that may have one;
-    `clock` gives seconds that never go back."""
+    """Finds clients by their document. `hosts` are patterns such as ``*.example.com`` of hosts that may have one, none
+    where documents are switched off; `clock` gives seconds that never go back."""
 
-    def __init__(self, documents: Documents, *, hosts: Sequence[str] = ("*",), clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        *,
+        hosts: Sequence[str] = ("*",),
+        clock: Callable[[], float],
+        reports: ReportsDocuments | None = None,
+    ) -> None:
         self._documents = documents
+        self._reports = reports
         self._hosts = tuple(host.lower() for host in hosts)
         self._clock = clock
         self._good: OrderedDict[str, _Kept] = OrderedDict()
@@ -62,43 +71,70 @@ class ClientMetadata:
         self._per_asker = CallerLimits(ASKER_PER_SECOND, ASKER_BURST, ASKER_AT_ONCE, clock=clock)
 
     async def find(self, url: str) -> Client | None:
-        """The client that the document at `url` describes; None if there is no such document, or it is not right.
+        """Like :meth:`read` for whoever needs no cause: None if there is no such document, or it is not right.
 
         Raises:
             Unavailable: its server cannot be asked now.
             LimitReached: too many documents were asked for lately.
         """
-        if not self._may_be_asked(url):
+        try:
+            return await self.read(url)
+        except UnusableDocument as unusable:
+            if unusable.cause == "unreachable":
+                raise _unavailable(unusable.retry_after) from None
             return None
-        known, client = self._known(url)
-        if known:
+
+    async def read(self, url: str) -> Client:
+        """The client that the document at `url` describes.
+
+        Raises:
+            UnusableDocument: none comes of it; with the cause.
+            LimitReached: too many documents were asked for lately.
+        """
+        try:
+            return await self._read(url)
+        except UnusableDocument as unusable:
+            if self._reports is not None and unusable.cause != "form":
+                await self._reports.report(unusable.host, unusable.cause)
+            raise
+
+    async def _read(self, url: str) -> Client:
+        self._check(url)
+        if (client := self._known(url)) is not None:
             return client
         # Whoever comes meanwhile for the same document waits for this fetch.
         async with self._locks.setdefault(url, asyncio.Lock()):
-            known, client = self._known(url)
-            return client if known else await self._fetched(url)
+            return self._known(url) or await self._fetched(url)
 
-    def _may_be_asked(self, url: str) -> bool:
+    def _check(self, url: str) -> None:
         found = _URL.fullmatch(url) if len(url) <= LONGEST_URL else None
-        if found is None or _climbs(found["path"]) or not self._documents.may_ask(url):
-            return False
-        host = urlsplit(url).hostname or ""
-        return any(fnmatchcase(host, pattern) for pattern in self._hosts)
+        host = _host_of(url)
+        if found is None or _climbs(found["path"]) or not host:
+            raise UnusableDocument("form")
+        if not self._hosts:
+            raise UnusableDocument("off", host)
+        if not any(fnmatchcase(host, pattern) for pattern in self._hosts):
+            raise UnusableDocument("host", host)
+        if not self._documents.may_ask(url):
+            raise UnusableDocument("refused", host)
 
-    def _known(self, url: str) -> tuple[bool, Client | None]:
+    def _known(self, url: str) -> Client | None:
+        """A client that is fresh; None if its document has to be fetched.
+
+        Raises:
+            UnusableDocument: it was asked for in vain within the last minute.
+        """
         now = self._clock()
         kept = self._good.get(url)
         if kept is not None and now < kept.fresh_until:
             self._good.move_to_end(url)
-            return True, kept.client
+            return kept.client
         until, trouble = self._bad.get(url, (0.0, "wrong"))
         if now >= until:
-            return False, None
-        if trouble == "unreachable":
-            raise _unavailable(until - now)
-        return True, None
+            return None
+        raise UnusableDocument(trouble, _host_of(url), until - now)
 
-    async def _fetched(self, url: str) -> Client | None:
+    async def _fetched(self, url: str) -> Client:
         # An old acquaintance is asked again however much others ask of its host.
         allowed = contextlib.nullcontext() if url in self._good else self._entered(url)
         try:
@@ -135,8 +171,12 @@ class ClientMetadata:
         if len(self._good) > MOST_KEPT:
             self._good.popitem(last=False)
 
-    def _without(self, url: str, trouble: Trouble) -> Client | None:
-        """Remember that there is none now. While a server is away, what it said within the last day counts."""
+    def _without(self, url: str, trouble: Trouble) -> Client:
+        """Remember that there is none now. While a server is away, what it said within the last day counts.
+
+        Raises:
+            UnusableDocument: it has said nothing within the last day.
+        """
         now, kept = self._clock(), self._good.get(url)
         if kept is not None and trouble == "unreachable" and now < kept.fetched_at + MOST_FRESH:
             kept.fresh_until = now + BAD_SECONDS
@@ -146,9 +186,7 @@ class ClientMetadata:
         self._bad.move_to_end(url)
         if len(self._bad) > MOST_KEPT:
             self._bad.popitem(last=False)
-        if trouble == "unreachable":
-            raise _unavailable(BAD_SECONDS)
-        return None
+        raise UnusableDocument(trouble, _host_of(url), BAD_SECONDS)
 
 
 def client_of(url: str, content: Mapping[str, Any]) -> Client | None:
@@ -216,6 +254,13 @@ def _includes(content: Mapping[str, Any], name: str, wanted: str) -> bool:
 
 def _climbs(path: str) -> bool:
     return any(re.sub("%2e", ".", part, flags=re.IGNORECASE) in (".", "..") for part in path.split("/"))
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # half an IPv6 address
+        return ""
 
 
 def _origin(url: str) -> str:

@@ -61,14 +61,17 @@ class SecretHash:
 
 
 class MetadataClients(Protocol):
-    """Where clients are found whose id is the URL of a document."""
+    """Where clients are found whose id is the URL of a document; :class:`broker.oauth.client_metadata.ClientMetadata`
+    says how the two differ."""
 
     async def find(self, url: str) -> Client | None: ...
 
+    async def read(self, url: str) -> Client: ...
+
 
 class Clients:
-    """All clients of the deployment. `metadata` is None where metadata documents are switched off, `dynamic` tells
-    whether clients that have registered themselves still count; `built_in` come with the product.
+    """All clients of the deployment. Without `metadata` no URL is a client's id. `dynamic` tells whether clients that
+    have registered themselves still count; `built_in` come with the product.
     """
 
     def __init__(
@@ -90,17 +93,25 @@ class Clients:
         """The client, None if there is none or it is disabled, or its tenant suspended.
 
         Raises:
-            core.errors.Unavailable: the database is away, or a metadata document's server.
+            broker.oauth.unusable_documents.UnusableDocument: its id is the URL of a document that is of no use.
+            core.errors.Unavailable: the database is away.
             core.errors.LimitReached: too many documents of that host were asked for lately.
         """
+        if _is_url(client_id) and self._metadata is not None:
+            return await self._metadata.read(client_id)
         found = await self.with_secret(client_id)
         return found[0] if found else None
 
     async def with_secret(self, client_id: str) -> tuple[Client, SecretHash | None] | None:
-        """The client and what its secret is checked by; raises as :meth:`find` does."""
+        """The client and what its secret is checked by; None too if its metadata document is of no use.
+
+        Raises:
+            core.errors.Unavailable: the database is away, or a metadata document's server.
+            core.errors.LimitReached: too many documents of that host were asked for lately.
+        """
         if client_id in self._built_in:
             return self._built_in[client_id], None
-        if client_id.startswith(("https://", "http://")):
+        if _is_url(client_id):
             client = await self._metadata.find(client_id) if self._metadata else None
             return (client, None) if client else None
         if DYNAMIC.fullmatch(client_id):
@@ -124,6 +135,10 @@ class Clients:
         async with self._database.tenant(rows[0]["tenant_id"]) as work:
             row = await work.fetchrow(_REGISTERED, client_id)
         return (registered(row), _secret(row)) if row else None
+
+
+def _is_url(client_id: str) -> bool:
+    return client_id.startswith(("https://", "http://"))
 
 
 def machine_user(client: Client) -> tuple[UUID, UUID]:

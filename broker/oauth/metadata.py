@@ -32,7 +32,7 @@ def authorization_server(issuer: str, resource: str, settings: AuthorizationServ
         "revocation_endpoint_auth_methods_supported": _METHODS,
         "revocation_endpoint_auth_signing_alg_values_supported": signing,
         "authorization_response_iss_parameter_supported": True,
-        "client_id_metadata_document_supported": settings.client_metadata,
+        "client_id_metadata_document_supported": settings.takes_documents,
         "prompt_values_supported": ["none", "login", "consent"],
         "protected_resources": [resource],
         "ui_locales_supported": ["en", "ja"],

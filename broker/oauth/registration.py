@@ -32,6 +32,12 @@ ABANDONED_AFTER = timedelta(days=1)
 PER_SECOND, BURST, AT_ONCE = 2.0, 100, 16
 ADDRESS_PER_SECOND, ADDRESS_BURST, ADDRESS_AT_ONCE = 0.1, 30, 4
 
+CLOSED = (
+    "clients do not register themselves at this MCPist: ask your administrator to run "
+    "`mcpist client add NAME --redirect-uri URI`, and give the client the id that this prints"
+)
+"""What a client reads that may not register itself."""
+
 _REPLACED_METHODS = ("none", "client_secret_basic", "client_secret_post")
 
 
@@ -71,7 +77,7 @@ class Registration:
             core.errors.Unavailable: the database is away.
         """
         if not self._enabled:
-            raise OAuthError("access_denied", "clients do not register themselves here; ask an administrator", 403)
+            raise OAuthError("access_denied", CLOSED, 403)
         network = network_of(address)
         self._enter(network)
         try:

@@ -117,7 +117,7 @@ class Discovery:
                 away |= problem.trouble == "unreachable"
                 refused |= problem.trouble == "refused"
         if refused:
-            raise Invalid("MCPist may not reach that host; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions")
+            raise Invalid("MCPist is not allowed to reach that host; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions")
         if away:
             raise Unavailable("the server cannot be asked now; try again in a minute", 60.0)
         raise Invalid(f"there is no {what} at that URL; give its endpoints by hand")
@@ -144,7 +144,7 @@ class Discovery:
         if value is None and not needed:
             return ""
         if not isinstance(value, str) or len(value) > LONGEST_URL or not self._documents.may_ask(value):
-            raise Invalid(f"the server's {key} is missing, or a URL that MCPist may not reach")
+            raise Invalid(f"the server's {key} is missing, or a URL that MCPist is not allowed to reach")
         return value
 
 

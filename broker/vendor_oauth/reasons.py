@@ -65,7 +65,7 @@ MEANINGS = MappingProxyType(
         REFUSED: "the vendor refuses, and gives no reason that we know",
         REGISTRATION_REFUSED: "the server does not let our client register itself",
         TOKEN_TYPE: "the vendor gave a token that is none for an Authorization header",
-        URL_REFUSED: "MCPist may not reach the URL; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions",
+        URL_REFUSED: "MCPist is not allowed to reach the URL; MCPIST_ALLOWED_PRIVATE_HOSTS lists exceptions",
         SETTINGS: "a setting of the OAuth client is missing or wrong",
         ADDRESS: "the host's name has no address that MCPist may reach",
         NAME: "the name of the vendor's host cannot be looked up now",

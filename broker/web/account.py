@@ -1,5 +1,7 @@
-"""The routes of one's own account: sessions, applications, accounts at identity providers; each only one's own."""
+"""The routes of one's own account: sessions, applications, API tokens, accounts at identity providers; each only one's
+own."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -9,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from broker.identity.api_tokens import ApiToken, ApiTokens
 from broker.identity.front_door import FrontDoor
 from broker.identity.identities import Identity
 from broker.identity.sessions import SessionEntry
@@ -23,17 +26,19 @@ from broker.web.sign_in import FLOW_SECONDS, browser_of, session_of
 from core.errors import NotFound
 
 PATH = "/account"
-DONE = frozenset({"session_ended", "grant_revoked", "account_tied", "account_untied"})
+DONE = frozenset({"session_ended", "grant_revoked", "token_revoked", "account_tied", "account_untied"})
+_TOKEN_ID = re.compile(r"[0-9A-Za-z]{12}")
 
 
-def routes(parts: WebParts, door: FrontDoor, grants: Grants | None) -> list[Route]:
-    """What :func:`broker.web.app.identity_app` is given of it; no `grants` where another server makes the tokens."""
-    pages = AccountPages(parts, door, grants)
+def routes(parts: WebParts, door: FrontDoor, tokens: ApiTokens, grants: Grants | None) -> list[Route]:
+    """What :func:`broker.web.app.identity_app` gets; no `grants` where another server makes access tokens."""
+    pages = AccountPages(parts, door, tokens, grants)
     return [
         Route("/account", pages.show, methods=["GET"]),
         Route("/account/sessions/end", pages.end_session, methods=["POST"]),
         Route("/account/sessions/end-all", pages.end_all_sessions, methods=["POST"]),
         Route("/account/grants/end", pages.end_grant, methods=["POST"]),
+        Route("/account/tokens/end", pages.end_token, methods=["POST"]),
         Route("/account/identities/tie", pages.tie, methods=["POST"]),
         Route("/account/identities/untie", pages.untie, methods=["POST"]),
     ]
@@ -42,9 +47,10 @@ def routes(parts: WebParts, door: FrontDoor, grants: Grants | None) -> list[Rout
 class AccountPages:
     """The handlers. Nobody without a session gets to any of them."""
 
-    def __init__(self, parts: WebParts, door: FrontDoor, grants: Grants | None) -> None:
+    def __init__(self, parts: WebParts, door: FrontDoor, tokens: ApiTokens, grants: Grants | None) -> None:
         self._parts = parts
         self._door = door
+        self._tokens = tokens
         self._grants = grants
 
     async def show(self, request: Request) -> Response:
@@ -65,6 +71,7 @@ class AccountPages:
             sessions=sessions,
             identities=identities,
             grants=[_shown_grant(one) for one in grants],
+            tokens=[_shown_token(one) for one in await self._tokens.live(*whose)],
             providers=self._door.sign_in.providers,
         )
 
@@ -95,6 +102,16 @@ class AccountPages:
             raise NotFound("another server gives access to clients here")
         await self._grants.revoke(session.actor, session.tenant_id, grant_id, "user", user_id=session.user_id)
         return RedirectResponse(f"{PATH}?done=grant_revoked", 303)
+
+    async def end_token(self, request: Request) -> Response:
+        session = await session_of(self._parts, self._door, request)
+        if session is None:
+            return _sign_in_first()
+        token_id = (await form(request)).get("id", "")
+        if not _TOKEN_ID.fullmatch(token_id):
+            raise NotFound("there is nothing of that id")
+        await self._tokens.revoke(session.actor, session.tenant_id, token_id, user_id=session.user_id)
+        return RedirectResponse(f"{PATH}?done=token_revoked", 303)
 
     async def tie(self, request: Request) -> Response:
         """One more account for the person themselves: whoever borrows their open browser has no recent sign-in."""
@@ -155,6 +172,18 @@ def _shown_grant(entry: GrantEntry) -> Mapping[str, Any]:
         "scopes": entry.scopes,
         "created_at": entry.created_at,
         "last_used_at": entry.last_used_at,
+    }
+
+
+def _shown_token(token: ApiToken) -> Mapping[str, Any]:
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": sorted(token.scopes),
+        "read_only": token.read_only,
+        "created_at": token.created_at,
+        "last_used_at": token.last_used_at,
+        "expires_at": token.expires_at,
     }
 
 

@@ -6,29 +6,36 @@ from collections.abc import Sequence
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Router
+from starlette.routing import BaseRoute, Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from broker.oauth.asker import ADDRESS
 from broker.oauth.errors import OAuthError
 from broker.web import same_origin
 from broker.web.connect_paths import CLIENT_DOCUMENTS
+from broker.web.languages import Texts
 from broker.web.parts import WebParts
 from broker.web.problems import Problem
 from broker.web.requests import client_address
 from broker.web.security_headers import EVERY_ANSWER
 from core.errors import MCPistError
+from core.same_origin import SAFE_METHODS
+from core.storage import DiskFull, is_disk_full
 
 PROGRAM_PATHS = (
     "/.well-known/",
     "/oauth/token",
     "/oauth/revoke",
     "/oauth/register",
+    "/register",
     "/oauth/jwks.json",
     "/api/",
     CLIENT_DOCUMENTS,
 )
-"""What programs call; everything else is for people, and errors are pages."""
+"""What programs call: errors are JSON. Elsewhere errors are pages; an unknown path answers as `Accept` says."""
+
+HOME = "/account"
+"""Where a person begins who types nothing but the host."""
 
 COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect")
 
@@ -37,13 +44,21 @@ log = logging.getLogger(__name__)
 
 def identity_app(parts: WebParts, routes: Sequence[BaseRoute]) -> ASGIApp:
     """The application of these routes; every path that has none answers 404."""
-    return _IdentityApp(parts, Router(routes, redirect_slashes=False, default=_nowhere))
+    return _IdentityApp(parts, routes)
+
+
+class _NoSuchPath(Problem):
+    """No route has this path."""
+
+    def __init__(self) -> None:
+        super().__init__("not_found", 404)
 
 
 class _IdentityApp:
-    def __init__(self, parts: WebParts, router: ASGIApp) -> None:
+    def __init__(self, parts: WebParts, routes: Sequence[BaseRoute]) -> None:
         self._parts = parts
-        self._router = router
+        self._routes = routes
+        self._router: ASGIApp = Router(routes, redirect_slashes=False, default=_nowhere)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -64,16 +79,21 @@ class _IdentityApp:
             await self._refusal(request, error)(scope, receive, answer)
 
     def _admitted(self, request: Request) -> Response | None:
-        """Checks that do not depend on the route; a redirect for a browser that uses another name of this machine.
+        """Checks that do not depend on the route; a redirect for a browser that uses another name of this machine, or
+        that asks for nothing in particular.
 
         Raises:
-            Problem: the request is for another host, from another site, or over a connection without cookies.
+            Problem: the request is for another host or an unknown path, from another site, or over a connection
+                without cookies.
         """
         parts = self._parts
         host = _host(request, parts)
         server = request.scope.get("server")
         if not parts.hosts.allows(host, server[1] if server else None):
             raise Problem("other_host", 421, url=parts.settings.public_url)
+        # Before the origin: a program that asks for what does not exist would read of cross-site requests otherwise.
+        if request.method not in SAFE_METHODS and not self._is_known(request):
+            raise _NoSuchPath
         same_origin.check(request, parts.settings.public_url)
         if _is_for_programs(request):
             return None
@@ -81,15 +101,32 @@ class _IdentityApp:
             return RedirectResponse(parts.url(_target(request)), 307)
         if not parts.cookies.usable and _path(request).startswith(COOKIE_PATHS):
             raise Problem("plain_http", 403, url=parts.settings.public_url)
+        if _path(request) == "/" and request.method in SAFE_METHODS and _wants_page(request):
+            return RedirectResponse(HOME, 303)  # on to the sign-in, where nobody is signed in
         return None
+
+    def _is_known(self, request: Request) -> bool:
+        return any(route.matches(request.scope)[0] is not Match.NONE for route in self._routes)
 
     def _refusal(self, request: Request, error: Exception) -> Response:
         if isinstance(error, OAuthError):
             return JSONResponse(error.as_json(), error.status, dict(error.headers))
+        if isinstance(error, _NoSuchPath):
+            return self._no_such_path(request, error)
         expected = _expected(error)
         if _is_for_programs(request):
             return _json(request, expected)
         return self._parts.pages.problem(request, expected)
+
+    def _no_such_path(self, request: Request, error: _NoSuchPath) -> Response:
+        """A page for a browser, which asks for one; for every other client JSON that names the endpoint of MCP."""
+        if not _is_for_programs(request) and _wants_page(request):
+            response = self._parts.pages.problem(request, error)
+        else:
+            told = f"there is nothing at this address; MCP clients connect to {self._parts.url('/mcp')}"
+            response = JSONResponse(OAuthError("not_found", told).as_json(), error.http_status)
+        response.headers.add_vary_header("Accept")
+        return response
 
 
 class _Answer:
@@ -117,6 +154,8 @@ def _expected(error: Exception) -> MCPistError:
         return Problem("wrong_method", 405) if error.status_code == 405 else Problem("invalid", error.status_code)
     if isinstance(error, MCPistError):
         return error
+    if is_disk_full(error):
+        return DiskFull()
     log.error("a request failed", extra={"cause": type(error).__name__})
     return Problem("internal", 500)
 
@@ -125,12 +164,18 @@ def _json(request: Request, error: MCPistError) -> Response:
     status = error.http_status if isinstance(error, Problem) else error.status
     retry_after = getattr(error, "retry_after", None)
     headers = {"Retry-After": str(max(1, int(retry_after)))} if retry_after is not None else {}
+    text = _plain(error) if isinstance(error, Problem) else str(error)
     if _path(request).startswith("/api/"):
         code = error.key if isinstance(error, Problem) else error.code
-        told = {"type": "about:blank", "status": status, "code": code, "detail": str(error)}
+        told = {"type": "about:blank", "status": status, "code": code, "detail": text}
         return JSONResponse(told, status, headers, media_type="application/problem+json")
-    oauth = OAuthError(_oauth_code(status), str(error), status)
+    oauth = OAuthError(_oauth_code(status), text, status)
     return JSONResponse(oauth.as_json(), status, headers)
+
+
+def _plain(problem: Problem) -> str:
+    """The English text of a page, for a program's developer."""
+    return Texts("en")(f"problem.{problem.key}.text", **problem.words).striptags()
 
 
 def _oauth_code(status: int) -> str:
@@ -162,5 +207,10 @@ def _is_for_programs(request: Request) -> bool:
     return _path(request).startswith(PROGRAM_PATHS)
 
 
+def _wants_page(request: Request) -> bool:
+    """Browsers name HTML where a person goes somewhere; programs, and scripts in pages, do not."""
+    return "text/html" in request.headers.get("accept", "").lower()
+
+
 async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    raise Problem("not_found", 404)
+    raise _NoSuchPath

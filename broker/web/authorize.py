@@ -86,7 +86,7 @@ class AuthorizePages:
             return await self._authorization.target(parameters)
         except NotTrusted as error:
             self._limits.failed(address)
-            raise Problem(error.key, 400, **({"detail": error.detail} if error.detail else {})) from None
+            raise Problem(error.key, error.status, **error.words) from None
 
     async def _asked(self, request: Request, wanted: AuthorizationRequest) -> Response:
         secret, session = await self._signed_in(request)

@@ -20,6 +20,8 @@ WARNINGS = frozenset({NO_REACH})
 CAUSES = frozenset(
     {"revoked", "expired", "lost_rotation", "scope", "account_disabled", "interaction", "rejected", ELSEWHERE}
 )
+EXPLAINED = frozenset({"github", "github_oauth_app"})
+"""Providers between which an administrator has to choose: ``connect.unregistered.admin.<id>`` tells them apart."""
 CLIENT_CAUSES = frozenset({"client_refused", "secret_expired", "client_not_allowed", "scope_refused", "not_found"})
 STATES = {
     State.REFRESHING: "refreshing",
@@ -117,7 +119,12 @@ def shown_service(service: Service, public_url: str) -> Mapping[str, Any]:
         "ways": [_way(service, way) for way in service.ways],
         "lacking": service.lacking,
         "unregistered": [
-            {"title": one.title, "id": one.id, "redirect_uri": redirect_uri(public_url, one.id)}
+            {
+                "title": one.title,
+                "id": one.id,
+                "redirect_uri": redirect_uri(public_url, one.id),
+                "explained": one.id if one.id in EXPLAINED else "",
+            }
             for one in service.unregistered
         ],
     }

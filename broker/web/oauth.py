@@ -16,6 +16,7 @@ from broker.oauth.consents import Consents
 from broker.oauth.errors import OAuthError
 from broker.oauth.grants import Grants
 from broker.oauth.metadata import authorization_server, openid_configuration
+from broker.oauth.registration import CLOSED
 from broker.oauth.revocation import Revocation
 from broker.oauth.token_endpoint import TokenEndpoint
 from broker.web import requests
@@ -94,9 +95,18 @@ def routes(
             ["GET"],
         ),
     ]
-    if settings.dynamic_registration and server.registration is not None:
-        found.append(open_route("/oauth/register", programs.register, ["POST"]))
-    return found
+    open_to_all = settings.dynamic_registration and server.registration is not None
+    return [*found, *_registration(parts, programs.register if open_to_all else None)]
+
+
+def _registration(parts: WebParts, register: Endpoint | None) -> list[Route]:
+    """Where clients register themselves. SDKs ask at /register where the metadata names no registration endpoint."""
+    closed = _refusing("access_denied", CLOSED, 403)
+    elsewhere = _refusing("invalid_request", f"clients register at {parts.url('/oauth/register')}", 404)
+    return [
+        open_route("/oauth/register", register or closed, ["POST"]),
+        open_route("/register", elsewhere if register else closed, ["POST"]),
+    ]
 
 
 class _Programs:
@@ -160,6 +170,13 @@ async def _json(request: Request) -> bytes:
     if kind != "application/json":
         raise OAuthError("invalid_client_metadata", "send a JSON object with Content-Type: application/json")
     return await requests.body(request)
+
+
+def _refusing(code: str, description: str, status: int) -> Endpoint:
+    async def answer(_request: Request) -> Response:
+        raise OAuthError(code, description, status)
+
+    return answer
 
 
 def _published(document: Mapping[str, Any]) -> Endpoint:

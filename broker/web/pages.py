@@ -35,6 +35,7 @@ from broker.web.names import destination, shown
 from broker.web.problems import Problem
 from broker.web.security_headers import page_headers
 from core.errors import Conflict, Forbidden, LimitReached, MCPistError, NotFound, Unavailable
+from core.storage import DiskFull
 
 TEMPLATES = Path(__file__).with_name("templates")
 _NEVER_FOLLOWED = frozenset(
@@ -129,6 +130,8 @@ def _told(error: MCPistError, path: str) -> tuple[str, int, Mapping[str, Any]]:
         return error.key, error.http_status, error.words
     if isinstance(error, NotAdopted):
         return "copy", error.status, {}
+    if isinstance(error, DiskFull):
+        return "disk_full", error.status, {}
     if isinstance(error, NotFound) and path.startswith("/connect"):
         return "connect_nothing", error.status, {}
     if error.status >= 500:

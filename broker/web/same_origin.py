@@ -5,7 +5,7 @@ from starlette.requests import Request
 from broker.web.problems import Problem
 from core.same_origin import SAFE_METHODS, is_own
 
-FOR_PROGRAMS = frozenset({"/oauth/token", "/oauth/revoke", "/oauth/register", "/api/v1/leaked"})
+FOR_PROGRAMS = frozenset({"/oauth/token", "/oauth/revoke", "/oauth/register", "/register", "/api/v1/leaked"})
 """Called by programs, with credentials of their own and never with a cookie: these do not read any."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import asyncpg
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from core.api.door import door_of
 from core.api.principal import InsufficientScope, Unauthenticated
 from core.errors import LimitReached, MCPistError, NotFound, Unavailable
+from core.storage import DiskFull
 
 MEDIA_TYPE = "application/problem+json"
 MOST_PROBLEMS = 20
@@ -83,6 +85,7 @@ def answer_problems(app: FastAPI) -> None:
     app.add_exception_handler(MCPistError, _expected)
     app.add_exception_handler(RequestValidationError, _wrong_input)
     app.add_exception_handler(HTTPException, _of_the_framework)
+    app.add_exception_handler(asyncpg.DiskFullError, _disk_full)
     app.add_exception_handler(Exception, _fault)
 
 
@@ -114,6 +117,10 @@ async def _of_the_framework(request: Request, error: Exception) -> Response:
     status = error.status_code
     code, detail = _CODES.get(status, "refused"), _DETAILS.get(status, "the request was refused")
     return problem(status, code, detail, _id(request), headers=error.headers)
+
+
+async def _disk_full(request: Request, error: Exception) -> Response:
+    return await _expected(request, DiskFull())
 
 
 async def _fault(request: Request, error: Exception) -> Response:

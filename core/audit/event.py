@@ -87,6 +87,7 @@ class Kind(StrEnum):
     CLIENT_CREATED = "client.created"
     CLIENT_CHANGED = "client.changed"
     CLIENT_REMOVED = "client.removed"
+    CLIENT_DOCUMENT_REFUSED = "client_document.refused"
     ISSUER_TRUSTED = "issuer.trusted"
     ISSUER_REMOVED = "issuer.removed"
     CONSENT_GIVEN = "consent.given"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from uuid import UUID
 
 from core.errors import Unavailable
@@ -14,18 +14,20 @@ OVERHEAD = 250  # what a record costs in memory beside its own bytes
 _Record = tuple[UUID, bytes, "asyncio.Future[None] | None", float]
 
 
-def refuse(waiter: "asyncio.Future[None]") -> None:
+def refuse(waiter: "asyncio.Future[None]", reason: Callable[[], Unavailable] = Unavailable) -> None:
     """Tell a waiter that its record was not written."""
-    waiter.set_exception(Unavailable())
+    waiter.set_exception(reason())
     waiter.exception()  # a reader may have gone away without awaiting it: that is no fault worth a log line
 
 
 class Waiting:
-    """A queue whose head is either waiting or under way (``take`` until ``settle`` or ``put_back``)."""
+    """A queue whose head is either waiting or under way (``take`` until ``settle`` or ``put_back``). Whoever is refused
+    is told the `reason`."""
 
-    __slots__ = ("_flying", "_queue", "awaited", "size")
+    __slots__ = ("_flying", "_queue", "awaited", "reason", "size")
 
     def __init__(self) -> None:
+        self.reason: Callable[[], Unavailable] = Unavailable
         self._queue: deque[_Record] = deque()
         self._flying: list[_Record] = []
         self.size = 0
@@ -83,7 +85,7 @@ class Waiting:
                     continue
                 if deadline > now:
                     return deadline
-                refuse(waiter)
+                refuse(waiter, self.reason)
         return None
 
     def refuse_all(self) -> None:

@@ -20,6 +20,7 @@ from core.audit.event import DEPLOYMENT, Event, Kind
 from core.audit.waiting import Waiting, refuse
 from core.db import AWAY, Database
 from core.errors import Unavailable
+from core.storage import DiskFull, is_disk_full
 
 APPEND = "SELECT audit.append($1::uuid[], $2::bytea[])"
 APPEND_SIGNED = "SELECT audit.append_signed($1::uuid[], $2::text[], $3::bytea[])"
@@ -110,7 +111,7 @@ class AuditWriter:
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
         if self._closing or self._waiting.size >= self._most_waiting or self.stalled:
-            refuse(waiter)
+            refuse(waiter, self._waiting.reason)
             return waiter
         self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), waiter, loop.time() + self._patience)
         if self._expiry is None:
@@ -224,8 +225,11 @@ class AuditWriter:
     def _failed(self, error: Exception) -> None:
         """The first failure may be an old connection: the next attempt follows at once, and tells."""
         self._failures += 1
+        is_full = is_disk_full(error)
+        self._waiting.reason = DiskFull if is_full else Unavailable
         if self._failures == 2:
-            log.error("audit records wait: the database is away", extra={"cause": type(error).__name__})
+            why = "the disk of the database is full" if is_full else "the database is away"
+            log.error("audit records wait: %s", why, extra={"cause": type(error).__name__})
         if self._away_since is None:
             self._away_since = time.monotonic()
 
@@ -235,6 +239,7 @@ class AuditWriter:
             return
         self._failures = 0
         self._away_since = None
+        self._waiting.reason = Unavailable
         if self._unreported:
             count, self._unreported = self._unreported, 0
             self.queue(Event(at=self._clock(), kind=Kind.AUDIT_LOST, detail={"count": count}))

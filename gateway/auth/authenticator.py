@@ -130,10 +130,10 @@ class Authenticator:
             self._refusals.malformed(client)
             raise Unauthenticated(WRONG_CREDENTIAL)
         verdict = await self._broker.verify(Secret(token))
-        self._passes.keep(verdict.tenant_id, verdict.audit_pass)
         if isinstance(verdict, Refused):
             await self._refusals.refused(client, verdict)
             raise Unauthenticated(WRONG_CREDENTIAL)
+        self._passes.keep(verdict.tenant_id, verdict.audit_pass)
         return verdict
 
     def _until(self, credential: Credential) -> float:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from broker.interface import RefusalReason, Refused
 from core.audit.event import Event, Kind, Outcome
+from core.audit.passes import AuditPasses
 from core.audit.tally import Tally
 from core.audit.writer import AuditWriter
 from core.errors import LimitReached
@@ -22,10 +23,21 @@ class RefusalCounters(Protocol):
 
 
 class Refusals:
-    """Records refused credentials: known or well-formed ones each, malformed ones as one event a minute."""
+    """Records refused credentials: known or well-formed ones each, malformed ones as one event a minute.
 
-    def __init__(self, audit: AuditWriter, attempts: AttemptLimits, counters: RefusalCounters) -> None:
+    `passes` are those of the `audit` writer: a refusal brings the pass for the log that it is recorded in. Without any,
+    the writer needs none.
+    """
+
+    def __init__(
+        self,
+        audit: AuditWriter,
+        attempts: AttemptLimits,
+        counters: RefusalCounters,
+        passes: AuditPasses | None = None,
+    ) -> None:
         self._audit = audit
+        self._passes = passes
         self._attempts = attempts
         self._counters = counters
         self._malformed = Tally(audit, Kind.AUTH_MALFORMED)
@@ -56,6 +68,8 @@ class Refusals:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""
         self._attempts.failed(client)
         self._counters.refused(refused.reason)
+        if self._passes is not None:
+            self._passes.keep(refused.tenant_id, refused.audit_pass)
         await self._audit.write(
             Event(
                 at=time.time_ns(),

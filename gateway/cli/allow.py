@@ -45,7 +45,7 @@ def add(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) 
 def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Take an address or a domain off the list: nobody signs in by it from now on.
 
-    Who is signed in stays so, and tokens stay valid: `mcpist user suspend` ends both.
+    Sessions and tokens stay valid: `mcpist user suspend` ends both.
     """
 
     async def work(operating: "Operator") -> str:

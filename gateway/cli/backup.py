@@ -81,7 +81,7 @@ def restore(
         from gateway.postgres.backup import restore
         from gateway.single.home import joined
 
-        async with joined(settings, report) as deployment:
+        async with joined(settings, report, maker="restore") as deployment:
             report("Restoring the backup")
             await create_roles(deployment.admin, deployment.passwords)
             await restore(_url(deployment.admin), file.absolute())
@@ -102,7 +102,7 @@ def restore(
 
 
 def adopt(as_json: JsonOption = False) -> None:
-    """Let this MCPist ask services, although it runs on a copy of another's database.
+    """Let this MCPist use connected accounts, although its database is a copy of another's.
 
     Do it only when the original runs no more: where both ask a service, each spends the other's tokens, and people
     have to connect their accounts anew. MCPist may run meanwhile; it needs no restart.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_PARAMS = 4 * 1024 * 1024
 
 UserOption = Annotated[
-    str | None, typer.Option("--user", metavar="EMAIL", help="As whom; default the only administrator.")
+    str | None, typer.Option("--user", metavar="EMAIL", help="The user to act as; default: the only administrator.")
 ]
 
 

@@ -1,6 +1,5 @@
 """`mcpist connect`: connect one's own accounts at a server. The browser does it, the command follows it."""
 
-import webbrowser
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -9,6 +8,7 @@ from core.errors import Invalid
 from gateway.cli.failures import Stop
 from gateway.cli.options import JsonOption
 from gateway.cli.output import emit, note, say
+from gateway.cli.remote.browser import open_browser
 from gateway.cli.session import either
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def connect(
         if wait or not as_json:
             note(session.link)
         if wait and browser and not as_json and session.link.startswith(f"{api.server}/connect/"):
-            webbrowser.open(session.link)  # and nothing else that a server may have named
+            open_browser(session.link)  # and nothing else that a server may have named
+        if wait:
+            note("Waiting until the services are connected, for as long as the link counts (an hour); Ctrl-C stops it.")
         return followed(api, session, _tell) if wait else session
 
     session = either(_nobody, at_server)

@@ -1,9 +1,11 @@
 """What a failed command tells: one line with what to do, one exit code; never a traceback."""
 
 import asyncio
+import os
 import sys
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 
 import orjson
 import typer
@@ -11,6 +13,7 @@ import typer
 from core.errors import Conflict, MCPistError
 from gateway.cli.output import clean
 from gateway.postgres.errors import HomeInUse, PostgresError
+from gateway.postgres.login import REFUSED, refused_login
 
 INTERRUPTED = 130
 USAGE = 2
@@ -52,6 +55,10 @@ def failure_of(error: BaseException) -> Failure:
         return Failure("interrupted", "interrupted", INTERRUPTED)
     if isinstance(error, PostgresError) or type(error).__name__ in ("MigrationError", "CatalogueError"):
         return Failure("not_possible", str(error), 1)
+    if type(error).__name__ == REFUSED:
+        return Failure("not_possible", refused_login(error), 1)
+    if trouble := _storage(error):
+        return Failure("not_possible", trouble, 1)
     return Failure("unexpected", f"{_named(error)}: run it again with MCPIST_LOG_LEVEL=debug to see where", 1)
 
 
@@ -79,6 +86,17 @@ def _usage(error: typer.TyperException) -> Failure:
     context = getattr(error, "ctx", None)
     hint = f" (`{context.command_path} --help` shows how)" if context is not None else ""
     return Failure("usage", error.format_message() + hint, error.exit_code)
+
+
+def _storage(error: BaseException) -> str:
+    """A full or a read-only disk, where the error says so; the file, where it names one."""
+    if not isinstance(error, OSError) and type(error).__name__ != "DiskFullError":
+        return ""
+    from core.storage import is_disk_full, storage_trouble
+
+    if isinstance(error, OSError) and error.filename:
+        return storage_trouble(error, Path(os.fsdecode(error.filename)).parent)
+    return "the disk is full: make room, then run it again" if is_disk_full(error) else ""
 
 
 def _named(error: BaseException) -> str:

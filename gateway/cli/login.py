@@ -77,13 +77,16 @@ def logout(url: Url = None, as_json: JsonOption = False) -> None:
 
 
 def whoami(as_json: JsonOption = False) -> None:
-    """Show as whom commands act: somebody who is signed in at a server, or the operator of this machine's MCPist."""
+    """Show who commands act as: a person who is signed in at a server, or the operator of this machine's MCPist."""
     from gateway.cli.remote.me import me
 
     settings = read_settings()
     quiet_logs(settings)
     server = choice.chosen(settings)
     if server is None:
+        from gateway.single.home import check_data_folder
+
+        check_data_folder(settings)
         document = {"server": None, "operator": True, "home": str(settings.home), "signed_in_at": _elsewhere()}
         emit(as_json, document, lambda: _say_operator(document))
         return

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 TenantOption = Annotated[
-    str | None, typer.Option("--tenant", metavar="SLUG", help="The tenant; needed where there are several.")
+    str | None,
+    typer.Option("--tenant", metavar="SLUG", help="The tenant; where there are several and MCPIST_TENANT is not set."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 

@@ -6,7 +6,7 @@ import typer
 
 from gateway.cli.goodbyes import tell
 from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, note, say, table
+from gateway.cli.output import emit, say, table
 from gateway.cli.session import administer, read_settings
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from core.directory.farewell import Goodbye
     from core.directory.roles import RoleEntry
-    from gateway.catalogue import Catalogue
+    from core.directory.roles_by_id import RoleRecord
     from gateway.cli.remote.api import Api
     from gateway.single.operator import Operator
 
@@ -26,6 +26,11 @@ Permission = Annotated[
     typer.Argument(
         metavar="PERMISSION", help="module.tool, module.*, module:read (its tools that only read), or * for everything."
     ),
+]
+
+
+UnknownOk = Annotated[
+    bool, typer.Option("--unknown-ok", help="Take a permission that matches nothing: what it names is installed later.")
 ]
 
 
@@ -43,7 +48,9 @@ def create(
 
     def human() -> None:
         say(f"Made role {name}.")
-        say(f"Allow it something: mcpist role allow {name} PERMISSION")
+        from gateway.cli.tenancy import named
+
+        say(f"Allow it something: mcpist role allow {name} PERMISSION{named(tenant)}")
 
     emit(as_json, {"name": name, "priority": priority}, human)
 
@@ -67,6 +74,39 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     columns = ("Name", "Priority", "Allows", "Denies", "Members")
     rows = [(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
     emit(as_json, found, lambda: table(columns, rows, empty="No role yet: `mcpist role create` makes one."))
+
+
+@app.command("show", epilog="Example: mcpist role show reader")
+def show(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show one role: what it allows and denies, and who has it."""
+
+    async def work(operating: "Operator") -> "tuple[RoleRecord, list[str]]":
+        from core.directory.roles_by_id import find_role
+        from core.directory.users_by_id import members
+        from gateway.cli.tenancy import the_tenant
+
+        found = await the_tenant(operating, tenant)
+        role, having = await find_role(operating.console, found.id, name), list[str]()
+        while page := await members(operating.console, found.id, role.id, after=having[-1] if having else ""):
+            having += [one.email for one in page]
+        return role, having
+
+    def at_server(api: "Api") -> "tuple[RoleRecord, list[str]]":
+        from gateway.cli.remote.roles import members_of, role_of
+
+        role = role_of(api, name)
+        return role, members_of(api, role)
+
+    role, having = administer(work, at_server, tenant=tenant)
+    document = {"name": role.name, "priority": role.priority, "allow": role.allow, "deny": role.deny, "members": having}
+
+    def human() -> None:
+        say(f"{role.name}, priority {role.priority}")
+        say(f"Allows:  {', '.join(role.allow) or 'nothing'}")
+        say(f"Denies:  {', '.join(role.deny) or 'nothing'}")
+        say(f"Members: {', '.join(having) or 'nobody'}")
+
+    emit(as_json, document, human)
 
 
 @app.command("delete", epilog="Example: mcpist role delete reader")
@@ -93,17 +133,29 @@ def delete(name: Name, tenant: TenantOption = None, as_json: JsonOption = False)
 
 
 @app.command("allow", epilog="Example: mcpist role allow reader knowledge_graph:read")
-def allow(name: Name, permission: Permission, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+def allow(
+    name: Name,
+    permission: Permission,
+    unknown_ok: UnknownOk = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Let a role's members use something."""
-    _change("grant", tenant, name, "allow", permission, named=permission)
+    _grant(tenant, name, "allow", permission, unknown_ok=unknown_ok)
     document = {"role": name, "effect": "allow", "permission": permission}
     emit(as_json, document, lambda: say(f"{name} allows {permission}."))
 
 
 @app.command("deny", epilog="Example: mcpist role deny editor knowledge_graph.delete_entities")
-def deny(name: Name, permission: Permission, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+def deny(
+    name: Name,
+    permission: Permission,
+    unknown_ok: UnknownOk = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Take something out of what a role allows; other roles of a member are not touched."""
-    _change("grant", tenant, name, "deny", permission, named=permission)
+    _grant(tenant, name, "deny", permission, unknown_ok=unknown_ok)
     document = {"role": name, "effect": "deny", "permission": permission}
     emit(as_json, document, lambda: say(f"{name} denies {permission}."))
 
@@ -116,38 +168,39 @@ def revoke(name: Name, permission: Permission, tenant: TenantOption = None, as_j
     emit(as_json, document, lambda: say(f"{name} says nothing of {permission} any more."))
 
 
-def _change(change: str, tenant: str | None, *given: Any, named: str = "") -> None:
-    async def work(operating: "Operator") -> str:
+def _grant(tenant: str | None, name: str, effect: str, permission: str, *, unknown_ok: bool) -> None:
+    async def work(operating: "Operator") -> None:
+        from core.directory.roles import grant
+        from core.permissions import check_known, parse_permission
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.api_checks import tools_of
+        from gateway.single.bootstrap import OPERATOR
+
+        found = await the_tenant(operating, tenant)
+        if not unknown_ok:
+            check_known({parse_permission(permission)}, tools_of(operating.catalogue))
+        await grant(operating.console, OPERATOR, found.id, name, effect, permission)
+
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.roles import grant
+
+        grant(api, name, effect, permission, unknown_ok=unknown_ok)
+
+    administer(work, at_server, tenant=tenant)
+
+
+def _change(change: str, tenant: str | None, *given: Any) -> None:
+    async def work(operating: "Operator") -> None:
         from core.directory import roles
         from gateway.cli.tenancy import the_tenant
         from gateway.single.bootstrap import OPERATOR
 
         found = await the_tenant(operating, tenant)
         await getattr(roles, change)(operating.console, OPERATOR, found.id, *given)
-        return _doubt(operating.catalogue, named)
 
-    def at_server(api: "Api") -> str:
+    def at_server(api: "Api") -> None:
         from gateway.cli.remote import roles
 
         getattr(roles, change)(api, *given)
-        return ""  # which modules are installed there, the API does not tell
 
-    if doubt := administer(work, at_server, tenant=tenant):
-        note(doubt)
-
-
-def _doubt(catalogue: "Catalogue", permission: str) -> str:
-    """A permission may name what is installed later; a slip of the pen looks just the same."""
-    module, _, tool = permission.replace(":", ".", 1).partition(".")
-    if not module or module == "*":
-        return ""
-    from gateway.arguments import nearest
-
-    if module not in catalogue.tools:
-        near = nearest(module, list(catalogue.tools))
-        return f"Note: no module {module} is installed" + (f"; did you mean {near}?" if near else ".")
-    names = [one.tool.name for one in catalogue.tools[module]]
-    if tool in ("*", "read", *names):
-        return ""
-    near = nearest(tool, names)
-    return f"Note: {module} has no tool {tool}" + (f"; did you mean {near}?" if near else ".")
+    administer(work, at_server, tenant=tenant)

@@ -82,7 +82,7 @@ def migrate(as_json: JsonOption = False) -> None:
         from core.migrations import migrate as to_head
         from gateway.single.home import joined
 
-        async with joined(settings, report) as deployment:
+        async with joined(settings, report, maker="migrate") as deployment:
             report("Checking the schema")
             return await to_head(deployment.admin, deployment.passwords), head()
 
@@ -137,15 +137,18 @@ def _document(ready: "Ready") -> dict[str, object]:
 
 
 def _welcome(ready: "Ready") -> None:
+    from gateway.cli.tenancy import named
+
+    tenant = named(ready.tenant)
     say(f"MCPist is ready.\n\n  MCP endpoint   {ready.mcp_url}\n  Data folder    {ready.home}")
     if ready.admin_email:
         say(f"  Administrator  {ready.admin_email}")
     if ready.sign_in_link is not None:
         say(f"\nSign in as the administrator, once and within 15 minutes:\n\n  {ready.sign_in_link.reveal()}")
     elif ready.admin_email:
-        say(f"\nA link to sign in by: {own_name()} user link {ready.admin_email}")
+        say(f"\nA link to sign in by: {own_name()} user link {ready.admin_email}{tenant}")
     if ready.api_token is None:
-        say(f"\nA token for a client: {own_name()} token create --name my-client")
+        say(f"\nA token for a client: {own_name()} token create --name my-client{tenant}")
     else:
         _first_start(ready.mcp_url, ready.api_token.reveal())
     say("\nCtrl-C stops it.")

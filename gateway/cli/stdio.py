@@ -33,7 +33,9 @@ def register(app: typer.Typer) -> None:
 def stdio(
     user: Annotated[
         str | None,
-        typer.Option("--user", metavar="EMAIL", help="As whom, without a URL; default the only administrator."),
+        typer.Option(
+            "--user", metavar="EMAIL", help="The user to act as, without a URL; default: the only administrator."
+        ),
     ] = None,
     tenant: Annotated[
         str | None, typer.Option("--tenant", metavar="SLUG", help="Whose, without a URL, where there are several.")

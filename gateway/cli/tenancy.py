@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from core.errors import Invalid, NotFound
+from gateway.cli.session import read_settings
 
 if TYPE_CHECKING:
     from core.directory.tenants import Tenant
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def the_tenant(operating: "Operator", slug: str | None) -> "Tenant":
-    """The named tenant, or the only one.
+    """The named tenant, else that of the setting MCPIST_TENANT, else the only one.
 
     Raises:
         NotFound: there is none, or none of that name.
@@ -21,13 +22,35 @@ async def the_tenant(operating: "Operator", slug: str | None) -> "Tenant":
 
     if slug is not None:
         return await find_tenant(operating.console, slug)
-    tenants = await list_tenants(operating.console)
+    tenants, default = await list_tenants(operating.console), read_settings().tenant
+    if default:
+        return _of_the_setting(tenants, default)
     if len(tenants) == 1:
         return tenants[0]
     if not tenants:
         raise NotFound("there is no tenant yet: `mcpist up` makes the first one, or `mcpist tenant create`")
-    slugs = ", ".join(tenant.slug for tenant in tenants[:20])
-    raise Invalid(f"there are {len(tenants)} tenants ({slugs}); choose one with --tenant SLUG")
+    raise Invalid(
+        f"there are {len(tenants)} tenants ({_slugs(tenants)}); choose one with --tenant SLUG, or with "
+        "MCPIST_TENANT=SLUG for all commands"
+    )
+
+
+def _of_the_setting(tenants: "list[Tenant]", slug: str) -> "Tenant":
+    found = next((tenant for tenant in tenants if tenant.slug == slug), None)
+    if found is None:
+        raise NotFound(
+            f"MCPIST_TENANT names the tenant {slug}, and there is none; there are: {_slugs(tenants) or 'none'}"
+        )
+    return found
+
+
+def _slugs(tenants: "list[Tenant]") -> str:
+    return ", ".join(tenant.slug for tenant in tenants[:20])
+
+
+def named(tenant: str | None) -> str:
+    """The option for commands that are printed after one that has named a tenant."""
+    return f" --tenant {tenant}" if tenant else ""
 
 
 async def everybody(operating: "Operator", tenant: "Tenant") -> "list[User]":

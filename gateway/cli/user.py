@@ -4,11 +4,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core.errors import Invalid
+from gateway.cli.goodbyes import tell
 from gateway.cli.options import JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer, either, locally
+from gateway.cli.session import administer, either, locally, read_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.directory.farewell import Goodbye
     from core.directory.users import User
     from core.secret import Secret
     from core.settings import Settings
@@ -53,7 +58,9 @@ def create(
     def human() -> None:
         say(f"Made user {made.email}" + (f" with {', '.join(made.roles)}." if made.roles else " without a role."))
         if not made.roles:
-            say(f"Give them one: mcpist user assign {made.email} ROLE")
+            from gateway.cli.tenancy import named
+
+            say(f"Give them one: mcpist user assign {made.email} ROLE{named(tenant)}")
 
     emit(as_json, made, human)
 
@@ -80,7 +87,7 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
 @app.command("suspend", epilog="Example: mcpist user suspend ada@acme.example")
 def suspend(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
-    """Shut a user out: their tokens end to work within a second."""
+    """Shut a user out: their tokens stop working within a second."""
     _change("set_status", tenant, email, "suspended")
     emit(as_json, {"email": email, "status": "suspended"}, lambda: say(f"{email} is suspended."))
 
@@ -92,11 +99,52 @@ def resume(email: Email, tenant: TenantOption = None, as_json: JsonOption = Fals
     emit(as_json, {"email": email, "status": "active"}, lambda: say(f"{email} is active."))
 
 
+@app.command("remove", epilog="Example: mcpist user remove ada@acme.example --confirm ada@acme.example")
+def remove(
+    email: Email,
+    confirm: Annotated[
+        str, typer.Option("--confirm", metavar="EMAIL", help="The address once more.", prompt="The address once more")
+    ],
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a user with all that is theirs; only the audit log stays. Their access ends within a second.
+
+    Roles, tokens, sessions, connected accounts and notes go, and so does their own entry of the allow list; the vendors
+    of their accounts are told. A tenant's last active administrator stays. `mcpist user suspend` may be enough.
+    """
+    from core.directory.users import checked_email
+
+    address = checked_email(email)
+    if checked_email(confirm) != address:
+        raise Invalid("to remove a user, repeat their address as the confirmation; what goes does not come back")
+
+    async def work(operating: "Operator") -> "Sequence[Goodbye]":
+        from core.directory.users import find_user
+        from core.directory.users_by_id import remove_user
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.disconnecting import opened_ends
+
+        found = await the_tenant(operating, tenant)
+        person = await find_user(operating.console, found.id, address)
+        async with opened_ends(operating.deployment, read_settings()) as ends:
+            return await remove_user(operating.console, OPERATOR, found.id, person.id, ends.farewell)
+
+    def at_server(api: "Api") -> "Sequence[Goodbye]":
+        from gateway.cli.remote.people import remove_user
+
+        return remove_user(api, address)
+
+    tell(administer(work, at_server, tenant=tenant))
+    emit(as_json, {"email": address, "removed": True}, lambda: say(f"{address} is gone."))
+
+
 @app.command("link", epilog="Example: mcpist user link ada@acme.example")
 def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Make a link that signs a user in without an identity provider: once, within 15 minutes.
 
-    Whoever opens it is that person: give it to nobody else. The links made for them before count no more.
+    Whoever opens it is that person: give it to nobody else. Earlier links stop working.
     """
 
     async def work(settings: "Settings", report: "Report") -> "tuple[str, Secret]":

@@ -2,14 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-Check = Callable[[], Awaitable[bool]]
+from core.storage import LEAST_FREE, free_bytes
+
+Check = Callable[[], Awaitable[bool | str]]
 Clock = Callable[[], float]
 
 ALIVE = b'{"alive":true}'
@@ -21,7 +24,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the product at one look; `state` is ``up``, ``down`` or ``slow``."""
+    """One part of the product at one look; `state` is ``up``, ``down``, ``slow``, or what its check says instead."""
 
     name: str
     state: str
@@ -33,7 +36,7 @@ class Health:
     def __init__(
         self, checks: Mapping[str, Check], *, clock: Clock, timeout: float = TIMEOUT, keep: float = KEEP
     ) -> None:
-        """`checks` maps names to functions that give False, or raise, when the part is down.
+        """`checks` maps names to functions that give False, or raise, when the part is down, or the state as a text.
 
         Times are in seconds: a check has `timeout`, its result counts for `keep` by `clock`.
         """
@@ -74,6 +77,15 @@ class Health:
             self._look = None
 
 
+def disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:
+    """``full`` where the embedded database has no room for the next segment of its log."""
+
+    async def has_room() -> bool | str:
+        return True if await asyncio.to_thread(free_bytes, home) >= LEAST_FREE else "full"
+
+    return has_room
+
+
 def health_routes(health: Health) -> dict[str, ASGIApp]:
     """The ASGI application of each path."""
 
@@ -89,9 +101,11 @@ def health_routes(health: Health) -> dict[str, ASGIApp]:
     return {"/healthz": alive, "/readyz": ready}
 
 
-def _state(found: bool | BaseException) -> str:
+def _state(found: bool | str | BaseException) -> str:
     if isinstance(found, TimeoutError):
         return "slow"
+    if isinstance(found, str):
+        return found
     return "up" if found is True else "down"
 
 

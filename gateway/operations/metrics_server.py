@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ async def serve_metrics(host: str, port: int, registry: "CollectorRegistry") -> 
     Raises:
         Unavailable: the port is taken, or the address is not this machine's.
     """
-    listener = _listen(host, port)
+    listener = metrics_socket(host, port)
     server = HttpServer(metrics_app(registry), limits=LIMITS)
     async with serving(server, listener):
         yield listener.getsockname()[1]
@@ -50,12 +51,17 @@ def metrics_app(registry: "CollectorRegistry") -> Starlette:
     return Starlette(routes=[Route("/metrics", metrics, methods=["GET"])])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _reason(error: OSError) -> str:
+    """Without the address, which `socket.create_server` adds."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
+
+
+def metrics_socket(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
     except OSError as error:
         raise Unavailable(
-            f"The metrics port {port} on {host} cannot be opened ({error.strerror}): "
+            f"The metrics port {port} on {host} cannot be opened ({_reason(error)}): "
             "choose another MCPIST_METRICS_PORT or MCPIST_METRICS_HOST, or 0 for no metrics."
         ) from error

@@ -49,12 +49,13 @@ def ensure_cluster(layout: Layout, binaries: Binaries, account: Account | None) 
 
 
 def read_password(layout: Layout) -> str:
-    """Raises: PostgresError if the file is missing."""
+    """Raises: PostgresError if the file is missing or damaged."""
     try:
         return layout.password.read_text("ascii").strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, UnicodeDecodeError) as error:
+        what = "missing" if isinstance(error, FileNotFoundError) else "damaged"
         raise PostgresError(
-            f"{layout.password} is missing, and without it nobody can log in. Put it back from a copy of the data "
+            f"{layout.password} is {what}, and without it nobody can log in. Put it back from a copy of the data "
             f"folder, or move {layout.folder} away and restore a backup."
         ) from None
 
@@ -75,7 +76,12 @@ def _check(layout: Layout, binaries: Binaries, account: Account | None) -> None:
             "Run it as that user again, or give the folder to the new one (chown -R)."
         )
     version_file = layout.data / "PG_VERSION"
-    found = version_file.read_text("ascii").strip() if version_file.exists() else "(unknown version)"
+    found = version_file.read_text("ascii", "replace").strip() if version_file.exists() else ""
+    if not found.isdecimal():
+        raise PostgresError(
+            f"{version_file} is missing or damaged, so {layout.data} cannot be served. Move {layout.folder} away, and "
+            "run `mcpist restore`."
+        )
     if found != binaries.major:
         raise PostgresError(
             f"{layout.data} was written by PostgreSQL {found}, and this MCPist brings {binaries.major}. Run "

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from core.storage import LEAST_FREE, free_bytes, full_disk, storage_trouble
 from gateway.postgres.account import Account, account_to_drop_to
 from gateway.postgres.binaries import Binaries, bundled, copied, remove_other_copies
 from gateway.postgres.cluster import ensure_cluster, read_password
-from gateway.postgres.errors import OwnerGone, PostgresError
+from gateway.postgres.errors import HomeInUse, OwnerGone, PostgresError
 from gateway.postgres.home import Layout, existing_home, prepare_home
 from gateway.postgres.lock import HomeLock, is_held
 from gateway.postgres.process import read_pid_file, server_pids
@@ -65,8 +66,10 @@ class EmbeddedPostgres:
                 return self._server.address
             try:
                 return await self._start()
-            except BaseException:
+            except BaseException as error:
                 await self._stop()
+                if not isinstance(error, HomeInUse) and (trouble := storage_trouble(error, self._home)):
+                    raise PostgresError(f"MCPist cannot start: {trouble}.") from error
                 raise
 
     async def stop(self) -> None:
@@ -120,13 +123,14 @@ class EmbeddedPostgres:
             self.ready.clear()
             if lived > _LIVED_WELL:
                 delay = _FIRST_DELAY
-            self._tell(f"PostgreSQL ended with code {server.code}; it is started again in {delay:.1f} s")
+            why = f": {full_disk(self._home)}" if free_bytes(self._home) < LEAST_FREE else ""
+            self._tell(f"PostgreSQL ended with code {server.code}{why}; it is started again in {delay:.1f} s")
             await asyncio.sleep(delay)
             delay = min(delay * 2, _LONGEST_DELAY)
             try:
                 await server.launch(self._report)
             except (PostgresError, OSError) as error:  # a full disk, too, must not end the watch
-                self._tell(str(error))
+                self._tell(storage_trouble(error, self._home) or str(error))
             else:
                 self._tell("PostgreSQL is running again")
                 self.ready.set()

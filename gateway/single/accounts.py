@@ -14,10 +14,11 @@ from broker.vault.credentials import REJECTED, UNREADABLE, Credentials
 from broker.vault.envelope import Unreadable
 from broker.vault.owners import Owner
 from broker.vault.stored_credentials import StoredCredential
+from broker.web.key_refusals import key_refusal, key_refusal_text
 from core.credential_headers import BEARER, CredentialScheme, Unsendable, with_user
 from core.directory.actor import Actor
 from core.directory.services import list_services
-from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, NotFound, Unavailable
+from core.errors import Conflict, Forbidden, Invalid, MCPistError, NotFound, Unavailable
 from core.outbound.origins import origin_of
 from core.secret import Secret
 from core.settings import Settings
@@ -26,11 +27,9 @@ from gateway.single.bootstrap import OPERATOR
 from gateway.single.disconnecting import opened_ends
 from gateway.single.gateway import vendor_sessions
 from gateway.single.operator import Operator
-from gateway.single.vendor_account import GivenCredential, account_of, place_of
+from gateway.single.vendor_account import GivenCredential, account_of, place_of, trouble_of
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Module, ToolError, VendorApi, VendorProblem, VendorSettings
-
-NOT_ACCEPTED = "{title} does not accept this secret: it is not whole, was revoked, has expired, or is another server's"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +121,8 @@ class Accounts:
             if isinstance(problem, VendorProblem) and problem.kind == "unauthorized":
                 told = "the vendor does not accept it any more: it was revoked or has expired there"
                 return await self._broken(stored, REJECTED, told)
-            return self._tested(stored, stored.state, False, f"not known, and nothing changed: {problem}")
+            told = key_refusal_text(trouble_of(problem), self.module.title)
+            return self._tested(stored, stored.state, False, f"not known, and nothing changed: {told}")
         return await self._works(stored, secret, account)
 
     async def _works(self, stored: StoredCredential, secret: Secret, account: str) -> Tested:
@@ -213,7 +213,7 @@ def _whole(title: str, scheme: CredentialScheme, pasted: Pasted) -> Secret:
         return with_user(scheme, pasted.secret, pasted.user)
     except Unsendable as wrong:
         if wrong.part == "secret":
-            raise Invalid("this is no secret that a vendor gives: it has one line of letters without spaces") from None
+            raise key_refusal("form", title) from None
         if scheme.kind == "basic_pair":
             text = f"{title} wants a user name or e-mail address beside the key, without a colon: --key-user NAME"
             raise Invalid(text) from None
@@ -221,14 +221,8 @@ def _whole(title: str, scheme: CredentialScheme, pasted: Pasted) -> Secret:
 
 
 def _refused(title: str, problem: ToolError) -> MCPistError:
-    """Why a secret that was to be stored was not."""
-    kind = problem.kind if isinstance(problem, VendorProblem) else "invalid"
-    told = NOT_ACCEPTED.format(title=title) if kind == "unauthorized" else f"{title}: {problem}"
-    told = f"{told}. Nothing was stored"
-    if kind == "rate_limited":
-        return LimitReached(told)
-    if kind in ("unavailable", "too_large"):
-        return Unavailable(f"{told}; --no-test stores it without asking the vendor")
-    if kind == "forbidden":
-        return Forbidden(f"{told}; --no-test stores it without asking the vendor")
-    return Invalid(told)
+    """Why a secret that was to be stored was not; without the vendor's word it may be stored all the same."""
+    error = key_refusal(trouble_of(problem), title)
+    if isinstance(error, Forbidden | Unavailable):
+        return type(error)(f"{error}; --no-test stores it without asking the vendor")
+    return error

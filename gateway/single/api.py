@@ -62,7 +62,7 @@ def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:
 
     authenticate = Authenticator(
         zone.database,
-        zone.verifier,
+        zone.broker,  # its refusals bring the pass for the audit log of their tenant
         zone.door.sessions,
         parts.cookies,
         refusals,

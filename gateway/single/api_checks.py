@@ -52,6 +52,14 @@ class ServerChecks:
         return [*services, *first_of(credentials)]
 
 
+def tools_of(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool]]:
+    """The tools of each module by name, with whether each only reads: what permissions can match."""
+    return {
+        module: {entry.tool.name: entry.tool.hints.read_only for entry in entries}
+        for module, entries in catalogue.tools.items()
+    }
+
+
 def installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
     """All modules of a catalogue, as the control plane may know them."""
     found: dict[str, InstalledModule] = {}
@@ -60,5 +68,6 @@ def installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
         fields = {} if form is None else form.model_fields
         settings = tuple(SettingForm(name, field.description or "") for name, field in fields.items())
         change = None if form is None else partial(applied, form)
-        found[one.name] = InstalledModule(one.name, one.title, one.description, len(one.tools), settings, change)
+        tools = tools_of(catalogue)[one.name]
+        found[one.name] = InstalledModule(one.name, one.title, one.description, tools, settings, change)
     return found

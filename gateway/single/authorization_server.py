@@ -16,6 +16,7 @@ from broker.oauth.revocation import Revocation
 from broker.oauth.single_use import SingleUse
 from broker.oauth.token_endpoint import TokenEndpoint
 from broker.oauth.trusted_issuers import TrustedIssuers
+from broker.oauth.unusable_documents import DocumentReports
 from broker.web.oauth import AuthorizationServer
 from core.settings import Settings
 from gateway.auth.protected_resource import resource
@@ -34,8 +35,9 @@ def authorization_server(zone: TrustZone, own: OwnTokens, settings: Settings, gr
     database, clock, server = zone.database, zone.clock, zone.identity.authorization_server
     keys = PublishedKeys(zone.documents, clock=time.monotonic)
     single_use = SingleUse(database, clock=clock)
-    hosts = server.client_metadata_hosts
-    metadata = ClientMetadata(zone.documents, hosts=hosts, clock=time.monotonic) if server.client_metadata else None
+    hosts = server.client_metadata_hosts if server.takes_documents else ()
+    reports = DocumentReports(database, clock=time.monotonic)
+    metadata = ClientMetadata(zone.documents, hosts=hosts, clock=time.monotonic, reports=reports)
     clients = Clients(database, metadata, clock=clock, dynamic=server.dynamic_registration, built_in=OWN_CLIENTS)
     authentication = ClientAuthentication(
         clients,

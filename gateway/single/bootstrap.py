@@ -21,11 +21,14 @@ OPERATOR = Actor("operator")
 
 @dataclass(frozen=True, slots=True)
 class FirstAccess:
-    """How to get in. `token` and `sign_in_link` are there at the first start only, and never again."""
+    """How to get in. `token` and `sign_in_link` are there at the first start only, and never again. `tenant` is the
+    administrator's where commands have to name it, because there are several.
+    """
 
     admin_email: str
     token: Secret | None = None
     sign_in_link: Secret | None = None
+    tenant: str = ""
 
 
 async def first_access(
@@ -39,7 +42,7 @@ async def first_access(
         await found_tenant(console, OPERATOR, FIRST_TENANT, "", FIRST_ADMIN, modules_of(catalogue))
     tenant = await find_tenant(console, FIRST_TENANT)
     if await tokens.list(tenant.id):
-        return FirstAccess(FIRST_ADMIN)
+        return FirstAccess(FIRST_ADMIN, tenant=FIRST_TENANT if len(slugs) > 1 else "")
     admin = await find_user(console, tenant.id, FIRST_ADMIN)
     link = await link_for(links, OPERATOR, public_url, tenant.id, admin.id)
     _, token = await tokens.create(OPERATOR, tenant.id, admin.id, "first start")  # last: by it a start is no first one

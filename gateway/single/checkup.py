@@ -1,11 +1,10 @@
 """Look at everything that can be wrong with a data folder and its database. Nothing is changed or created."""
 
-import shutil
+import contextlib
 import socket
 import stat
 from collections.abc import AsyncGenerator
 from datetime import datetime
-from pathlib import Path
 
 import asyncpg
 
@@ -14,33 +13,43 @@ from core.audit.verification import verify
 from core.db import Database, connect
 from core.directory.services import list_services
 from core.directory.tenants import Tenant, list_tenants
-from core.errors import MCPistError
+from core.errors import Invalid, MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, current_revision, head, revisions
 from core.settings import Settings
+from core.storage import LEAST_FREE, free_bytes, full_disk, is_read_only
 from gateway.catalogue import installed
 from gateway.deployment import DIGEST_KEY, KEYS, PASSWORDS, Deployment
+from gateway.operations.metrics_server import metrics_socket
 from gateway.postgres.errors import PostgresError
+from gateway.postgres.login import refused_login
 from gateway.single.endpoint import announced, answers
 from gateway.single.finding import Finding
 from gateway.single.home import joined
 from gateway.single.operator import CONSOLE, connected, now
+from gateway.single.port import port_trouble
+from gateway.single.start_files import start_files
 from gateway.single.vault_checkup import credential_findings, vault_findings
 
 LEAST_SPACE = 512 * 1024 * 1024
 MOST_WAITING = 10_000
 MOST_SKEW = 5.0
+_NEEDED = frozenset({"data folder", "keys"})
+"""What the database cannot be opened without."""
 
 
 async def checkup(settings: Settings) -> list[Finding]:
     """Every finding, in the order in which one depends on another."""
-    found = [_folder(settings), *_keys(settings.home), await _port(settings)]
-    if not settings.home.is_dir() or any(finding.state == "bad" for finding in found[:-1]):
+    base = [_folder(settings), *_keys(settings)]
+    found = [*base, *_files(settings), await _port(settings), *_metrics(settings)]
+    if not settings.home.is_dir() or any(one.state == "bad" and one.check in _NEEDED for one in found):
         return found
     try:
         async with joined(settings, _silent) as deployment:
             return found + [finding async for finding in _database(deployment, settings.public_url)]
     except (PostgresError, MCPistError) as error:
         return [*found, Finding("database", "bad", str(error))]
+    except asyncpg.InvalidPasswordError as error:
+        return [*found, Finding("database", "bad", refused_login(error))]
     except (OSError, asyncpg.PostgresError) as error:
         return [*found, Finding("database", "bad", f"it cannot be reached ({type(error).__name__})")]
 
@@ -51,27 +60,57 @@ def _folder(settings: Settings) -> Finding:
         return Finding("data folder", "bad", f"{home} does not exist; `mcpist up` makes it")
     if home.stat().st_mode & 0o022:
         return Finding("data folder", "bad", f"others can write to {home}; run: chmod go-w '{home}'")
-    free = shutil.disk_usage(home).free
+    if is_read_only(home):
+        told = f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
+        return Finding("data folder", "bad", told)
+    free = free_bytes(home)
+    if free < LEAST_FREE:
+        return Finding("data folder", "bad", full_disk(home))
     if free < LEAST_SPACE:
         return Finding("data folder", "bad", f"{home} has only {free >> 20} MiB of free space left")
     return Finding("data folder", "ok", f"{home}, {free >> 30} GiB free")
 
 
-def _keys(home: Path) -> list[Finding]:
-    folder = home / KEYS
+def _keys(settings: Settings) -> list[Finding]:
+    """The folder of the keys; those of its files that a start reads have findings of their own."""
+    home, folder = settings.home, settings.home / KEYS
     if not folder.is_dir():
         if not (home / "postgres" / "data").exists():
             return [Finding("keys", "note", "none yet; the first start makes them")]
         return [Finding("keys", "bad", f"{folder} is gone; restore it from your copy")]
-    open_to_others = [path for path in (folder, *folder.iterdir()) if stat.S_IMODE(path.stat().st_mode) & 0o077]
-    if open_to_others:
+    others = {folder, *folder.iterdir()} - {file.path for file in start_files(settings)}
+    open_to_all = sorted(path for path in others if stat.S_IMODE(path.stat().st_mode) & 0o077)
+    if open_to_all:
         return [
-            Finding("keys", "bad", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_others
+            Finding("keys", "bad", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_all
         ]
     missing = [name for name in (PASSWORDS, DIGEST_KEY) if not (folder / name).exists()]
     if missing:
         return [Finding("keys", "bad", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
     return [Finding("keys", "ok", f"{folder}, readable by nobody else; backups do not hold them")]
+
+
+def _files(settings: Settings) -> list[Finding]:
+    """The files that a start reads, each read as it does."""
+    found: list[Finding] = []
+    for file in start_files(settings):
+        try:
+            file.read()
+        except Invalid as error:
+            found.append(Finding(file.check, "bad", str(error)))
+        else:
+            found.append(Finding(file.check, "ok", f"{file.path} can be used"))
+    return found
+
+
+def _metrics(settings: Settings) -> list[Finding]:
+    if not settings.metrics_port or announced(settings.home) is not None:
+        return []
+    try:
+        with contextlib.closing(metrics_socket(settings.metrics_host, settings.metrics_port)):
+            return [Finding("metrics", "ok", f"port {settings.metrics_port} is free")]
+    except Unavailable as error:
+        return [Finding("metrics", "bad", str(error))]
 
 
 async def _port(settings: Settings) -> Finding:
@@ -86,13 +125,13 @@ async def _port(settings: Settings) -> Finding:
         with socket.create_server((settings.host, settings.port)):
             return Finding("product", "note", f"not running; port {settings.port} is free for `mcpist up`")
     except OSError as error:
-        told = f"not running, and port {settings.port} cannot be opened ({error.strerror}); choose another MCPIST_PORT"
-        return Finding("product", "bad", told)
+        return Finding("product", "bad", f"not running, and {port_trouble(settings, error)}")
 
 
 async def deployment_findings(settings: Settings, deployment: Deployment) -> list[Finding]:
     """What belongs to no tenant, for a deployment that is in use. The audit log's chains are not gone through."""
-    found = [_folder(settings), *_keys(settings.home), *[one async for one in _server(deployment)]]
+    found = [_folder(settings), *_keys(settings), *_files(settings)]
+    found += [one async for one in _server(deployment)]
     if any(one.check == "schema" and one.state != "ok" for one in found):
         return found
     async with connected(deployment, CONSOLE, most=2) as console:
@@ -175,9 +214,10 @@ async def _role(deployment: Deployment, role: str) -> Finding:
     try:
         async with connected(deployment, role, most=1) as database:
             await database.call("SELECT true")
+    except asyncpg.InvalidPasswordError as error:
+        return Finding(f"role {role}", "bad", refused_login(error))
     except (MCPistError, asyncpg.PostgresError, OSError) as error:
-        told = f"cannot log in ({type(error).__name__}): was {KEYS}/{PASSWORDS} replaced? Put the right one back"
-        return Finding(f"role {role}", "bad", told)
+        return Finding(f"role {role}", "bad", f"cannot log in ({type(error).__name__})")
     return Finding(f"role {role}", "ok", "can log in")
 
 

@@ -18,7 +18,7 @@ from broker.connect.introductions import Introductions
 from broker.connect.leftovers import Leftovers
 from broker.connect.offers import Offered
 from broker.connect.parts import ConnectParts
-from broker.connect.pasted_keys import KeyCheck, KeyRefused, KeyTrouble, PastedKeys
+from broker.connect.pasted_keys import KeyCheck, KeyRefused, PastedKeys
 from broker.connect.provider_book import ProviderBook
 from broker.connect.redeeming import Redeeming
 from broker.connect.services import Services
@@ -43,20 +43,12 @@ from gateway.single.disconnecting import ends_of
 from gateway.single.gateway import vendor_sessions
 from gateway.single.rechecking import rechecker
 from gateway.single.trust_zone import TrustZone
-from gateway.single.vendor_account import GivenCredential, account_of, place_of
+from gateway.single.vendor_account import GivenCredential, account_of, place_of, trouble_of
 from gateway.vendor_session.session import VendorSessions
-from modules.kit import ToolError, VendorProblem
+from modules.kit import ToolError
 
 DRAFTS = 0.2, 20, 2
 """Of one tenant, servers that are looked at for a draft: a second over time, at once, and at the same time."""
-
-TROUBLES: Mapping[str, KeyTrouble] = {
-    "unauthorized": "not_accepted",
-    "forbidden": "forbidden",
-    "rate_limited": "busy",
-    "unavailable": "away",
-    "too_large": "away",
-}
 
 
 @contextlib.asynccontextmanager
@@ -183,5 +175,4 @@ class _KeyCheck:
         except Invalid:
             raise KeyRefused("setup") from None
         except ToolError as problem:
-            kind = problem.kind if isinstance(problem, VendorProblem) else "unavailable"
-            raise KeyRefused(TROUBLES.get(kind, "setup")) from None
+            raise KeyRefused(trouble_of(problem)) from None

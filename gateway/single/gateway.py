@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from broker.identity.settings import FILE, load
 from broker.interface import Broker
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
@@ -35,12 +34,13 @@ from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
 from gateway.operations.call_log import CallLog
 from gateway.operations.entry import entered
-from gateway.operations.health import Health, health_routes
+from gateway.operations.health import Health, disk_check, health_routes
 from gateway.operations.metrics import Metrics
 from gateway.operations.observers import Observers
 from gateway.operations.tracing import Traces, start_traces
 from gateway.sieve.sieve import Sieve
 from gateway.single.operator import GATEWAY, connected
+from gateway.single.start_files import identity_settings
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_session.session import VendorSessions
 from gateway.vendors import Vendors
@@ -155,7 +155,7 @@ def _assembled(parts: _Parts) -> Gateway:
 
 def _refusals(parts: _Parts, metrics: Metrics) -> Refusals:
     most = parts.settings.failed_auth_per_minute
-    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics)
+    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics, parts.passes)
 
 
 def _mcp_settings(settings: Settings) -> McpSettings:
@@ -172,7 +172,7 @@ def _authorization_server(settings: Settings) -> str:
     """Where clients of /mcp get their tokens: here, unless somewhere else is named."""
     if settings.authorization_server:
         return settings.authorization_server
-    external = load(settings.identity_file or settings.home / FILE).external
+    external = identity_settings(settings).external
     return external.issuer if external else settings.public_url
 
 
@@ -192,7 +192,7 @@ def _admission(settings: Settings, metrics: Metrics) -> Callable[[Caller], Relea
     return admit
 
 
-def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool]]]:
+def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
     async def reachable() -> bool:
         return await parts.database.call("SELECT true")
 
@@ -202,7 +202,13 @@ def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool]]]
     async def writing() -> bool:
         return not parts.audit.stalled
 
-    return {"database": reachable, "generations": current, "audit": writing}
+    checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
+        "database": reachable,
+        "generations": current,
+        "audit": writing,
+    }
+    # An own server's disk is elsewhere.
+    return checks if parts.settings.database_url is not None else {**checks, "disk": disk_check(parts.settings.home)}
 
 
 def _watch(metrics: Metrics, parts: _Parts, authenticate: Authenticator) -> None:

@@ -7,30 +7,34 @@ from pathlib import Path
 
 from core.address import DatabaseAddress
 from core.db import check_sessions, connect
-from core.errors import Conflict
+from core.errors import Conflict, NotFound
 from core.migrations import LOGIN_ROLES, create_roles
 from core.secret import Secret
 from core.settings import Settings
 from gateway.deployment import KEYS, PASSWORDS, Deployment, KeeperSettings, open_deployment
 from gateway.postgres.errors import HomeInUse, OwnerGone
+from gateway.postgres.home import existing_home
 from gateway.postgres.server import ServerAddress
 from gateway.postgres.supervisor import EmbeddedPostgres, attach
 from gateway.single.endpoint import announced
 
 Report = Callable[[str], None]
 SHORT_COMMAND = 5.0  # seconds
+MAKERS = frozenset({"up", "stdio", "migrate", "restore"})
+"""The commands that make a data folder and a database where there is none. No other does: a mistyped MCPIST_HOME would
+show an empty MCPist, or back it up."""
 
 
 @contextlib.asynccontextmanager
 async def owned(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
-    """Run the database for as long as this lasts; an external one is only used.
+    """Run the database for as long as this lasts, made where there is none; an external one is only used.
 
     Raises:
         HomeInUse: another MCPist owns the data folder.
         gateway.postgres.errors.PostgresError: the server cannot start; the text says what to do.
     """
     if settings.database_url is not None:
-        yield await _external(settings)
+        yield await _external(settings, make=True)
         return
     postgres = EmbeddedPostgres(settings.home, run_as=settings.postgres_user, on_progress=report)
     try:
@@ -52,10 +56,16 @@ async def _started(postgres: EmbeddedPostgres, home: Path) -> ServerAddress:
 
 
 @contextlib.asynccontextmanager
-async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
-    """Use the database of the MCPist that runs on the data folder, or run it for as long as this lasts."""
+async def joined(settings: Settings, report: Report, *, maker: str = "") -> AsyncGenerator[Deployment]:
+    """Use the database of the MCPist that runs on the data folder, or run it for as long as this lasts; `maker` is the
+    command that asks, where it is one of ``MAKERS``.
+
+    Raises:
+        NotFound: there is no data folder, and the command makes none.
+    """
+    make = maker in MAKERS
     if settings.database_url is not None:
-        yield await _external(settings)
+        yield await _external(settings, make=make)
         return
     while True:
         try:
@@ -65,6 +75,8 @@ async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deploymen
         else:
             yield _embedded(settings, address)
             return
+        if not make:
+            check_data_folder(settings)
         async with contextlib.AsyncExitStack() as stack:
             try:
                 deployment = await stack.enter_async_context(owned(settings, report))
@@ -74,11 +86,25 @@ async def joined(settings: Settings, report: Report) -> AsyncGenerator[Deploymen
             return
 
 
-async def _external(settings: Settings) -> Deployment:
+def check_data_folder(settings: Settings) -> None:
+    """Raises:
+    NotFound: the settings name no data folder of an MCPist.
+    """
+    if settings.database_url is not None:
+        is_there = (settings.home / KEYS / PASSWORDS).exists()
+    else:
+        layout = existing_home(settings.home)
+        is_there = layout is not None and layout.data.exists()
+    if not is_there:
+        raise NotFound(_NO_FOLDER.format(home=settings.home))
+
+
+async def _external(settings: Settings, *, make: bool) -> Deployment:
     """Nothing is made, in the folder or the database, where the roles' passwords are another folder's.
 
     Raises:
         Conflict: they are; the text says what to do.
+        NotFound: there is no data folder, and none shall be made.
     """
     assert settings.database_url is not None
     admin = DatabaseAddress(settings.database_url)
@@ -87,6 +113,8 @@ async def _external(settings: Settings) -> Deployment:
     renew = not passwords.exists() and await _has_roles(admin)
     if renew and settings.new_role_passwords != "yes":
         raise Conflict(_OTHERS.format(passwords=passwords))
+    if not (make or renew):
+        check_data_folder(settings)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     deployment = open_deployment(settings.home, admin, keepers(settings))
     if renew:
@@ -112,6 +140,10 @@ def keepers(settings: Settings) -> KeeperSettings:
     return KeeperSettings(settings.keys, settings.transit_token)
 
 
+_NO_FOLDER = (
+    "there is no data folder of an MCPist at {home}: set MCPIST_HOME to the right one, or make one with `mcpist up`. "
+    "To act at a server, sign in there with `mcpist login URL`"
+)
 _ROLES = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = ANY ($1::text[]) AND rolcanlogin)"
 _OTHERS = (
     "an MCPist uses this database server already, and its roles' passwords are not here: new ones would shut it out. "

@@ -73,7 +73,7 @@ def _application(
     server = authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
         *sign_in.routes(parts, zone.door),
-        *account.routes(parts, zone.door, grants if server else None),
+        *account.routes(parts, zone.door, zone.tokens, grants if server else None),
         *connect_session.routes(parts, zone.door, connect),
         *connect_pages.routes(parts, zone.door, connect),
         *(oauth.routes(parts, server) if server else ()),

@@ -4,14 +4,14 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from broker.identity.api_tokens import SCOPES
+from broker.identity.in_process import InProcess
+from broker.interface import Refused
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
-from core.caller import Caller, Credential
+from core.caller import Caller
 from core.db import Database
 from core.errors import NotFound, Unavailable
 from core.generations import Generations
@@ -24,16 +24,14 @@ from gateway.mcp.context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.operations.tracing import NoTraces
 from gateway.sieve.sieve import Sieve
-from gateway.single.bootstrap import OPERATOR
 from gateway.single.gateway import vendor_sessions
-from gateway.single.operator import GATEWAY, Operator, connected, now
+from gateway.single.operator import GATEWAY, Operator, connected
 from gateway.single.trust_zone import trust_zone
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
 from gateway.vendors import Vendors
 from modules.kit import OUTCOME_UNKNOWN
 
 CLIENT = "mcpist call"
-LIFETIME = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +76,22 @@ async def local_caller(
 ) -> AsyncGenerator[LocalCaller]:
     """A caller as the gateway makes one of a verified token; at the end the audit log has everything.
 
-    The broker hands out leases for the user's own token only, so one is made for the time of the call.
+    The broker hands out leases for a caller's own credential only. This caller's is known to this process alone.
 
     Raises:
         NotFound: the user or the tenant is suspended or gone.
     """
     deployment, catalogue, passes = operating.deployment, operating.catalogue, AuditPasses()
+    subject = InProcess(tenant_id, user_id)
     async with (
         connected(deployment, GATEWAY, most=6) as database,
-        _own_token(operating, tenant_id, user_id) as subject,
-        trust_zone(deployment, settings, catalogue) as zone,
+        trust_zone(deployment, settings, catalogue, only_for=subject) as zone,
         vendor_sessions(settings) as sessions,
         _writing(database, passes) as audit,
     ):
-        verdict = await zone.broker.verify(subject)
+        verdict = await zone.broker.verify(subject.secret)
         passes.keep(verdict.tenant_id, verdict.audit_pass)
-        credential = Credential("operator", "operator", tenant_id, user_id, frozenset(SCOPES))
-        loaded = await load_caller(database, credential)
+        loaded = None if isinstance(verdict, Refused) else await load_caller(database, verdict)
         if loaded is None:
             raise NotFound("this user, or the whole tenant, is suspended")
         generations = Generations(deployment.role(GATEWAY), database)  # not listened to: nothing is kept for long
@@ -102,17 +99,7 @@ async def local_caller(
         vendors = Vendors(zone.broker, generations, Leases(zone.broker, generations, links), sessions, links)
         sieve = Sieve(catalogue)
         runner = ToolRunner(sieve, database, vendors, audit, deployment.digest_key, _Unobserved(), NoTraces())
-        yield LocalCaller(loaded[0], sieve, runner, vendors, subject, settings.call_timeout)
-
-
-@contextlib.asynccontextmanager
-async def _own_token(operating: Operator, tenant_id: UUID, user_id: UUID) -> AsyncGenerator[Secret]:
-    until = now() + LIFETIME
-    token_id, token = await operating.tokens.create(OPERATOR, tenant_id, user_id, CLIENT, expires_at=until)
-    try:
-        yield token
-    finally:
-        await operating.tokens.revoke(OPERATOR, tenant_id, token_id)
+        yield LocalCaller(loaded[0], sieve, runner, vendors, subject.secret, settings.call_timeout)
 
 
 @contextlib.asynccontextmanager

@@ -5,12 +5,12 @@ import contextlib
 from collections.abc import AsyncGenerator, Callable
 
 from broker.notices.mail import Mail
-from broker.notices.settings import FILE, load
 from broker.notices.teller import Channel, Teller
 from broker.notices.webhook import Webhook
 from broker.providers.catalogue import own_providers
 from core.settings import Settings
 from gateway.catalogue import Catalogue
+from gateway.single.start_files import notice_settings
 from gateway.single.trust_zone import TrustZone
 
 
@@ -21,7 +21,7 @@ async def notices(zone: TrustZone, settings: Settings, catalogue: Catalogue) -> 
     Raises:
         core.errors.Invalid: the file is wrong, or others may read it; the text says what.
     """
-    chosen = load(settings.notices_file or settings.home / FILE)
+    chosen = notice_settings(settings)
     channels: list[Channel] = []
     if chosen.mail is not None:
         channels.append(Mail(chosen.mail))

@@ -27,7 +27,8 @@ from gateway.single.gateway import Gateway, gateway
 from gateway.single.home import Report, joined, owned
 from gateway.single.identity import identity
 from gateway.single.operator import Operator, now, opened
-from gateway.single.serving import listening, served, stop_signals
+from gateway.single.port import opened_port
+from gateway.single.serving import served, stop_signals
 from gateway.single.split import gateway_deployment, remote_broker
 from gateway.single.trust_zone import trust_zone
 
@@ -38,7 +39,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Where the product listens and how to get in; `api_token` and `sign_in_link` are there at the first start only."""
+    """Where the product listens and how to get in; `api_token` and `sign_in_link` are there at the first start only.
+    `tenant` is the one to name in commands, "" where there is one only."""
 
     mcp_url: str
     console_url: str | None
@@ -46,6 +48,7 @@ class Ready:
     admin_email: str
     api_token: Secret | None
     sign_in_link: Secret | None
+    tenant: str = ""
 
 
 async def run_product(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
@@ -54,7 +57,7 @@ async def run_product(settings: Settings, report: Report, on_ready: Callable[[Re
     Raises:
         core.errors.MCPistError, gateway.postgres.errors.PostgresError: it cannot start; the text says what to do.
     """
-    with stop_signals() as stop, listening(settings) as listener:
+    with stop_signals() as stop, opened_port(settings) as listener:
         async with owned(settings, report) as deployment:
             report("Checking the database")
             if await migrate(deployment.admin, deployment.passwords):
@@ -77,7 +80,7 @@ async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Re
     if settings.broker_url:
         await _run_beside_a_broker(settings, report, on_ready)
         return
-    with stop_signals() as stop, listening(settings) as listener:
+    with stop_signals() as stop, opened_port(settings) as listener:
         async with (
             joined(settings, report) as deployment,
             opened(deployment) as operating,
@@ -88,7 +91,7 @@ async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Re
 
 
 async def _run_beside_a_broker(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
-    with stop_signals() as stop, listening(settings) as listener:
+    with stop_signals() as stop, opened_port(settings) as listener:
         async with (
             gateway_deployment(settings, report) as deployment,
             _gateway(settings, deployment, remote_broker(settings), installed()) as running,
@@ -140,7 +143,13 @@ async def _serving(
         await stack.enter_async_context(served(running.app, listener, settings))
         stack.callback(_drain, running)
         yield Ready(
-            f"{settings.public_url}/mcp", None, settings.home, access.admin_email, access.token, access.sign_in_link
+            f"{settings.public_url}/mcp",
+            None,
+            settings.home,
+            access.admin_email,
+            access.token,
+            access.sign_in_link,
+            access.tenant,
         )
 
 

@@ -14,7 +14,7 @@ import asyncpg
 
 from broker.http.app import BrokerApp
 from broker.http.client import UNIX, HttpBroker, http_broker
-from broker.http.gateway_keys import Gateways, load_private, make_pair
+from broker.http.gateway_keys import load_private, make_pair
 from broker.http.service_token import ServiceKey, ServiceTokens
 from broker.http.wire import PATHS
 from core.address import DatabaseAddress
@@ -29,15 +29,15 @@ from gateway.app import App
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import installed
 from gateway.deployment import KEYS, Deployment, open_as
-from gateway.operations.health import Health, health_routes
+from gateway.operations.health import Check, Health, disk_check, health_routes
 from gateway.single.home import Report, joined
 from gateway.single.identity import identity
 from gateway.single.operator import BROKER, GATEWAY
-from gateway.single.serving import listening, listening_at, served, stop_signals
+from gateway.single.port import opened_port
+from gateway.single.serving import listening_at, served, stop_signals
+from gateway.single.start_files import GATEWAY_KEY, GATEWAYS, served_gateways
 from gateway.single.trust_zone import trust_zone
 
-GATEWAY_KEY = "gateway.pem"
-GATEWAYS = "gateways.pem"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     """
     with stop_signals() as stop, _listening(settings) as (listener, url):
         async with _broker_deployment(settings, report) as deployment:
-            tokens = ServiceTokens(_gateways(settings))
+            tokens = ServiceTokens(served_gateways(settings))
             async with _broker_app(settings, deployment, tokens) as app, served(app, listener, settings):
                 on_ready(BrokerReady(url))
                 await stop.wait()
@@ -121,14 +121,6 @@ async def _only(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deplo
     return deployment
 
 
-def _gateways(settings: Settings) -> Gateways:
-    if settings.broker_gateways is not None:
-        return Gateways(settings.broker_gateways)
-    keys = settings.home / KEYS
-    make_pair(keys / GATEWAY_KEY, keys / GATEWAYS)
-    return Gateways(keys / GATEWAYS)
-
-
 @contextlib.asynccontextmanager
 async def _broker_app(settings: Settings, deployment: Deployment, service_tokens: ServiceTokens) -> AsyncGenerator[App]:
     """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
@@ -136,7 +128,10 @@ async def _broker_app(settings: Settings, deployment: Deployment, service_tokens
     catalogue = installed()
     async with trust_zone(deployment, settings, catalogue) as zone, _refusals(settings, zone.database) as refusals:
         broker = BrokerApp(zone.broker, service_tokens)
-        health = Health({"database": lambda: _answers(zone.database)}, clock=time.monotonic)
+        checks: dict[str, Check] = {"database": lambda: _answers(zone.database)}
+        if settings.database_url is None:
+            checks["disk"] = disk_check(settings.home)
+        health = Health(checks, clock=time.monotonic)
         app = App({**dict.fromkeys(PATHS, broker), **health_routes(health)})
         async with identity(zone, settings, refusals, None, catalogue) as pages:
             app.otherwise = pages
@@ -178,7 +173,7 @@ def _listening(settings: Settings) -> Generator[tuple[socket.socket, str]]:
         with listening_at(Path(settings.broker_url.removeprefix(UNIX))) as listener:
             yield listener, settings.broker_url
         return
-    with listening(settings) as listener:
+    with opened_port(settings) as listener:
         # Where gateways reach it; the public URL, which it has in common with them, is the load balancer's.
         yield listener, replace(settings, public_url="").public_url
 

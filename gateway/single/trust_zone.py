@@ -10,8 +10,9 @@ from broker.audit_passes import SigningVerifier, load_signer
 from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.front_door import FrontDoor, front_door
+from broker.identity.in_process import InProcess, InProcessVerifier
 from broker.identity.pepper import Peppers, load_or_create
-from broker.identity.settings import FILE, IdentitySettings, load
+from broker.identity.settings import IdentitySettings
 from broker.identity.verifier import Verifiers
 from broker.interface import Verifier
 from broker.leases import Leases
@@ -31,6 +32,7 @@ from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.single.home import keepers
 from gateway.single.operator import BROKER, connected, now
+from gateway.single.start_files import identity_settings
 from gateway.single.vault_access import guard_of, opened_keys
 from gateway.single.vendor_oauth import vendor_accounts, vendor_http
 
@@ -57,7 +59,6 @@ class TrustZone:
     peppers: Peppers
     identity: IdentitySettings
     tokens: ApiTokens
-    verifier: Verifiers
     door: FrontDoor
     documents: Documents
     own_tokens: OwnTokens | None
@@ -66,15 +67,21 @@ class TrustZone:
 
 @contextlib.asynccontextmanager
 async def trust_zone(
-    deployment: Deployment, settings: Settings, catalogue: Catalogue, *, clock: Callable[[], datetime] = now
+    deployment: Deployment,
+    settings: Settings,
+    catalogue: Catalogue,
+    *,
+    clock: Callable[[], datetime] = now,
+    only_for: InProcess | None = None,
 ) -> AsyncGenerator[TrustZone]:
-    """Open the vault, whose key file is made at the first start, and read the identity file.
+    """Open the vault, whose key file is made at the first start, and read the identity file. With `only_for` its broker
+    serves that user alone, and knows no token.
 
     Raises:
         core.errors.Invalid: a key is missing, wrong or readable by others, or the identity file is wrong; the text
             names it.
     """
-    identity = load(settings.identity_file or deployment.home / FILE)
+    identity = identity_settings(settings)
     async with (
         opened_keys(deployment, keepers(settings)) as keys,
         connected(deployment, BROKER, most=CONNECTIONS) as database,
@@ -93,11 +100,10 @@ async def trust_zone(
             vendor_accounts(deployment, database, vault, http) as accounts,
         ):
             tools, urls = vendor_tools(catalogue), vendor_urls(catalogue)
-            leases = Leases(verifier, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
-            broker = DirectBroker(SigningVerifier(verifier, await load_signer(database)), leases)
-            yield TrustZone(
-                broker, database, vault, http, peppers, identity, tokens, verifier, door, documents, own, clock
-            )
+            known = verifier if only_for is None else InProcessVerifier(only_for, database)
+            leases = Leases(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
+            broker = DirectBroker(SigningVerifier(known, await load_signer(database)), leases)
+            yield TrustZone(broker, database, vault, http, peppers, identity, tokens, door, documents, own, clock)
 
 
 @contextlib.asynccontextmanager

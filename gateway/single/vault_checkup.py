@@ -19,7 +19,7 @@ from gateway.single.connecting import offered
 from gateway.single.finding import Finding
 from gateway.single.operator import BROKER, connected
 from gateway.single.vault_access import id_file
-from gateway.single.vault_keys import VaultKeys, vault_keys
+from gateway.single.vault_keys import KeyReport, VaultKeys, vault_keys
 
 MOST_SHOWN = 50
 PAGE = 500
@@ -33,8 +33,11 @@ async def vault_findings(deployment: Deployment, console: Database) -> list[Find
 
 async def _original(deployment: Deployment) -> Finding:
     """Whether services may be asked. Nothing is given an id here."""
-    async with connected(deployment, BROKER, most=1) as broker:
-        standing = await standing_of(broker, id_file(deployment))
+    try:
+        async with connected(deployment, BROKER, most=1) as broker:
+            standing = await standing_of(broker, id_file(deployment))
+    except Invalid as error:
+        return Finding("deployment", "bad", str(error))
     if standing is None:
         return Finding("deployment", "note", "never started; the first start gives it its id")
     if standing:
@@ -55,7 +58,7 @@ async def _key_findings(deployment: Deployment, console: Database) -> list[Findi
         return [Finding("vault keys", "bad", f"{', '.join(found.keepers)}: {found.trouble}")]
     wrong = [key for key in found.keys if not key.healthy]
     if wrong:
-        return [Finding("vault keys", "bad", f"{key.kek_id}, which {_need(key.tenants)}: {key.told}") for key in wrong]
+        return [Finding("vault keys", "bad", f"the key {key.kek_id}, {_need(key)}, is {key.told}") for key in wrong]
     return [_keys(found)]
 
 
@@ -69,8 +72,11 @@ def _keys(found: VaultKeys) -> Finding:
     return Finding("vault keys", "ok", told)
 
 
-def _need(tenants: int) -> str:
-    return "one tenant needs" if tenants == 1 else f"{tenants} tenants need"
+def _need(key: KeyReport) -> str:
+    """What cannot be opened without it."""
+    if key.tenants:
+        return "needed by one tenant" if key.tenants == 1 else f"needed by {key.tenants} tenants"
+    return "needed by the keys that sign access tokens" if key.signing_keys else "needed to start"
 
 
 async def credential_findings(

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Container, Mapping
 
+from broker.connect.pasted_keys import KeyTrouble
 from core.credential_headers import CredentialScheme
 from core.errors import Invalid, MCPistError
 from core.outbound.origins import origin_of
@@ -12,6 +13,20 @@ from gateway.vendor_session.session import NOTHING_KNOWN, VendorSessions
 from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
 
 MOST_ACCOUNT = 200
+_TROUBLES: Mapping[str, KeyTrouble] = {
+    "unauthorized": "not_accepted",
+    "forbidden": "forbidden",
+    "rate_limited": "busy",
+    "unavailable": "away",
+    "too_large": "away",
+    "refused": "away",  # the address is not allowed, or there is none: nobody is told which
+}
+
+
+def trouble_of(problem: ToolError) -> KeyTrouble:
+    """Why the vendor has not said whose a key is."""
+    return _TROUBLES.get(problem.kind, "setup") if isinstance(problem, VendorProblem) else "away"
+
 
 log = logging.getLogger(__name__)
 

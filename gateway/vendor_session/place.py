@@ -27,7 +27,7 @@ class Place:
         """The place behind a base URL.
 
         Raises:
-            VendorProblem: it is none, or MCPist may not reach it.
+            VendorProblem: it is none, or MCPist is not allowed to reach it.
         """
         target = Target.of(base_url, allow)
         headers = {"host": target.host, **DEFAULT_HEADERS, **checked_headers(api.headers)}

@@ -83,7 +83,7 @@ class VendorSessions:
         connections, and a credential without one counts for itself.
 
         Raises:
-            VendorProblem: MCPist may not reach the base URL, or `attributes` lack a part of it.
+            VendorProblem: MCPist is not allowed to reach the base URL, or `attributes` lack a part of it.
         """
         assert self._transport is not None, "open() comes first"
         base_url = settings.base_url or (filled(api.base_url, attributes) if api.placeholders else api.base_url)

@@ -39,7 +39,7 @@ class Target:
         """Read a base URL.
 
         Raises:
-            VendorProblem: it is none, or MCPist may not reach it.
+            VendorProblem: it is none, or MCPist is not allowed to reach it.
         """
         match = _BASE.fullmatch(base_url)
         if match is None or len(match["host"]) > LONGEST_HOST or _climbs(match["path"]):
@@ -110,8 +110,8 @@ def refused_host() -> VendorProblem:
     """One text for a host that may not be reached and for one that does not exist."""
     return VendorProblem(
         "refused",
-        "MCPist may not reach this service's base URL, or its host does not exist. An administrator corrects the URL; "
-        "for a host in a private network, the operator adds host:port to MCPIST_ALLOWED_PRIVATE_HOSTS",
+        "MCPist is not allowed to reach this service's base URL, or its host does not exist. An administrator corrects "
+        "the URL; for a host in a private network, the operator adds host:port to MCPIST_ALLOWED_PRIVATE_HOSTS",
     )
 
 

@@ -57,6 +57,7 @@ URL = "https://mcp.test"
 COOKIE = "__Host-mcpist-session"
 ACTOR = Actor("tests")
 OPERATORS = "operators"
+KG_TOOLS = {"search": True, "write": False, "delete": False}
 OWN_CLIENT = "mcpist-command-line"
 VERIFIER = "v" * 43
 PROOF = Proof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER)
@@ -179,8 +180,9 @@ class Rig:
     served: Any = None
 
     def sections(self) -> tuple[Section, Section, Section]:
-        kg = InstalledModule("kg", "Graph", "A graph.", 3, (SettingForm("timeout", "Seconds"),), _changed)
-        admin = admin_section(AdminParts(self.console, ("kg",), {"kg": kg}, self.checks))
+        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, (SettingForm("timeout", "Seconds"),), _changed)
+        mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
+        admin = admin_section(AdminParts(self.console, ("kg",), {"kg": kg, "mute": mute}, self.checks))
         return admin, identity_section(self.parts), connections_section(self.connect)
 
     def app(self, **door: Any) -> Any:

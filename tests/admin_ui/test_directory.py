@@ -125,7 +125,7 @@ async def test_a_role_from_making_to_deleting(rig: Rig, acme: Tenant) -> None:
         role = made.json()
         assert role == {**asked, "id": role["id"], "members": 0}
         path = f"/roles/{role['id']}"
-        wanted = {"allow": ["github:read", "kg.*"], "deny": []}
+        wanted = {"allow": ["kg.*", "kg:read"], "deny": []}
         assert (await admin.put(f"{path}/permissions", json=wanted)).json() == role | wanted
         changed = await admin.patch(path, json={"name": "Writers", "priority": -1})
         assert changed.json() == role | wanted | {"name": "Writers", "priority": -1}
@@ -142,6 +142,35 @@ async def test_a_permission_has_its_form(rig: Rig, acme: Tenant, permission: str
     async with rig.browser(acme.admin) as admin:
         answer = await admin.post("/roles", json={"name": "x", "allow": [permission]})
     assert answer.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("permission", "told"),
+    [
+        ("kgg:read", "no module kgg is installed; did you mean kg?"),
+        ("kg.serch", "kg has no tool serch; did you mean search?"),
+        ("github.*", "no module github is installed"),
+        ("mute:read", "mute has no tool that only reads"),
+    ],
+)
+async def test_a_permission_that_matches_nothing_is_refused(rig: Rig, acme: Tenant, permission: str, told: str) -> None:
+    """Unless that is said to be meant; what a role has already stays, whatever was uninstalled since."""
+    async with rig.browser(acme.admin) as admin:
+        for effect in ("allow", "deny"):
+            refused = await admin.post("/roles", json={"name": "x", effect: ["*", permission]})
+            assert (refused.status_code, told in refused.json()["detail"]) == (400, True), refused.json()
+            assert "unknown_ok" in refused.json()["detail"]
+        assert "x" not in [one["name"] for one in await everything(admin, "/roles")]
+        made = await admin.post("/roles", json={"name": "x", "allow": [permission], "unknown_ok": True})
+        assert (made.status_code, made.json()["allow"]) == (201, [permission])
+        path = f"/roles/{made.json()['id']}/permissions"
+        kept = await admin.put(path, json={"allow": [permission, "kg:read"], "deny": []})
+        assert (kept.status_code, kept.json()["allow"]) == (200, sorted(["kg:read", permission]))
+        other = await admin.put(path, json={"allow": [], "deny": [permission]})
+        assert other.status_code == 400, "it was allowed, and is denied now: that is new"
+        more = await admin.put(path, json={"allow": [permission, "no.such"], "deny": []})
+        assert (more.status_code, permission.partition(".")[0] in more.json()["detail"]) == (400, "no" in permission)
+        assert (await admin.put(path, json={"allow": ["no.such"], "deny": [], "unknown_ok": True})).status_code == 200
 
 
 async def test_pages_hold_each_item_once(rig: Rig, acme: Tenant) -> None:
@@ -200,9 +229,9 @@ async def test_services_are_listed(rig: Rig, acme: Tenant) -> None:
             await set_service(rig.console, Actor("tests"), acme.id, f"n{number}", enabled=number % 2 == 0)
         every = await everything(admin, "/services")
     shown = [(one["module"], one["enabled"], one["installed"], one["settings"]) for one in listed["items"]]
-    assert shown == [("kg", False, True, {}), ("module_of_acme", True, False, {})]
+    assert shown == [("kg", False, True, {}), ("module_of_acme", True, False, {}), ("mute", False, True, {})]
     assert listed["next_cursor"] is None
-    assert [one["module"] for one in every] == ["kg", "module_of_acme", "n0", "n1", "n2", "n3"]
+    assert [one["module"] for one in every] == ["kg", "module_of_acme", "mute", "n0", "n1", "n2", "n3"]
 
 
 async def test_an_address_is_lowered_only_where_that_keeps_it_the_same(rig: Rig, acme: Tenant) -> None:

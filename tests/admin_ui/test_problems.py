@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import pytest
 
 from core.api.served import MOST_BODY
@@ -40,6 +41,18 @@ async def test_a_path_that_does_not_exist_answers_like_an_id_that_does_not(rig: 
     async with rig.browser(acme.admin) as admin:
         path, missing = await admin.get("/made-up"), await admin.get("/roles/7d0f9f0e-0000-4000-8000-000000000000")
     assert path.json() | {"request_id": ""} == missing.json() | {"request_id": ""}
+
+
+async def test_a_full_disk_is_told_as_that(rig: Rig, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_: object, **__: object) -> None:
+        raise asyncpg.DiskFullError("could not extend file base/5/17675")
+
+    monkeypatch.setattr("core.directory.users.create_user", full)
+    async with rig.browser(acme.admin) as admin:
+        answer = await admin.post("/users", json={"email": "bob@acme.example"})
+    assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "unavailable", "30")
+    assert "disk of its database is full" in answer.json()["detail"]
+    assert "base/5" not in answer.text
 
 
 async def test_too_little_scope_says_what_is_missing(rig: Rig, acme: Tenant) -> None:

@@ -38,6 +38,7 @@ async def test_what_is_not_installed_is_shown_and_not_changed(rig: Rig, acme: Te
         assert [(one["module"], one["enabled"], one["installed"]) for one in listed] == [
             ("kg", False, True),
             ("module_of_acme", True, False),
+            ("mute", False, True),
         ]
         assert (await admin.get("/services/module_of_acme")).json()["description"] == "not installed"
         assert (await admin.get("/services/module_of_globex")).status_code == 404

@@ -25,6 +25,7 @@ from broker.web.parts import WebParts, web_parts
 from broker.web.problems import Problem
 from core.errors import Invalid, LimitReached, Unavailable
 from core.settings import Settings
+from core.storage import DiskFull
 from gateway.http_server.server import HttpServer, serving
 from tests.support.chromium import chromium
 
@@ -52,6 +53,13 @@ ACCOUNT: Mapping[str, Any] = {
     "grants": [
         {"id": "1", "client": "Claude Code", "scopes": ["mcp:read", "mcp:write"], "created_at": AT, "last_used_at": AT},
         {"id": "2", "client": "Cursor", "scopes": ["mcp:read"], "created_at": AT, "last_used_at": AT},
+    ],
+    "tokens": [
+        {"id": "1", "name": "laptop", "scopes": ["mcp:read", "mcp:write"], "read_only": False, "created_at": AT,
+         "last_used_at": AT, "expires_at": None},
+        {"id": "2", "name": "nightly-report-of-the-finance-and-controlling-department",
+         "scopes": ["admin:read", "mcp:read"], "read_only": True, "created_at": AT, "last_used_at": None,
+         "expires_at": AT},
     ],
     "sessions": [
         {"id": "1", "current": True, "browser": "Chrome, Windows", "address": "192.0.2.7", "method": "google",
@@ -175,7 +183,24 @@ UNREGISTERED_SERVICE: Mapping[str, Any] = {
     **SERVICE,
     "ways": [],
     "unregistered": [
-        {"title": "Atlassian", "id": "atlassian", "redirect_uri": "https://mcpist.acme.test/connect/callback/atlassian"}
+        {
+            "title": "Atlassian",
+            "id": "atlassian",
+            "explained": "",
+            "redirect_uri": "https://mcpist.acme.test/connect/callback/atlassian",
+        },
+        {
+            "title": "GitHub",
+            "id": "github",
+            "explained": "github",
+            "redirect_uri": "https://mcpist.acme.test/connect/callback/github",
+        },
+        {
+            "title": "GitHub (OAuth App)",
+            "id": "github_oauth_app",
+            "explained": "github_oauth_app",
+            "redirect_uri": "https://mcpist.acme.test/connect/callback/github_oauth_app",
+        },
     ],
     "administers": True,
     "own": BROKEN,
@@ -224,6 +249,7 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "signed-out": ("signed_out.html", {}),
     "account": ("account.html", ACCOUNT),
+    "account-no-tokens": ("account.html", {**ACCOUNT, "tokens": [], "grants": [], "done": "token_revoked"}),
     "connect-list": ("connect_list.html", SERVICES),
     "connect": ("connect.html", SERVICE),
     "connect-connected": ("connect.html", CONNECTED_SERVICE),
@@ -248,6 +274,12 @@ PROBLEMS: Mapping[str, Exception] = {
     "problem-question-over": Problem("connect_question_over", 404),
     "problem-copy": NotAdopted(),
     "problem-internal": RuntimeError("never shown"),
+    "problem-disk-full": DiskFull(),
+    "problem-document-off": Problem("client_document_off", host="agent.example.com"),
+    "problem-document-away": Problem("client_document_away", 503, host="agent.example.com"),
+    "problem-document-wrong": Problem("client_document_wrong", host="agent.example.com"),
+    "problem-redirect-uri": Problem("redirect_uri", uri="https://agent.example.com/oauth/callback?" + "x" * 300),
+    "problem-not-found": Problem("not_found", 404),
 }
 
 

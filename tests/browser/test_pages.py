@@ -45,6 +45,7 @@ KEPT = (
     "name",
     "help_url",
     "redirect_uri",
+    "explained",
 )
 PAYLOAD = "</p><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}\"' onclick=alert(3) \u202egnp.exe"
 

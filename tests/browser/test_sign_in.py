@@ -188,7 +188,7 @@ async def test_an_application_that_named_itself_is_announced_as_one(database: Sc
         await now.page.goto(now.client.authorize(now.identity.url, made.json()["client_id"]))
         text = await now.page.inner_text("main")
         assert "Nobody has verified this application" in text
-        assert "The answer stays on this computer" in text
+        assert "You will be sent back to a program on this computer" in text
         assert "alert(1)" in text
         await now.allow()
         now.check()

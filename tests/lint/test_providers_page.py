@@ -1,4 +1,4 @@
-"""The table of the vendors' habits names tests that are there (docs/providers/README.md)."""
+"""The table of the vendors' habits names tests that exist (docs/dev/providers.md)."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from broker.providers.catalogue import own_providers
 from tests.lint.test_security_page import functions
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = (ROOT / "docs" / "providers" / "README.md").read_text("utf-8").partition("## The vendors' habits")[2]
+TABLE = (ROOT / "docs" / "dev" / "providers.md").read_text("utf-8")
 ROWS = [line for line in TABLE.splitlines() if line.startswith("| ") and not line.startswith("| vendor |")]
 TESTS = sorted(set(re.findall(r"`([a-z_/]+\.py::\w+)`", TABLE)))
 

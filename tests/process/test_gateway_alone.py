@@ -88,3 +88,9 @@ async def asked(split: Split, method: str, path: str, body: bytes, token: str) -
     options = {"data": body, "headers": headers, "allow_redirects": False}
     async with aiohttp.ClientSession() as http, http.request(method, url, **options) as answer:
         return answer.status, await answer.read()
+
+
+async def test_an_unknown_path_of_a_gateway_alone_is_json_too(split: Split) -> None:
+    url = f"http://127.0.0.1:{split.gateways[0].port}/register"
+    async with aiohttp.ClientSession() as http, http.post(url, json={}) as answer:
+        assert (answer.status, (await answer.json())["error"]) == (404, "not_found")

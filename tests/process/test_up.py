@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 from pathlib import Path
 
 import aiohttp
@@ -12,6 +13,7 @@ import pytest
 from tests.support.running_product import (
     MCPIST,
     client,
+    command,
     data_folder,
     environment,
     free_port,
@@ -68,6 +70,31 @@ async def test_a_taken_port_is_told_before_anything_starts(home: Path) -> None:
     assert (code != 0, out) == (True, "")
     assert "MCPIST_PORT" in err
     assert not home.with_name("other").exists()
+
+
+async def test_a_second_start_is_told_that_the_first_one_runs(home: Path) -> None:
+    async with running(home) as product:
+        code, out, err = await fails(home, product.port)
+        told = json.loads(err)["error"]
+    assert (code, out, told["code"]) == (5, "", "conflict")
+    assert "MCPist itself" in told["message"]
+    assert (product.url in told["message"], f"process {product.process.pid}" in told["message"]) == (True, True)
+    assert told["message"].count(f"port {product.port}") == 1
+    assert "while attempting" not in told["message"]
+
+
+async def test_whose_a_taken_port_is(home: Path) -> None:
+    other = home.with_name("other")
+    async with running(home) as product:
+        _, _, err = await fails(other, product.port)
+        assert "another MCPist" in err
+        again = await command(home, product.port, "doctor")
+        assert again["healthy"]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        _, _, err = await fails(other, listener.getsockname()[1])
+    assert "another program" in err
+    assert "while attempting" not in err
+    assert not other.exists()
 
 
 async def test_health_and_unknown_paths(home: Path) -> None:

@@ -6,13 +6,14 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import Field, SecretStr
 
-from broker.connect.pasted_keys import OtherAccount, Pasted
+from broker.connect.pasted_keys import TROUBLES_BY_KEY, OtherAccount, Pasted
 from broker.connect.refusals import ConnectRefused
 from broker.web.api.connect_parts import Connect
+from broker.web.key_refusals import key_refusal
 from core.api.app import router
 from core.api.callers import FreshPerson
 from core.api.shapes import Asked, Told
-from core.errors import Conflict, Invalid, LimitReached, MCPistError, NotFound, Unavailable
+from core.errors import Conflict, NotFound
 from core.scopes import ADMIN_WRITE
 from core.secret import Secret
 
@@ -61,7 +62,8 @@ async def store_key(module: Module, asked: KeyAsked, caller: FreshPerson, connec
     except OtherAccount as other:
         raise Conflict(_OTHER.format(now=other.now, before=other.before)) from None
     except ConnectRefused as refused:
-        raise _problem(refused) from None
+        trouble = TROUBLES_BY_KEY.get(refused.key, "setup")
+        raise key_refusal(trouble, refused.title or found[0].needs.module.title) from None
     owner = caller.email if asked.role_id is None else f"role {whom.shared_with}"
     previous = None if before is None else before.name
     return KeyStored(
@@ -69,26 +71,7 @@ async def store_key(module: Module, asked: KeyAsked, caller: FreshPerson, connec
     )
 
 
-def _problem(refused: ConnectRefused) -> MCPistError:
-    title = refused.title or "the service"
-    if refused.key in ("key_busy", "key_often"):
-        return LimitReached(f"{title} was asked too often; try again in a minute. Nothing was stored", 60.0)
-    if refused.key == "key_away":
-        return Unavailable(f"{title} cannot be reached, so nobody knows whose key this is. Nothing was stored", 30.0)
-    return Invalid(_REFUSED.get(refused.key, _REFUSED["key_setup"]).format(title=title))
-
-
 _OTHER = (
     "this secret belongs to the account {now}, the stored one to {before}; say replace_account if that is meant. "
     "Nothing was stored"
 )
-_REFUSED = {
-    "key_not_accepted": "{title} does not accept this secret: it is not whole, was revoked, has expired, or is another "
-    "server's. Nothing was stored",
-    "key_forbidden": "{title} knows this secret, but does not let it say whose it is: it lacks a permission. Nothing "
-    "was stored",
-    "key_form": "a credential is one line of printable characters. Nothing was stored",
-    "key_user": "user is missing, is no user name or e-mail address, or is one that {title} does not want beside a "
-    "key. Nothing was stored",
-    "key_setup": "the settings of {title} do not fit here; ask your administrator. Nothing was stored",
-}

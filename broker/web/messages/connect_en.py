@@ -64,7 +64,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.cause.scope": "The vendor granted less than what is needed.",
     "connect.cause.account_disabled": "The account is disabled at the vendor.",
     "connect.cause.interaction": "The vendor wants you to sign in there again.",
-    "connect.cause.rejected": "The vendor refuses the key: it was revoked or has expired there.",
+    "connect.cause.rejected": "The vendor refuses the token: it was revoked or has expired there.",
     "connect.cause.elsewhere": "An administrator has given the service another address since, and your access is not "
     "sent there. Connect again if the new address is right.",
     "connect.cause.other": "The vendor does not accept the connection any more.",
@@ -83,7 +83,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.whose.role": "Members of {role}",
     "connect.oauth": "Through {provider}",
     "connect.oauth.asks": "{provider} will ask you to agree to this:",
-    "connect.oauth.fixed": "What {provider} asks you to agree to is set in the app that your administrator registered.",
+    "connect.oauth.fixed": "{provider} asks you for the permissions that your administrator has set for the app.",
     "connect.oauth.none": "{provider} is asked for nothing but who you are.",
     "connect.oauth.joined": "These use the same connection, and are asked for with it:",
     "connect.oauth.also": "The same consent can be for these too:",
@@ -97,42 +97,51 @@ MESSAGES: Mapping[str, str] = {
     "you once more. If you decline there, everything stays as it is.",
     "connect.more.go": "Allow changes too",
     "connect.lacking": "{provider} did not grant all that was asked for, so some tools will not work:",
-    "connect.key": "With a key of {service}",
-    "connect.key.text": "Make a key (token) at {service} and paste it here. It is tried with a harmless request, "
+    "connect.key": "With a {service} token",
+    "connect.key.text": "Create a token (API key) at {service} and paste it here. It is tried with a harmless request, "
     "stored encrypted, and never shown again.",
-    "connect.key.help": "Where to make one",
-    "connect.key.label": "Key",
+    "connect.key.help": "Where to create one",
+    "connect.key.label": "Token",
     "connect.key.user.email": "E-mail address of your account at {service}",
     "connect.key.user.name": "Your user name at {service}",
     "connect.key.go": "Check and connect",
     "connect.other.title": "That is another account",
-    "connect.other": "The key belongs to {now}; connected so far is {before}. If you mean to replace it, say so "
-    "and paste the key again.",
+    "connect.other": "The token belongs to {now}; connected so far is {before}. If you mean to replace it, say so "
+    "and paste the token again.",
     "connect.other.replace": "Replace {before}",
     "connect.refused.title": "Nothing was stored",
-    "connect.refused.key_form": "This does not look like a whole key: it is one line without spaces.",
-    "connect.refused.key_user": "{service} wants the user name or e-mail address of the account beside the key. This "
+    "connect.refused.key_form": "This does not look like a whole token: it is one line without spaces.",
+    "connect.refused.key_user": "{service} wants the user name or e-mail address of the account beside the token. This "
     "is none: it has no colon and no special characters.",
-    "connect.refused.key_not_accepted": "{service} does not accept this key: it is not whole, was revoked, has "
+    "connect.refused.key_not_accepted": "{service} does not accept this token: it is incomplete, was revoked, has "
     "expired, or belongs to another server.",
-    "connect.refused.key_forbidden": "{service} knows the key, but lets it do too little.",
+    "connect.refused.key_forbidden": "{service} knows the token, but it lacks permissions.",
     "connect.refused.key_busy": "{service} has had too many requests. Try again in a minute.",
-    "connect.refused.key_away": "{service} cannot be reached now. Try again in a moment.",
+    "connect.refused.key_away": "MCPist cannot reach {service}. Try again in a moment. If it stays so, an "
+    "administrator checks the base URL of the service; a host in a private network has to be listed in "
+    "MCPIST_ALLOWED_PRIVATE_HOSTS.",
     "connect.refused.key_setup": "The settings of this service are not right. Ask your administrator.",
-    "connect.refused.key_often": "You have tried many keys in a short time. Wait some minutes.",
+    "connect.refused.key_often": "You have tried many tokens in a short time. Wait some minutes.",
     "connect.warning.no_reach": "{provider} is connected, but the app is installed nowhere, so tools will find "
     "nothing. Install it for your account or organisation, then connect once more.",
     "connect.warning.go": "Install it at {provider}",
     "connect.unregistered": "Your administrator has to register an app at {provider} first.",
     "connect.unregistered.admin": "To connect through {provider}, register an OAuth app there with this redirect "
     "URI, then store its client id and secret: <code>mcpist oauth-client set {id}</code>",
+    "connect.unregistered.admin.github": "GitHub App, recommended: its permissions are set at the "
+    "App, and its tokens expire. Register a GitHub App (not an OAuth App) with this callback URL, then store its "
+    "client ID and secret: <code>mcpist oauth-client set github</code>",
+    "connect.unregistered.admin.github_oauth_app": "OAuth App, where a GitHub App is not possible: it "
+    "asks for wide scopes, and its tokens do not expire. Register an OAuth App with this callback URL, then store its "
+    "client ID and secret: <code>mcpist oauth-client set github_oauth_app</code>",
+    "connect.unregistered.either": "One of these is enough.",
     "connect.unregistered.uri": "Redirect URI",
     "connect.noway": "There is no way yet to connect this service.",
     "connect.disconnect": "Disconnect",
     "connect.disconnect.title": "End this connection",
     "connect.disconnect.text": "The vendor is told that the access is over, and MCPist deletes it. Other services "
     "that use the same connection lose it too.",
-    "connect.disconnect.key": "MCPist deletes the key. At the vendor it stays valid until you revoke it there.",
+    "connect.disconnect.key": "MCPist deletes the token. At the vendor it stays valid until you revoke it there.",
     "connect.ended.manage": "End it at the vendor",
     "connect.back": "All services",
     "connect.question.title": "One more question",
@@ -155,10 +164,10 @@ MESSAGES: Mapping[str, str] = {
     "connect.question.swap.go": "Replace it",
     "connect.question.keep": "Leave it as it was",
     "problem.connect_home": "Back to the service",
-    "problem.connect_unknown.title": "This answer belongs to nothing that you began here",
-    "problem.connect_unknown.text": "An account has to be connected in the browser, and by the person, that began "
-    "it; and each step works once, for ten minutes. Nothing was stored.",
-    "problem.connect_unknown.do": "If you began it, start again in this browser. If somebody sent you here, close "
+    "problem.connect_unknown.title": "This connection was not started in this browser",
+    "problem.connect_unknown.text": "An account has to be connected by the person who started, in the browser in which "
+    "they started. Each step works once, within ten minutes. Nothing was stored.",
+    "problem.connect_unknown.do": "If you started it, start again in this browser. If somebody sent you here, close "
     "this page.",
     "problem.connect_session_over.title": "This link to connect accounts is over",
     "problem.connect_session_over.text": "It counts for an hour, or until it is cancelled. What was connected by then "

@@ -62,7 +62,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.cause.scope": "サービスが許可した権限が足りません。",
     "connect.cause.account_disabled": "サービス側でアカウントが無効になっています。",
     "connect.cause.interaction": "サービスが、もう一度サインインすることを求めています。",
-    "connect.cause.rejected": "キーが拒否されました。サービス側で取り消されたか、期限が切れています。",
+    "connect.cause.rejected": "トークンが拒否されました。サービス側で取り消されたか、期限が切れています。",
     "connect.cause.elsewhere": "接続後に管理者がサービスのアドレスを変更したため、アクセス情報はそこへ送られません。"
     "新しいアドレスが正しければ、再接続してください。",
     "connect.cause.other": "サービスがこの接続を受け付けなくなりました。",
@@ -95,42 +95,51 @@ MESSAGES: Mapping[str, str] = {
     "必要です。そこで拒否しても、今の接続はそのままです。",
     "connect.more.go": "変更も許可する",
     "connect.lacking": "{provider} は求めた権限の一部を許可しませんでした。次の権限を使うツールは動きません。",
-    "connect.key": "{service} のキーで接続",
-    "connect.key.text": "{service} でキー（トークン）を作成し、ここに貼り付けてください。害のない要求で確認したうえ"
-    "で暗号化して保存し、二度と表示しません。",
-    "connect.key.help": "キーの作成場所",
-    "connect.key.label": "キー",
+    "connect.key": "{service} のトークンで接続",
+    "connect.key.text": "{service} でトークン（API キー）を作成し、ここに貼り付けてください。害のない要求で確認したう"
+    "えで暗号化して保存し、二度と表示しません。",
+    "connect.key.help": "トークンの作成場所",
+    "connect.key.label": "トークン",
     "connect.key.user.email": "{service} のアカウントのメールアドレス",
     "connect.key.user.name": "{service} のユーザー名",
     "connect.key.go": "確認して接続する",
-    "connect.other.title": "別のアカウントのキーです",
-    "connect.other": "このキーは {now} のものです。現在は {before} が接続されています。置き換える場合は、下で選択し"
-    "てキーをもう一度貼り付けてください。",
+    "connect.other.title": "別のアカウントのトークンです",
+    "connect.other": "このトークンは {now} のものです。現在は {before} が接続されています。置き換える場合は、下で選択し"
+    "てトークンをもう一度貼り付けてください。",
     "connect.other.replace": "{before} を置き換える",
     "connect.refused.title": "保存していません",
-    "connect.refused.key_form": "キー全体ではないようです。キーは空白を含まない 1 行の文字列です。",
-    "connect.refused.key_user": "{service} ではキーのほかにアカウントのユーザー名かメールアドレスが必要です。コロンや"
-    "特殊文字を含まないものを入力してください。",
-    "connect.refused.key_not_accepted": "{service} はこのキーを受け付けません。一部が欠けているか、取り消し済み、期"
-    "限切れ、または別のサーバーのキーです。",
-    "connect.refused.key_forbidden": "{service} はキーを認識しましたが、権限が足りません。",
+    "connect.refused.key_form": "トークン全体ではないようです。トークンは空白を含まない 1 行の文字列です。",
+    "connect.refused.key_user": "{service} ではトークンのほかにアカウントのユーザー名かメールアドレスが必要です。コロン"
+    "や特殊文字を含まないものを入力してください。",
+    "connect.refused.key_not_accepted": "{service} はこのトークンを受け付けません。一部が欠けているか、取り消し済み、期"
+    "限切れ、または別のサーバーのトークンです。",
+    "connect.refused.key_forbidden": "{service} はトークンを認識しましたが、権限が足りません。",
     "connect.refused.key_busy": "{service} への要求が多すぎます。1 分後にもう一度お試しください。",
-    "connect.refused.key_away": "{service} に今は接続できません。しばらくしてからもう一度お試しください。",
+    "connect.refused.key_away": "MCPist から {service} に接続できません。しばらくしてからもう一度お試しください。"
+    "続く場合は、管理者がサービスのベース URL を確認してください。プライベートネットワーク内のホストは "
+    "MCPIST_ALLOWED_PRIVATE_HOSTS に登録する必要があります。",
     "connect.refused.key_setup": "このサービスの設定が正しくありません。管理者に連絡してください。",
-    "connect.refused.key_often": "短時間に多くのキーが試されました。数分待ってください。",
+    "connect.refused.key_often": "短時間に多くのトークンが試されました。数分待ってください。",
     "connect.warning.no_reach": "{provider} に接続しましたが、アプリがどこにもインストールされていないため、ツールは"
     "何も見つけられません。アカウントか組織にインストールしてから、もう一度接続してください。",
     "connect.warning.go": "{provider} でインストールする",
     "connect.unregistered": "先に管理者が {provider} にアプリを登録する必要があります。",
     "connect.unregistered.admin": "{provider} で接続するには、次のリダイレクト URI で OAuth アプリを登録し、クライ"
     "アント ID とシークレットを保存してください: <code>mcpist oauth-client set {id}</code>",
+    "connect.unregistered.admin.github": "GitHub App（推奨）: 権限はアプリ側で設定され、トークンには"
+    "有効期限があります。OAuth App ではなく GitHub App を次のコールバック URL で登録し、クライアント ID とシークレット"
+    "を保存してください: <code>mcpist oauth-client set github</code>",
+    "connect.unregistered.admin.github_oauth_app": "OAuth App（GitHub App を使えない場合）: 広い範囲の"
+    "スコープを求め、トークンに有効期限はありません。OAuth App を次のコールバック URL で登録し、クライアント ID とシー"
+    "クレットを保存してください: <code>mcpist oauth-client set github_oauth_app</code>",
+    "connect.unregistered.either": "どちらか一方で十分です。",
     "connect.unregistered.uri": "リダイレクト URI",
     "connect.noway": "このサービスを接続する方法はまだありません。",
     "connect.disconnect": "接続を解除する",
     "connect.disconnect.title": "接続の解除",
     "connect.disconnect.text": "アクセスの終了をサービスに通知し、MCPist から削除します。同じ接続を使う他のサービス"
     "も使えなくなります。",
-    "connect.disconnect.key": "MCPist からキーを削除します。サービス側では、取り消すまで有効です。",
+    "connect.disconnect.key": "MCPist からトークンを削除します。サービス側では、取り消すまで有効です。",
     "connect.ended.manage": "サービス側で取り消す",
     "connect.back": "すべてのサービス",
     "connect.question.title": "もう 1 つ選択してください",

@@ -30,11 +30,11 @@ MESSAGES: Mapping[str, str] = {
     "tenant.go": "Continue to {tenant}",
     # consent
     "consent.title": "Allow {client} to use MCPist?",
-    "consent.lead": "{client} asks to work with MCPist in your name.",
+    "consent.lead": "{client} asks to use MCPist on your behalf.",
     "consent.facts": "The request",
     "consent.client": "Application",
     "consent.host": "Published at",
-    "consent.destination": "The answer goes to",
+    "consent.destination": "You will be sent back to",
     "consent.destination.loopback": "{destination} <small>a program on this computer</small>",
     "consent.destination.app": "{destination} <small>an app on this device</small>",
     "consent.user": "Your account",
@@ -51,9 +51,9 @@ MESSAGES: Mapping[str, str] = {
     "consent.first.title": "You have not used this application here before",
     "consent.first": "{host} publishes it; MCPist has not checked who that is. Allow it only if you know that "
     "site and started this yourself, just now.",
-    "consent.loopback.title": "The answer stays on this computer",
-    "consent.loopback": "Any program on this computer could receive it. Allow this only if you started "
-    "{client} here yourself.",
+    "consent.loopback.title": "You will be sent back to a program on this computer",
+    "consent.loopback": "MCPist cannot tell which program that is. Allow this only if you started {client} here "
+    "yourself, just now.",
     "consent.allow": "Allow",
     "consent.deny": "Deny",
     "consent.later": 'You can take this back at any time under <a href="/account">Account</a>.',
@@ -90,7 +90,7 @@ MESSAGES: Mapping[str, str] = {
     "account.sessions.end": "Sign out there",
     "account.sessions.end.label": "Sign out: {session}",
     "account.sessions.end_all": "Sign out everywhere",
-    "account.grants": "Applications that may work in your name",
+    "account.grants": "Applications that work on your behalf",
     "account.grants.none": "You have allowed none yet.",
     "account.grants.since": "allowed {moment}",
     "account.grants.seen": "last used {moment}",
@@ -100,6 +100,17 @@ MESSAGES: Mapping[str, str] = {
     "account.scope.admin:write": "change the administration",
     "account.grants.revoke": "Remove",
     "account.grants.revoke.label": "Remove {client}",
+    "account.tokens": "API tokens",
+    "account.tokens.none": "You have none. <code>mcpist token create</code> makes one, for scripts and for clients "
+    "that cannot sign in.",
+    "account.tokens.read_only": "read-only",
+    "account.tokens.since": "created {moment}",
+    "account.tokens.seen": "last used {moment}",
+    "account.tokens.unused": "never used",
+    "account.tokens.until": "expires {moment}",
+    "account.tokens.forever": "does not expire",
+    "account.tokens.revoke": "Revoke",
+    "account.tokens.revoke.label": "Revoke {token}",
     "account.identities": "How you sign in",
     "account.identities.none": "With one-time links only.",
     "account.identities.tie": "Sign in with {provider} too",
@@ -110,7 +121,8 @@ MESSAGES: Mapping[str, str] = {
     "account.done.session_ended": "That session is over.",
     "account.done.account_tied": "You can sign in with that account from now on.",
     "account.done.account_untied": "That account does not sign you in any more.",
-    "account.done.grant_revoked": "That application can no longer work in your name.",
+    "account.done.token_revoked": "That token no longer works.",
+    "account.done.grant_revoked": "That application no longer works on your behalf.",
     # problems
     "problem.summary": "There is a problem",
     "problem.home./sign-in": "Go to sign in",
@@ -125,12 +137,34 @@ MESSAGES: Mapping[str, str] = {
     "looks after it.",
     "problem.unknown_client.title": "This application is not known here",
     "problem.unknown_client.text": "MCPist knows no application of that id, or its registration has run out.",
-    "problem.unknown_client.do": "Remove MCPist from the application and add it again. If that does not help, ask your "
-    "administrator to register the application.",
-    "problem.redirect_uri.title": "The application gave a wrong address",
-    "problem.redirect_uri.text": "The address that the answer should go to does not belong to this application. "
-    "This may be an attempt to steal access, so nothing was sent there.",
-    "problem.redirect_uri.do": "Go on only from the application itself, never from a link that somebody sent you.",
+    "problem.unknown_client.do": "Remove MCPist from the application and add it again. If that does not help, ask "
+    "your administrator to register the application (<code>mcpist client add</code>).",
+    "problem.client_document_off.title": "This application has to be registered",
+    "problem.client_document_off.text": "It names itself by a document at <code>{host}</code>, and this MCPist does "
+    "not take such documents from there.",
+    "problem.client_document_off.do": "Ask your administrator to register the application "
+    "(<code>mcpist client add</code>), and enter the client ID that you get in the application's settings.",
+    "problem.client_document_away.title": "The application's document cannot be read",
+    "problem.client_document_away.text": "The application names itself by a document at <code>{host}</code>, and "
+    "MCPist could not fetch it: that site is down, or this MCPist has no way to it.",
+    "problem.client_document_away.do": "Try again in a minute. If it fails again, ask your administrator to register "
+    "the application (<code>mcpist client add</code>), and enter the client ID that you get in the application's "
+    "settings.",
+    "problem.client_document_wrong.title": "The application's document is not valid",
+    "problem.client_document_wrong.text": "The application names itself by a document at <code>{host}</code>, and what "
+    "MCPist found there is not valid.",
+    "problem.client_document_wrong.do": "Tell whoever makes the application. Until it is corrected, your administrator "
+    "can register the application (<code>mcpist client add</code>).",
+    "problem.redirect_uri.title": "The application's redirect URI is not registered",
+    "problem.redirect_uri.text": "You would have been sent to <code>{uri}</code>, which is not registered for this "
+    "application. This may be an attempt to steal access, so nothing was sent there.",
+    "problem.redirect_uri.do": "Go on only from the application itself, never from a link that somebody sent you. If "
+    "its own documentation names this redirect URI, ask your administrator to register the application with it: "
+    "<code>mcpist client add NAME --redirect-uri URI</code>.",
+    "problem.no_redirect_uri.title": "The application named no redirect URI",
+    "problem.no_redirect_uri.text": "Without it MCPist does not know where to send the answer.",
+    "problem.no_redirect_uri.do": "Start again in the application. If that does not help, show this page to whoever "
+    "looks after it.",
     "problem.foreign_site.title": "That request came from another site",
     "problem.foreign_site.text": "For your safety MCPist takes such requests from its own pages only.",
     "problem.foreign_site.do": "Open the page again and repeat what you wanted to do.",
@@ -170,7 +204,7 @@ MESSAGES: Mapping[str, str] = {
     "problem.not_found.title": "There is nothing here",
     "problem.not_found.text": "The address may be mistyped or out of date.",
     "problem.not_found.do": "Check the address, or begin at your account.",
-    "problem.forbidden.title": "You may not do this",
+    "problem.forbidden.title": "You are not allowed to do this",
     "problem.forbidden.text": "Your account does not have the permission that is needed.",
     "problem.forbidden.do": "Ask the administrator of MCPist in your organisation.",
     "problem.conflict.title": "That has changed meanwhile",
@@ -185,6 +219,9 @@ MESSAGES: Mapping[str, str] = {
     "problem.unavailable.title": "MCPist is not ready",
     "problem.unavailable.text": "A part that it needs is away for the moment.",
     "problem.unavailable.do": "Try again in a moment.",
+    "problem.disk_full.title": "MCPist cannot store anything",
+    "problem.disk_full.text": "The disk of its database is full.",
+    "problem.disk_full.do": "Tell whoever runs this MCPist. It works again as soon as there is room.",
     "problem.internal.title": "Something went wrong here",
     "problem.internal.text": "The fault is ours and has been written to the log.",
     "problem.internal.do": "Try again. If it happens again, tell your administrator the time of this attempt.",

@@ -100,6 +100,17 @@ MESSAGES: Mapping[str, str] = {
     "account.scope.admin:write": "管理情報の変更",
     "account.grants.revoke": "削除する",
     "account.grants.revoke.label": "{client} を削除する",
+    "account.tokens": "API トークン",
+    "account.tokens.none": "API トークンはありません。スクリプトやサインインできないクライアント用のトークンは、"
+    "<code>mcpist token create</code> で作成できます。",
+    "account.tokens.read_only": "読み取り専用",
+    "account.tokens.since": "作成 {moment}",
+    "account.tokens.seen": "最終利用 {moment}",
+    "account.tokens.unused": "未使用",
+    "account.tokens.until": "有効期限 {moment}",
+    "account.tokens.forever": "有効期限なし",
+    "account.tokens.revoke": "無効にする",
+    "account.tokens.revoke.label": "{token} を無効にする",
     "account.identities": "サインインの方法",
     "account.identities.none": "ワンタイムリンクのみ",
     "account.identities.tie": "{provider}でもサインインする",
@@ -111,6 +122,7 @@ MESSAGES: Mapping[str, str] = {
     "account.done.session_ended": "そのセッションを終了しました。",
     "account.done.account_tied": "今後はそのアカウントでもサインインできます。",
     "account.done.account_untied": "今後、そのアカウントではサインインできません。",
+    "account.done.token_revoked": "そのトークンは使えなくなりました。",
     "account.done.grant_revoked": "そのアプリケーションは、あなたに代わって動作できなくなりました。",
     # problems
     "problem.summary": "問題があります",
@@ -127,11 +139,36 @@ MESSAGES: Mapping[str, str] = {
     "problem.unknown_client.title": "登録されていないアプリケーションです",
     "problem.unknown_client.text": "この ID のアプリケーションは登録されていないか、登録の期限が切れています。",
     "problem.unknown_client.do": "アプリケーションから MCPist をいったん削除し、もう一度追加してください。"
-    "解決しない場合は、アプリケーションの登録を管理者に依頼してください。",
-    "problem.redirect_uri.title": "応答の送り先に誤りがあります",
-    "problem.redirect_uri.text": "指定された応答の送り先は、このアプリケーションのものではありません。"
-    "不正に権限を得ようとする試みの可能性があるため、何も送信していません。",
-    "problem.redirect_uri.do": "誰かから送られたリンクではなく、必ずアプリケーション自体から操作してください。",
+    "それでも解決しない場合は、管理者にアプリケーションの登録を依頼してください（<code>mcpist client add</code>）。",
+    "problem.client_document_off.title": "このアプリケーションは登録が必要です",
+    "problem.client_document_off.text": "このアプリケーションは <code>{host}</code> "
+    "にあるドキュメントで自身を示していますが、"
+    "この MCPist はそこのドキュメントを受け付けていません。",
+    "problem.client_document_off.do": "管理者にアプリケーションの登録を依頼し（<code>mcpist client add</code>）、"
+    "受け取ったクライアント ID をアプリケーションの設定に入力してください。",
+    "problem.client_document_away.title": "アプリケーションのドキュメントを読み込めません",
+    "problem.client_document_away.text": "このアプリケーションは <code>{host}</code> "
+    "にあるドキュメントで自身を示していますが、"
+    "MCPist はそれを取得できませんでした。サイトが停止しているか、この MCPist から接続できません。",
+    "problem.client_document_away.do": "1 分ほど待ってからもう一度お試しください。それでも失敗する場合は、"
+    "管理者にアプリケーションの登録を依頼し（<code>mcpist client add</code>）、"
+    "受け取ったクライアント ID をアプリケーションの設定に入力してください。",
+    "problem.client_document_wrong.title": "アプリケーションのドキュメントが正しくありません",
+    "problem.client_document_wrong.text": "このアプリケーションは <code>{host}</code> "
+    "にあるドキュメントで自身を示していますが、"
+    "その内容が正しくありません。",
+    "problem.client_document_wrong.do": "アプリケーションの提供元に連絡してください。修正されるまでは、"
+    "管理者がアプリケーションを登録できます（<code>mcpist client add</code>）。",
+    "problem.redirect_uri.title": "リダイレクト URI が登録されていません",
+    "problem.redirect_uri.text": "応答の送り先として <code>{uri}</code> が指定されましたが、"
+    "このアプリケーションには登録されていません。アクセス権を盗む試みの可能性があるため、何も送信していません。",
+    "problem.redirect_uri.do": "誰かから送られたリンクではなく、必ずアプリケーション自体から操作してください。"
+    "アプリケーションの公式な説明にこのリダイレクト URI が記載されている場合は、管理者に登録を依頼してください: "
+    "<code>mcpist client add NAME --redirect-uri URI</code>",
+    "problem.no_redirect_uri.title": "リダイレクト URI が指定されていません",
+    "problem.no_redirect_uri.text": "指定がないため、MCPist は応答をどこへ送ればよいか判断できません。",
+    "problem.no_redirect_uri.do": "アプリケーションからやり直してください。それでも解決しない場合は、"
+    "アプリケーションの担当者にこの画面を見せてください。",
     "problem.foreign_site.title": "別のサイトからの要求です",
     "problem.foreign_site.text": "安全のため、この種の要求は MCPist 自身のページからだけ受け付けます。",
     "problem.foreign_site.do": "ページを開き直して、もう一度操作してください。",
@@ -187,6 +224,10 @@ MESSAGES: Mapping[str, str] = {
     "problem.unavailable.title": "MCPist の準備ができていません",
     "problem.unavailable.text": "必要な機能の一部が一時的に利用できません。",
     "problem.unavailable.do": "しばらくしてから、もう一度試してください。",
+    "problem.disk_full.title": "MCPist は何も保存できません",
+    "problem.disk_full.text": "データベースのディスクがいっぱいです。",
+    "problem.disk_full.do": "この MCPist の運用担当者に連絡してください。"
+    "空き容量ができれば、再び利用できるようになります。",
     "problem.internal.title": "サーバーで問題が発生しました",
     "problem.internal.text": "原因はこちら側にあり、ログに記録しました。",
     "problem.internal.do": "もう一度試してください。繰り返し起こる場合は、試した時刻を管理者に伝えてください。",

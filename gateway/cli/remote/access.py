@@ -17,6 +17,7 @@ SPARE = timedelta(seconds=30)
 FRESH_SECONDS = 300
 """A browser's sign-in that is older than this is not good enough where the API asks for one of ten minutes: consent and
 the request itself take time too."""
+AGAIN = "This needs a sign-in of the last ten minutes, and yours is older: sign in again, and the command goes on."
 ME = "/api/v1/me"
 
 
@@ -80,7 +81,8 @@ class SignedIn:
             Forbidden: somebody else has signed in.
         """
         before = self._login()
-        login = begin(self._http, self._logins, self._server, Wish(max_age=FRESH_SECONDS), expected=before.user_id)
+        wish = Wish(max_age=FRESH_SECONDS, reason=AGAIN)
+        login = begin(self._http, self._logins, self._server, wish, expected=before.user_id)
         return login.tokens.access
 
     def _login(self) -> Login:

@@ -54,7 +54,14 @@ class Callback:
             with contextlib.suppress(queue.Empty):
                 # In short waits: a wait without end cannot be interrupted by the keyboard everywhere.
                 return self._answers.get(timeout=min(left, 0.5))
-        raise Unavailable(f"nobody has signed in within {seconds:g} seconds; begin again with `mcpist login`")
+        raise Unavailable(f"nobody has signed in within {lasting(seconds)}; run the command again")
+
+
+def lasting(seconds: float) -> str:
+    """A time as a person says it."""
+    if seconds >= 120 and seconds % 60 == 0:
+        return f"{seconds / 60:g} minutes"
+    return "one second" if seconds == 1 else f"{seconds:g} seconds"
 
 
 @contextlib.contextmanager

@@ -1,14 +1,17 @@
 """Users, their roles and the allow list at a server; named as a person names them, by address and name."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
 from core.directory.allow_list import AllowListEntry, checked_entry
+from core.directory.farewell import Goodbye
 from core.directory.users import User, checked_email
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret
 from gateway.cli.remote.api import Api
+from gateway.cli.remote.removed import left
 from gateway.cli.remote.roles import role_of
 
 
@@ -59,6 +62,15 @@ def create_user(api: Api, email: str, name: str, system_role: str, roles: tuple[
 def set_status(api: Api, email: str, status: str) -> None:
     """Suspend a user, or let them in again."""
     api.change("PATCH", "/users/{}", {"status": status}, str(user_of(api, email).id))
+
+
+def remove_user(api: Api, email: str) -> Sequence[Goodbye]:
+    """Delete a user; which of their accounts live on at vendors.
+
+    Raises:
+        Conflict: they are the tenant's last active administrator.
+    """
+    return left(api.delete("/users/{}", str(user_of(api, email).id), missing=f"there is no user {email} any more"))
 
 
 def assign_role(api: Api, email: str, role: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from core.directory.farewell import Goodbye
 from core.directory.roles import RoleEntry, checked_role
 from core.directory.roles_by_id import RoleRecord
+from core.directory.users import User
 from core.errors import Conflict, NotFound
 from core.permissions import parse_permission
 from gateway.cli.remote.api import Api
@@ -29,6 +30,11 @@ def role_of(api: Api, name: str) -> RoleRecord:
     raise NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
 
 
+def members_of(api: Api, role: RoleRecord) -> list[str]:
+    """The addresses of those who have a role."""
+    return [one.email for one in api.all("/roles/{}/users", User, str(role.id))]
+
+
 def create_role(api: Api, name: str, priority: int) -> None:
     """Make a role without permissions.
 
@@ -47,12 +53,12 @@ def delete_role(api: Api, name: str) -> Sequence[Goodbye]:
     return left(api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more"))
 
 
-def grant(api: Api, name: str, effect: str, permission: str) -> None:
-    """Add a permission to what a role allows or denies."""
+def grant(api: Api, name: str, effect: str, permission: str, *, unknown_ok: bool = False) -> None:
+    """Add a permission to what a role allows or denies; one that matches no tool there only if `unknown_ok`."""
     wanted, role = parse_permission(permission), role_of(api, name)
     allow, deny = {*role.allow}, {*role.deny}
     (allow if effect == "allow" else deny).add(wanted)
-    _put(api, role, allow, deny)
+    _put(api, role, allow, deny, unknown_ok=unknown_ok)
 
 
 def revoke(api: Api, name: str, permission: str) -> None:
@@ -67,5 +73,6 @@ def revoke(api: Api, name: str, permission: str) -> None:
     _put(api, role, {*role.allow} - {wanted}, {*role.deny} - {wanted})
 
 
-def _put(api: Api, role: RoleRecord, allow: set[str], deny: set[str]) -> None:
-    api.change("PUT", "/roles/{}/permissions", {"allow": sorted(allow), "deny": sorted(deny)}, str(role.id))
+def _put(api: Api, role: RoleRecord, allow: set[str], deny: set[str], *, unknown_ok: bool = False) -> None:
+    body = {"allow": sorted(allow), "deny": sorted(deny)} | ({"unknown_ok": True} if unknown_ok else {})
+    api.change("PUT", "/roles/{}/permissions", body, str(role.id))

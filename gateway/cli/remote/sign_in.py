@@ -1,9 +1,7 @@
 """A person signs in to an MCPist with their browser: authorization code, PKCE, loopback redirect (RFC 8252, 9207)."""
 
 import hmac
-import os
 import secrets
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,7 +14,8 @@ from core.errors import Forbidden, Unavailable
 from core.scopes import shown
 from core.secret import Secret
 from gateway.cli.output import note
-from gateway.cli.remote.callback import callback
+from gateway.cli.remote.browser import open_browser
+from gateway.cli.remote.callback import callback, lasting
 from gateway.cli.remote.discovery import Endpoints
 from gateway.cli.remote.http import Http
 from gateway.cli.remote.problems import NotSignedIn
@@ -39,12 +38,14 @@ class Tokens:
 @dataclass(frozen=True, slots=True)
 class Wish:
     """How a person shall sign in: with the browser's present session, or if `max_age` is given only with one that is no
-    older than that, in seconds. The browser is opened, or its link only printed.
+    older than that, in seconds. The browser is opened, or its link only printed. `reason` tells the person why they are
+    asked, where they have not asked for it themselves.
     """
 
     max_age: int | None = None
     open_browser: bool = True
     seconds: int = SECONDS
+    reason: str = ""
 
 
 def signed_in(http: Http, endpoints: Endpoints, wish: Wish) -> Tokens:
@@ -104,21 +105,13 @@ def _link(endpoints: Endpoints, wish: Wish, state: str, verifier: str, redirect_
 
 
 def _lead(url: str, wish: Wish) -> None:
-    opened = wish.open_browser and _opened(url)
-    note("Sign in in the browser that opens; if none does, open this link on this machine:" if opened else "Sign in:")
+    if wish.reason:
+        note(wish.reason)
+    opened = wish.open_browser and open_browser(url)
+    where = "in the browser that opens; if none does, open this link on this machine" if opened else "with this link"
+    note(f"Sign in {where}:")
     note(url)
-
-
-def _opened(url: str) -> bool:
-    """Whether a browser could be started; one that runs inside the terminal would take it over."""
-    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
-        return False
-    import webbrowser
-
-    try:
-        return webbrowser.open(url)
-    except webbrowser.Error:
-        return False
+    note(f"Waiting for your sign-in, at most {lasting(wish.seconds)}; Ctrl-C stops it.")
 
 
 def _code(endpoints: Endpoints, answer: Mapping[str, str]) -> str:

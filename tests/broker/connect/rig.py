@@ -108,7 +108,7 @@ class Scene:
     @contextlib.asynccontextmanager
     async def browser(self, person: Person | None = None) -> AsyncIterator["Browser"]:
         """A browser, signed in as somebody."""
-        async with httpx2.AsyncClient(timeout=20) as http:
+        async with httpx2.AsyncClient(timeout=20, headers={"Accept": "text/html,*/*;q=0.8"}) as http:
             browser = Browser(http, self.url)
             if person is not None:
                 await browser.sign_in(self.identity, person)

@@ -13,7 +13,7 @@ from core.directory.users import unassign_role
 from tests.broker.connect.rig import Browser, Scene, changed, parameters, provider_document, shown
 from tests.support.product import ACTOR, Person
 
-UNKNOWN = "This answer belongs to nothing that you began here"
+UNKNOWN = "This connection was not started in this browser"
 ISSUER = "This answer did not come from the right place"
 
 

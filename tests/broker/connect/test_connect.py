@@ -202,7 +202,7 @@ async def test_a_key_is_checked_before_it_is_stored(scene: Scene) -> None:
     async with scene.browser(ada) as browser:
         page = await browser.follow("/connect/kiosk/key", key="wrong-key")
         assert page.status_code == 400
-        assert "does not accept this key" in shown(page)
+        assert "does not accept this token" in shown(page)
         assert "wrong-key" not in page.text
         await scene.nothing_stored()
         page = await browser.follow("/connect/kiosk/key", key="good-key")

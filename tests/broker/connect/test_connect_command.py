@@ -4,8 +4,9 @@ from pathlib import Path
 
 from tests.broker.connect.rig import Scene
 from tests.broker.connect.test_connect_sessions import THREE, queue_of
+from tests.broker.connect.test_ending import connected, out_of_reach
 from tests.gateway.cli.laptop import Laptop
-from tests.support.product import Person
+from tests.support.product import ACTOR, Person
 
 
 async def laptop_of(scene: Scene, folder: Path) -> tuple[Laptop, Person]:
@@ -53,3 +54,34 @@ async def test_what_it_refuses(scene: Scene, tmp_path: Path) -> None:
     assert (await laptop.run("connect", "shop", "--all")).code == 2
     here = Laptop(tmp_path / "laptop")
     assert "mcpist login" in (await here.run("connect", "shop")).err
+
+
+async def test_who_is_removed_by_a_command_is_over_at_the_vendor_too(scene: Scene, tmp_path: Path) -> None:
+    """`mcpist user remove` asks the admin API; of an account whose vendor cannot be told, it says where to end it."""
+    ada, bob = await scene.person("ada@acme.test"), await scene.person("bob@acme.test")
+    boss, stranger = (
+        await scene.person("boss@acme.test", admin=True),
+        await scene.person("x@evil.test", "evil", admin=True),
+    )
+    await connected(scene, ada, "ada")
+    await connected(scene, bob, "bob")
+    at = [
+        Laptop(tmp_path / one.email, {"MCPIST_SERVER": scene.url, "MCPIST_TOKEN": token})
+        for one, token in [(one, await admin_token(scene, one)) for one in (boss, stranger)]
+    ]
+    remove = ("user", "remove", "ada@acme.test", "--confirm", "ada@acme.test")
+    assert (await at[1].run(*remove)).code == 4
+    assert await scene.revoked() == 0
+    assert await at[0].json(*remove) == {"email": "ada@acme.test", "removed": True}
+    assert await scene.revoked() == 1
+    await out_of_reach(scene)
+    left = await at[0].run("user", "remove", "bob@acme.test", "--confirm", "bob@acme.test")
+    assert (left.code, "was not told" in left.err) == (0, True)
+    last = await at[0].run("user", "remove", "boss@acme.test", "--confirm", "boss@acme.test")
+    assert (last.code, "last active administrator" in last.err) == (5, True)
+
+
+async def admin_token(scene: Scene, person: Person) -> str:
+    scopes = ["admin:read", "admin:write"]
+    _, token = await scene.product.tokens.create(ACTOR, person.tenant.id, person.id, "admin", scopes=scopes)
+    return token.reveal()

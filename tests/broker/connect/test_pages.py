@@ -152,7 +152,7 @@ async def test_problems_lead_to_the_services_and_not_to_a_sign_in(scene: Scene) 
             ("/connect/never_there", 404, "There is nothing to connect here"),
             ("/connect/-/question/4f9d1a5e-0000-4000-8000-000000000000", 404, "There is nothing left to decide"),
             ("/connect/-/session/4f9d1a5e-0000-4000-8000-000000000000", 404, "There is nothing to connect here"),
-            ("/connect/callback/vendor?code=x&state=y", 403, "belongs to nothing that you began"),
+            ("/connect/callback/vendor?code=x&state=y", 403, "was not started in this browser"),
         ):
             page = await browser.get(path)
             assert (page.status_code, words in shown(page)) == (status, True), shown(page)

@@ -17,10 +17,10 @@ async def test_the_provider_s_own_request_checks_a_key(scene: Scene) -> None:
     scene.shop.tokens["key-0b7e"] = "ada"
     async with scene.browser(ada) as browser:
         page = await browser.follow("/connect/kiosk/key", key="no-such-form")
-        assert "does not look like a whole key" in shown(page)
+        assert "does not look like a whole token" in shown(page)
         assert scene.shop.asked == []  # sent nowhere
         page = await browser.follow("/connect/kiosk/key", key="key-wrong")
-        assert "does not accept this key" in shown(page)
+        assert "does not accept this token" in shown(page)
         page = await browser.follow("/connect/kiosk/key", key="key-0b7e")
         assert "Connected as ada" in shown(page)
     assert [path for _, path in scene.shop.asked] == ["GET /whose"] * 2
@@ -51,7 +51,7 @@ async def test_nobody_tries_keys_without_end(scene: Scene) -> None:
             assert (await browser.post("/connect/kiosk/key", key=f"guess-{number}")).status_code == 400
         page = await browser.post("/connect/kiosk/key", key="guess-10")
         assert page.status_code == 429
-        assert "many keys in a short time" in shown(page)
+        assert "many tokens in a short time" in shown(page)
         assert len(scene.shop.asked) == 10
     async with scene.browser(bob) as browser:  # somebody else's tries are their own
         assert (await browser.post("/connect/kiosk/key", key="guess-0")).status_code == 400

@@ -9,7 +9,9 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
+from broker.identity.api_tokens import ApiTokens
 from broker.identity.front_door import front_door
+from broker.identity.pepper import Peppers
 from broker.identity.settings import IdentitySettings
 from broker.oauth.grants import Grants
 from broker.web import account, sign_in
@@ -80,5 +82,6 @@ async def house_on(
         door = front_door(broker, identity.providers, PUBLIC_URL, clock=clock)
         parts = web_parts(settings, identity, clock)
         grants = Grants(broker, clock=clock)
-        app = identity_app(parts, [*sign_in.routes(parts, door), *account.routes(parts, door, grants)])
+        tokens = ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=clock)
+        app = identity_app(parts, [*sign_in.routes(parts, door), *account.routes(parts, door, tokens, grants)])
         yield House(People(database, console, broker, clock, door), app, clock)  # type: ignore[arg-type]

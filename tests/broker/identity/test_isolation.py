@@ -13,7 +13,9 @@ import asyncpg
 import pytest
 
 from broker.identity.front_door import FrontDoor, front_door
+from broker.identity.in_process import InProcess, InProcessVerifier
 from broker.identity.providers.provider import VerifiedAccount
+from core.caller import Credential
 from core.db import Database
 from core.directory import tenants, users
 from core.directory.actor import Actor
@@ -36,6 +38,7 @@ class Teller:
 
     database: ScratchDatabase
     console: Database
+    broker: Database
     door: FrontDoor
     now: datetime = NOW
     number: int = 0
@@ -84,11 +87,19 @@ async def the_story(door: FrontDoor, teller: Teller, tenant_id: UUID, ada: UUID,
     if found and found[0]:
         await attempt(told, door.sessions.end(ACTOR, tenant_id, found[0].id))
     told.append(await door.sessions.end_all(ACTOR, tenant_id, ada))
+    told.append([await spoken_for(teller.broker, tenant_id, user) for user in (ada, bob)])
     (last,) = await door.identities.list(tenant_id, bob)
     for actor in (Actor("bob", bob), ACTOR, ACTOR):
         await attempt(told, door.identities.untie(actor, tenant_id, last.id, user_id=bob))
     told.append(await many_sessions(door, teller, tenant_id, bob))
     return told
+
+
+async def spoken_for(broker: Database, tenant_id: UUID, user: UUID) -> bool:
+    """Whether a command of the operator's may speak for a user of a tenant."""
+    subject = InProcess(tenant_id, user)
+    known = await InProcessVerifier(subject, broker).verify(subject.secret)
+    return isinstance(known, Credential) and (known.tenant_id, known.user_id) == (tenant_id, user)
 
 
 async def pages(door: FrontDoor, began: datetime, tenant_id: UUID, user: UUID) -> list[Any]:
@@ -134,7 +145,7 @@ async def unbound(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) ->
 
 def telling(database: ScratchDatabase, console: Database, broker: Database, monkeypatch: pytest.MonkeyPatch) -> Teller:
     monkeypatch.setattr("broker.identity.sessions.MOST_SESSIONS", 2)
-    made = Teller(database, console, front_door(broker, (), "https://mcpist.test", clock=lambda: made.now))
+    made = Teller(database, console, broker, front_door(broker, (), "https://mcpist.test", clock=lambda: made.now))
     return made
 
 

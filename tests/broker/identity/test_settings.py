@@ -148,11 +148,26 @@ def test_microsoft_is_pinned_to_one_directory(file: Path, tenant: str) -> None:
         "[authorization_server]\naccess_token_minutes = 61",
         '[authorization_server]\nenabled = "yes"',
         "[authorization_server]\nclient_metadata_hosts = [1]",
+        '[authorization_server]\nclient_metadata_hosts = "claude.ai"',
+        '[authorization_server]\nclient_metadata_hosts = ["https://claude.ai"]',
+        '[authorization_server]\nclient_metadata_hosts = ["claude.ai/"]',
+        '[authorization_server]\nclient_metadata_hosts = ["claude.ai:443"]',
+        '[authorization_server]\nclient_metadata_hosts = [""]',
         "[unknown]\nx = 1",
     ],
 )
 def test_values_out_of_bounds(file: Path, text: str) -> None:
     assert str(file) in problem(file, text)
+
+
+def test_documents_are_off_by_either_key(file: Path) -> None:
+    def taken(lines: str) -> bool:
+        return written(file, f"[authorization_server]\n{lines}").authorization_server.takes_documents
+
+    assert taken("")
+    assert taken('client_metadata_hosts = ["Claude.ai", "*", "127.0.0.1"]')
+    assert not taken("client_metadata_hosts = []")
+    assert not taken('client_metadata = false\nclient_metadata_hosts = ["claude.ai"]')
 
 
 def test_what_is_no_toml_is_told_with_its_place_and_without_its_text(file: Path) -> None:

@@ -32,6 +32,7 @@ from broker.oauth.revocation import Revocation
 from broker.oauth.signing_keys import open_signing_keys
 from broker.oauth.single_use import SingleUse
 from broker.oauth.token_endpoint import TokenEndpoint
+from broker.oauth.unusable_documents import UnusableDocument
 from broker.vault.keys import LocalKeys
 from broker.vault.vault import open_vault
 from broker.web.app import identity_app
@@ -227,6 +228,11 @@ def answer_of(response: httpx2.Response) -> dict[str, str]:
 class _FixedClients:
     async def find(self, url: str) -> Client | None:
         return KNOWN.get(url)
+
+    async def read(self, url: str) -> Client:
+        if url not in KNOWN:
+            raise UnusableDocument("form")
+        return KNOWN[url]
 
 
 async def _signing(broker: Database, clock: Clock) -> tuple[Any, Any]:

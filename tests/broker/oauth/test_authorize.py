@@ -1,5 +1,6 @@
 """The authorization endpoint in a browser: who is asked what, where the answer goes, and what nobody can forge."""
 
+import re
 from collections.abc import AsyncIterator
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -138,7 +139,7 @@ async def test_warnings(server: Server) -> None:
     stranger = (await server.authorize(client_id=DYNAMIC.id, redirect_uri=DYNAMIC.redirect_uris[0])).text
     assert "Nobody has verified this application" in stranger
     local = await server.authorize(redirect_uri="http://127.0.0.1:4000/callback")
-    assert "Any program on this computer" in local.text
+    assert "back to a program on this computer" in local.text
     assert "You have not used this application here before" in local.text
     await server.press(local)
     assert "You have not used this application here before" not in (await server.authorize()).text
@@ -174,6 +175,34 @@ async def test_nobody_but_the_person_hears_of_what_cannot_be_trusted(server: Ser
         assert response.status_code == 400, changes
         assert "location" not in response.headers, changes
         assert "refresh" not in response.text, changes
+
+
+REFUSED_URIS = [
+    ("https://evil.example/callback", "https://evil.example/callback"),
+    ("cursor://other/cb", "cursor://other/cb"),
+    ("javascript:alert(1)", "javascript:alert(1)"),
+    ("https://evil.example/<script>alert(1)</script>", "https://evil.example/&lt;script&gt;alert(1)&lt;/script&gt;"),
+    ('https://evil.example/"><a href=x>', "https://evil.example/&#34;&gt;&lt;a href=x&gt;"),
+    ("https://evil.example/\u202eabc\x00", "https://evil.example/abc"),
+    ("https://evil.example/" + "x" * 1900, "https://evil.example/" + "x" * 98 + "…"),
+]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize(("asked", "shown"), REFUSED_URIS)
+async def test_the_page_names_the_refused_redirect_uri(server: Server, language: str, asked: str, shown: str) -> None:
+    """As text that can be read and compared, never as a link."""
+    server.http.headers["Accept-Language"] = language
+    for client_id in (WEB.id, DYNAMIC.id, (await server.client())[0].id):
+        page = await server.authorize(client_id=client_id, redirect_uri=asked)
+        assert page.status_code == 400
+        assert f"<code><bdi>{shown}</bdi></code>" in page.text
+        assert "mcpist client add NAME --redirect-uri" in page.text
+        assert re.findall(r'(?:href|src|action|content)="(?!data:|[/#])[^"]*evil', page.text) == []
+        assert set(re.findall(r'<a [^>]*href="([^"]*)"', page.text)) <= {"#content", "/account"}
+    missing = await server.authorize(redirect_uri=None)
+    assert (missing.status_code, "redirect URI" in missing.text or "リダイレクト URI" in missing.text) == (400, True)
+    assert "<code><bdi>" not in missing.text
 
 
 async def test_a_parameter_twice(server: Server) -> None:

@@ -91,7 +91,7 @@ async def test_registration_is_off_unless_switched_on(database: ScratchDatabase,
         document = (await server.http.get(DOCUMENTS[0])).json()
         assert "registration_endpoint" not in document
         assert document["client_id_metadata_document_supported"] is False
-        assert (await server.http.post("/oauth/register", json={})).status_code == 404
+        assert (await server.http.post("/oauth/register", json={})).status_code == 403
 
 
 async def test_a_server_that_is_switched_off_is_not_there(database: ScratchDatabase, make_tenant) -> None:

@@ -118,7 +118,10 @@ async def test_what_is_found_fills_the_settings_of_a_generic_provider(site: Site
         ({"issuer": "https://other.example"}, "another issuer"),
         ({"issuer": ...}, "another issuer"),
         ({"token_endpoint": ...}, "token_endpoint is missing"),
-        ({"token_endpoint": "http://10.0.0.8/token"}, "token_endpoint is missing, or a URL that MCPist may not reach"),
+        (
+            {"token_endpoint": "http://10.0.0.8/token"},
+            "token_endpoint is missing, or a URL that MCPist is not allowed to reach",
+        ),
         ({"revocation_endpoint": "file:///etc/passwd"}, "revocation_endpoint"),
         ({"registration_endpoint": 7}, "registration_endpoint"),
         ({"authorization_endpoint": "javascript:alert(1)"}, "no URL that a browser may be sent to"),
@@ -157,7 +160,7 @@ async def test_what_is_no_issuer_is_not_asked(site: Site, issuer: str) -> None:
 @pytest.mark.parametrize("issuer", ["https://127.0.0.1", "https://localhost", "http://public.example", "https://[::1]"])
 async def test_a_host_that_may_not_be_reached_is_not_asked(site: Site, issuer: str) -> None:
     async with discovery(site) as finder:
-        with pytest.raises(Invalid, match="may not reach"):
+        with pytest.raises(Invalid, match="not allowed to reach"):
             await finder.server(issuer)
     assert not site.asked
 

@@ -1,8 +1,10 @@
 """What is checked of every request, and how errors end."""
 
+import errno
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import asyncpg
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -35,14 +37,15 @@ GREETING = [Route(path, _greet, methods=EVERY) for path in ("/x", "/sign-in", "/
 
 
 async def test_every_answer_has_the_headers() -> None:
+    page = {"Accept": "text/html"}
     async with client_of(parts_for(), GREETING) as client:
-        for path in ("/x", "/nowhere"):
-            answer = await client.get(path)
+        for path, headers in (("/x", {}), ("/nowhere", {}), ("/nowhere", page)):
+            answer = await client.get(path, headers=headers)
             assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
             assert answer.headers["cache-control"] == "no-store"
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert answer.headers["referrer-policy"] == "same-origin"
-        policies = [(await client.get("/nowhere")).headers["content-security-policy"] for _ in range(2)]
+        policies = [(await client.get("/nowhere", headers=page)).headers["content-security-policy"] for _ in range(2)]
     assert "unsafe" not in policies[0]
     assert "script-src" not in policies[0]  # so default-src 'none' counts
     assert policies[0] != policies[1], "the nonce is new every time"
@@ -95,6 +98,8 @@ async def test_programs_need_no_origin() -> None:
         (Invalid("the parameter 'a' came twice"), 400, "not understood"),
         (LimitReached("x", 30.0), 429, "Too many attempts"),
         (Unavailable(), 503, "not ready"),
+        (asyncpg.DiskFullError(SECRET), 503, "cannot store anything"),
+        (OSError(errno.ENOSPC, SECRET), 503, "cannot store anything"),
         (RuntimeError(SECRET), 500, "Something went wrong here"),
         (KeyError(SECRET), 500, "Something went wrong here"),
     ],
@@ -108,7 +113,8 @@ async def test_errors_are_pages_for_people(
     assert said in answer.text
     assert SECRET not in answer.text + caplog.text
     assert not any(record.exc_info for record in caplog.records)
-    assert answer.headers.get("retry-after") == {429: "30", 503: "2"}.get(status)
+    waits = {429: "30", 503: "30" if "store" in said else "2"}
+    assert answer.headers.get("retry-after") == waits.get(status)
 
 
 @pytest.mark.parametrize(

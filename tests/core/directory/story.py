@@ -168,6 +168,11 @@ async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
         [(one.module, one.enabled, one.settings) for one in await services.list_services(console, tenant)],
         [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant)],
         [(one.user_email, one.name, one.revoked_at) for one in await house.tokens.list(tenant, made.ada)],
+        [
+            (one.user_email, one.name)
+            for user in (made.ada, made.stranger.id)
+            for one in await house.tokens.live(tenant, user)
+        ],
         verdict.reason.value
         if isinstance(verdict, Refused)
         else (verdict.user_id == made.ada, verdict.tenant_id == tenant),

@@ -57,6 +57,60 @@ def test_tenants(cli: Home) -> None:
     assert cli.run("tenant", "suspend", "nothing").code == 4
 
 
+def test_a_user_is_removed(cli: Home, product: Product, tenant: str) -> None:
+    here, other = ("--tenant", tenant), f"{tenant}-b"
+    assert cli.run("tenant", "create", other, "--admin", "ada@example.com").code == 0
+    for where in (tenant, other):
+        assert cli.run("user", "create", "bob@example.com", "--tenant", where).code == 0
+    tokens = {
+        where: cli.run("token", "create", "--user", "bob@example.com", "--tenant", where, "--json").json()["token"]
+        for where in (tenant, other)
+    }
+    assert [status_of(product, token) for token in tokens.values()] == [200, 200]
+    confirmed = ("--confirm", "Bob@Example.com")
+    assert cli.run("user", "remove", "bob@example.com", "--confirm", "ada@example.com", *here).code == 2
+    assert status_of(product, tokens[tenant]) == 200
+    done = cli.run("user", "remove", "bob@example.com", *confirmed, *here, "--json").json()
+    assert done == {"email": "bob@example.com", "removed": True}
+    becomes(product, tokens[tenant], 401)
+    assert status_of(product, tokens[other]) == 200, "the person of the same address elsewhere stays"
+    assert "bob@example.com" not in cli.run("user", "list", *here).out
+    assert "bob@example.com" not in cli.run("allow", "list", *here).out, "or they could come back"
+    assert cli.run("user", "remove", "bob@example.com", *confirmed, *here).code == 4
+    [event] = cli.run("audit", "--kind", "user.removed", *here, "--json").json()["items"]
+    assert event["detail"]["email"] == "bob@example.com"
+
+
+def test_the_last_administrator_stays(cli: Home, tenant: str) -> None:
+    here = ("--tenant", tenant)
+    ada = ("user", "remove", "ada@example.com", "--confirm", "ada@example.com", *here)
+    refused = cli.run(*ada, "--json").error()
+    assert (refused["code"], "last active administrator" in refused["message"]) == ("conflict", True)
+    assert cli.run("user", "create", "eve@example.com", "--admin", *here).code == 0
+    assert cli.run(*ada).out == "ada@example.com is gone.\n"
+
+
+def test_one_role_is_shown(cli: Home, tenant: str) -> None:
+    here = ("--tenant", tenant)
+    cli.run("role", "create", "reader", "--priority", "7", *here)
+    cli.run("role", "allow", "reader", "knowledge_graph:read", *here)
+    cli.run("role", "deny", "reader", "knowledge_graph.search", *here)
+    for number in range(3):
+        cli.run("user", "create", f"u{number}@example.com", "--role", "reader", *here)
+    shown = cli.run("role", "show", "reader", *here, "--json").json()
+    assert shown == {
+        "name": "reader",
+        "priority": 7,
+        "allow": ["knowledge_graph:read"],
+        "deny": ["knowledge_graph.search"],
+        "members": ["u0@example.com", "u1@example.com", "u2@example.com"],
+    }
+    text = cli.run("role", "show", "reader", *here).out
+    assert all(word in text for word in ("reader", "7", "knowledge_graph:read", "u2@example.com"))
+    assert cli.run("role", "show", "nothing", *here).code == 4
+    assert cli.run("role", "show", "reader", "--tenant", "default").code == 4
+
+
 @pytest.mark.usefixtures("tenant")
 def test_several_tenants_have_to_be_told_apart(cli: Home, tenant: str) -> None:
     failed = cli.run("user", "list")
@@ -65,6 +119,50 @@ def test_several_tenants_have_to_be_told_apart(cli: Home, tenant: str) -> None:
     assert "default" in failed.err
     assert tenant in failed.err
     assert "--tenant" in failed.err
+
+
+@pytest.mark.usefixtures("tenant")
+def test_a_tenant_for_all_commands(cli: Home, tenant: str) -> None:
+    """With it, the commands that are printed and documented work as they stand there."""
+    default = {"MCPIST_TENANT": tenant}
+    assert [one["email"] for one in cli.run("user", "list", "--json", **default).json()] == ["ada@example.com"]
+    for command in (
+        ("call", "knowledge_graph", "read_graph"),
+        ("schema",),
+        ("token", "create", "--name", "my-client"),
+        ("token", "list"),
+        ("provider", "list"),
+        ("service", "list"),
+        ("credential", "list"),
+        ("oauth-client", "list"),
+        ("allow", "list"),
+        ("audit",),
+        ("role", "create", "made"),
+        ("tenant", "record-arguments", "off"),
+    ):
+        done = cli.run(*command, **default)
+        assert done.code == 0, (command, done.err)
+        assert cli.run(*command).code == 2, command
+    assert "made" in cli.run("role", "list", "--tenant", tenant).out
+    assert "made" not in cli.run("role", "list", "--tenant", "default", **default).out, "what is named counts"
+
+
+@pytest.mark.usefixtures("tenant")
+def test_which_tenants_there_are(cli: Home, tenant: str) -> None:
+    told = cli.run("user", "list").err
+    assert all(one in told for one in ("default", tenant, "--tenant SLUG", "MCPIST_TENANT"))
+    wrong = cli.run("user", "list", MCPIST_TENANT="mistyped")
+    assert (wrong.code, all(one in wrong.err for one in ("MCPIST_TENANT", "mistyped", tenant))) == (4, True)
+    named = cli.run("user", "list", "--tenant", "mistyped")
+    assert (named.code, "MCPIST_TENANT" in named.err) == (4, False)
+    assert cli.run("user", "list", MCPIST_TENANT="Not A Slug").code == 2
+
+
+def test_printed_commands_name_the_tenant_that_was_named(cli: Home, tenant: str) -> None:
+    made = cli.run("user", "create", "kim@example.com", "--tenant", tenant)
+    assert f"mcpist user assign kim@example.com ROLE --tenant {tenant}" in made.out
+    made = cli.run("role", "create", "printed", "--tenant", tenant)
+    assert f"mcpist role allow printed PERMISSION --tenant {tenant}" in made.out
 
 
 def test_users(cli: Home, tenant: str) -> None:
@@ -115,11 +213,18 @@ def test_roles(cli: Home, tenant: str) -> None:
         ("knowledge_graph.create_entitis", "did you mean create_entities?"),
     ],
 )
-def test_a_slip_in_a_permission_is_noted(cli: Home, tenant: str, permission: str, told: str) -> None:
-    cli.run("role", "create", "reader", "--tenant", tenant)
-    done = cli.run("role", "allow", "reader", permission, "--tenant", tenant)
-    assert done.code == 0
-    assert told in done.err
+def test_a_permission_that_matches_nothing_is_refused(cli: Home, tenant: str, permission: str, told: str) -> None:
+    given = ("--tenant", tenant)
+    cli.run("role", "create", "reader", *given)
+    for effect in ("allow", "deny"):
+        refused = cli.run("role", effect, "reader", permission, *given, "--json").error()
+        assert (refused["code"], told in refused["message"]) == ("invalid", True)
+        assert "--unknown-ok" in refused["message"]
+    assert cli.run("role", "show", "reader", *given, "--json").json()["allow"] == []
+    meant = cli.run("role", "allow", "reader", permission, "--unknown-ok", *given)
+    assert (meant.code, meant.err) == (0, "")
+    assert cli.run("role", "show", "reader", *given, "--json").json()["allow"] == [permission]
+    assert cli.run("role", "revoke", "reader", permission, *given).code == 0
 
 
 def test_services(cli: Home, tenant: str) -> None:

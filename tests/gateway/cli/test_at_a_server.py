@@ -87,6 +87,8 @@ CHANGES = [
     ("role", "allow", "{}", "knowledge_graph:read"),
     ("role", "deny", "{}", "knowledge_graph.delete_entities"),
     ("role", "allow", "{}", "*"),
+    ("role", "allow", "{}", "of_later.*", "--unknown-ok"),
+    ("role", "revoke", "{}", "of_later.*"),
     ("role", "revoke", "{}", "*"),
     ("user", "assign", "{}@acme.example", "{}"),
     ("user", "unassign", "{}@acme.example", "{}"),
@@ -99,7 +101,9 @@ CHANGES = [
     ("tenant", "resume", "{}"),
     ("tenant", "record-arguments", "on", "--tenant", "{}"),
     ("tenant", "remove", "{}", "--confirm", "{}"),
+    ("role", "show", "{}"),
     ("role", "delete", "{}"),
+    ("user", "remove", "{}@acme.example", "--confirm", "{}@acme.example"),
 ]
 
 
@@ -114,6 +118,12 @@ def test_changes(both: Both) -> None:
             both.documents(change[0], "list")
     members = [one for one in both.documents("user", "list") if "-member" in one["email"] and there in one["email"]]
     assert [one["roles"] for one in members] == [[]]
+
+
+def test_a_default_tenant_is_this_machine_s(both: Both) -> None:
+    """At a server the tenant is the person's, whatever the shell says of the one here."""
+    assert both.there.run("user", "list", MCPIST_SERVER=both.url, MCPIST_TENANT="elsewhere").code == 0
+    assert both.there.run("user", "list", "--tenant", "elsewhere", MCPIST_SERVER=both.url).code == 2
 
 
 def test_tokens(both: Both) -> None:
@@ -244,6 +254,8 @@ MISTAKES = [
     (("role", "create", "administrator"), 5),
     (("role", "create", "x", "--priority", "9999999"), 2),
     (("role", "allow", "administrator", "not a permission"), 2),
+    (("role", "allow", "administrator", "knowledge_grph:read"), 2),
+    (("role", "deny", "administrator", "knowledge_graph.serch"), 2),
     (("role", "allow", "nobody knows", "*"), 4),
     (("role", "revoke", "administrator", "github.nothing"), 4),
     (("role", "delete", "nobody knows"), 4),

@@ -15,6 +15,7 @@ from unittest import mock
 
 import pytest
 
+from broker.web.languages import Texts
 from tests.gateway.cli.conftest import LONG, ROOT, Ended, Home
 from tests.gateway.cli.hub import HubServer, hub_installed, hub_server
 
@@ -115,21 +116,23 @@ def test_set_list_test_remove(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("status", "code", "told"),
     [
-        (None, 2, "Hub does not accept this secret"),
-        (403, 3, "--no-test"),
-        (404, 2, "Hub: "),
-        (429, 6, "rate limit"),
-        (500, 7, "--no-test"),
+        (None, 2, "not_accepted"),
+        (403, 3, "forbidden"),
+        (404, 2, "setup"),
+        (429, 6, "busy"),
+        (500, 7, "away"),
     ],
 )
 def test_what_the_vendor_refuses_is_not_stored(desk: Desk, status: int | None, code: int, told: str) -> None:
+    """In the words of the page."""
     desk.hub.status = status
     desk.run("service", "set", "hub", "timeout=1")
     refused = desk.set(*ADA, "--json", secret=f"{CANARY}-wrong")
     assert refused.code == code
     message = refused.error()["message"]
-    assert told in message
-    assert "Nothing was stored" in message
+    page = Texts("en")(f"connect.refused.key_{told}", service="Hub").striptags()
+    assert message.startswith(f"{page} Nothing was stored")
+    assert ("--no-test" in message) == (told in ("forbidden", "away"))
     assert desk.listed() == []
 
 
@@ -148,6 +151,29 @@ def test_without_a_test(desk: Desk) -> None:
     desk.hub.accounts[f"{CANARY}-wrong"] = "late"
     assert desk.run("credential", "test", "hub").code == 0
     assert desk.listed()[0]["account"] == "late"
+
+
+def test_a_call_uses_that_person_s_account_and_makes_no_token(desk: Desk) -> None:
+    """One event says who called what; no token is made for it, in either tenant."""
+    other = Desk(desk.cli, f"{desk.tenant}-other", desk.hub)
+    assert desk.cli.run("tenant", "create", other.tenant, "--admin", "ada@example.com").code == 0
+    other.run("service", "enable", "hub")
+    other.run("service", "set", "hub", f"base_url={desk.hub.url}")
+    desk.set(*ADA)
+    other.set(*ADA, secret=f"{CANARY}-bot")
+    tenants = ((desk, "ada"), (other, "bot"))
+    before = [[token["id"] for token in one.run("token", "list", "--all", "--json").json()] for one, _ in tenants]
+    for one, account in tenants:
+        desk.hub.asked.clear()
+        assert one.run("call", "hub", "look", *ADA, "--json").json()["said"] == "hello"
+        assert desk.hub.asked == [f"{CANARY}-{account}"]
+        assert one.run("call", "hub", "look", "--params", '{"no_such": 1}').code == 1
+        assert one.run("schema", "hub").code == 0
+    for (one, _), tokens in zip(tenants, before, strict=True):
+        told = [(event["kind"], event["outcome"], event["client"]) for event in one.events("call")]
+        assert told == [("call", "error", "mcpist call"), ("call", "ok", "mcpist call")]
+        assert one.events("token") == []
+        assert [token["id"] for token in one.run("token", "list", "--all", "--json").json()] == tokens
 
 
 def test_another_account_is_said_aloud(desk: Desk) -> None:
@@ -306,7 +332,8 @@ def test_a_service_that_is_off_is_noted(desk: Desk) -> None:
 
 def test_a_private_vendor_has_to_be_allowed(desk: Desk) -> None:
     refused = desk.run("credential", "set", "hub", *ADA, secret=f"{CANARY}-ada", MCPIST_ALLOWED_PRIVATE_HOSTS="")
-    assert refused.code == 2
+    assert refused.code == 7
+    assert Texts("en")("connect.refused.key_away", service="Hub").striptags() in refused.err
     assert "MCPIST_ALLOWED_PRIVATE_HOSTS" in refused.err
     assert desk.hub.asked == []
 

@@ -1,12 +1,15 @@
 """What goes wrong is told in one line, with an exit code; and never with a traceback."""
 
+import errno
 from typing import Any
 
+import asyncpg
 import pytest
 
 from core.errors import LimitReached
 from gateway.cli import session
 from gateway.cli.app import app
+from gateway.cli.failures import failure_of
 from gateway.cli.output import clean
 from tests.gateway.cli.conftest import Home
 
@@ -108,10 +111,27 @@ def test_interrupted(fresh: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_home_that_cannot_be_made(fresh: Home) -> None:
-    told = fresh.run("tenant", "list", MCPIST_HOME="/proc/nothing/here")
+    told = fresh.run("migrate", MCPIST_HOME="/proc/nothing/here")
     assert told.code == 1
     assert "Traceback" not in told.err
     assert "/proc/nothing" in told.err
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (asyncpg.DiskFullError("could not extend file base/5/1"), "the disk is full: make room, then run it again"),
+        (OSError(errno.ENOSPC, "No space left on device"), "the disk is full: make room, then run it again"),
+        (OSError(errno.ENOSPC, "No space left on device", "/tmp/x.dump"), "the disk of /tmp is full"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded", "/tmp/x.dump"), "the disk of /tmp is full"),
+        (OSError(errno.EROFS, "Read-only file system", "/tmp/x.dump"), "/tmp is on a read-only file system"),
+        (ExceptionGroup("", [OSError(errno.ENOSPC, "No space left on device")]), "the disk is full"),
+    ],
+)
+def test_a_full_or_read_only_disk(error: BaseException, told: str) -> None:
+    failure = failure_of(error)
+    assert (failure.code, failure.exit_code) == ("not_possible", 1)
+    assert failure.message.startswith(told)
 
 
 def test_a_reader_that_goes_away(cli: Home) -> None:

@@ -159,6 +159,10 @@ async def test_an_old_sign_in_makes_no_token(scene: Scene) -> None:
     assert json.loads(made.out)["user"] == "ada@acme.test"
     assert "max_age=" not in person.links[0]
     assert "max_age=300" in person.links[1]
+    lines = made.err.splitlines()
+    shown = lines.index(person.links[1])
+    assert "sign-in of the last ten minutes, and yours is older" in lines[shown - 2], lines
+    assert "at most 5 minutes" in lines[shown + 1], "that it waits, and for how long"
     assert await scene.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 1
 
 
@@ -234,7 +238,40 @@ async def test_an_answer_with_another_state_is_none(scene: Scene) -> None:
 async def test_nobody_comes(scene: Scene) -> None:
     ended = await scene.laptop.run("login", scene.url, "--no-browser", "--timeout", "1")
     assert ended.code == 7
-    assert "within 1 seconds" in ended.err
+    assert "Waiting for your sign-in, at most one second" in ended.err
+    assert "nobody has signed in within one second; run the command again" in ended.err
+    assert "sign-in of the last ten minutes" not in ended.err
+
+
+@pytest.mark.parametrize("command", ["{} --new-window %s", "{}", "/no/such/browser:{} &", "'unbalanced:{}"])
+async def test_the_browser_that_the_person_has_chosen(scene: Scene, tmp_path: Path, command: str) -> None:
+    """A machine without a display may have one all the same, and it must neither hold up nor use the terminal."""
+    script, opened = tmp_path / "browser", tmp_path / "opened"
+    script.write_text(
+        f'#!/bin/sh\necho noise; printf "%s\\n" "$@" > {opened}.new; mv {opened}.new {opened}; sleep 5 <&0\n'
+    )
+    script.chmod(0o755)
+    chosen = {"BROWSER": command.format(script), "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    laptop, person = Laptop(scene.laptop.folder, chosen), await scene.person()
+
+    async def goes(link: str) -> None:
+        async with asyncio.timeout(20):
+            while not opened.exists():
+                await asyncio.sleep(0.02)
+        assert opened.read_text().splitlines()[-1] == link
+        await person.agree(link)
+
+    ended = await laptop.run("login", scene.url, goes=goes)
+    assert ended.code == 0, ended.err
+    assert "in the browser that opens" in ended.err
+    assert "noise" not in ended.out + ended.err
+
+
+async def test_without_a_browser_there_is_the_link(scene: Scene) -> None:
+    nothing = {"BROWSER": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    laptop, person = Laptop(scene.laptop.folder, nothing), await scene.person()
+    ended = await laptop.run("login", scene.url, goes=person.agree)
+    assert (ended.code, "Sign in with this link:" in ended.err) == (0, True)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
@@ -307,7 +344,7 @@ async def test_two_logins_and_no_data_folder(tmp_path: Path) -> None:
         refused = await laptop.run(*command)
         assert refused.code == 2
         assert "http://127.0.0.1:1, http://127.0.0.1:2" in refused.err
-    laptop.folder.joinpath("home").mkdir()
+    laptop.folder.joinpath("home", "postgres", "data").mkdir(parents=True)
     here = await laptop.json("whoami")
     assert (here["server"], here["operator"], len(here["signed_in_at"])) == (None, True, 2)
 

@@ -81,15 +81,19 @@ def test_doctor_on_nothing(fresh: Home) -> None:
 
 
 def test_doctor_finds_keys_that_others_can_read(cli: Home) -> None:
-    key = cli.path / "keys" / "token-peppers.json"
-    key.chmod(0o644)
+    key, copy = cli.path / "keys" / "token-peppers.json", cli.path / "keys" / "copy"
+    copy.touch()
+    for path in (key, copy):
+        path.chmod(0o644)
     try:
-        report = cli.run("doctor")
+        report = cli.run("doctor", "--json")
         failed = cli.run("tenant", "list")
     finally:
         key.chmod(0o600)
+        copy.unlink()
     assert report.code == 1
-    assert f"chmod go= '{key}'" in report.out
+    found = [one["told"] for one in json.loads(report.out)["checks"] if one["state"] == "bad"]
+    assert [f"chmod go= '{copy}'" in found[0], f"chmod 600 {key}" in found[1]] == [True, True]
     assert failed.code == 2
     assert "chmod" in failed.err
 

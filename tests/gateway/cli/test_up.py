@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -62,6 +63,14 @@ def test_for_people(fresh: Home) -> None:
     assert "\x1b" not in shown
     with _started(fresh, "up") as process:
         shown = _until_ready(process)
+        assert fresh.run("tenant", "create", "acme", "--admin", "ada@acme.example").code == 0
+    with _started(fresh, "up") as process:
+        several = _until_ready(process)
+        printed = re.search(r"token create --name my-client --tenant default", several)
+        assert printed is not None, several
+        assert fresh.run(*printed[0].split()).code == 0, "what is printed works with a second tenant"
+    assert "user link admin@localhost --tenant default" in several
+    assert "--tenant" not in shown
     assert "mcpist_" not in shown
     assert "token create" in shown
     assert "user link admin@localhost" in shown

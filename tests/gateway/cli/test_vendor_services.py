@@ -146,6 +146,7 @@ def test_keys_status(cli: Home) -> None:
 
 
 def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
+    assert fresh.run("migrate").code == 0
     assert fresh.run("tenant", "create", "acme", "--admin", "ada@example.com").code == 0
     assert fresh.run("keys", "status", "--json").json() == {
         "healthy": True,
@@ -175,7 +176,7 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
     assert vault_check(fresh) == {
         "check": "vault keys",
         "state": "bad",
-        "told": f"{key['kek_id']}, which one tenant needs: missing: "
+        "told": f"the key {key['kek_id']}, needed by one tenant, is missing: "
         f"bring it back into {file} from your copy of the keys, or name its keeper in MCPIST_KEYS",
     }
     assert not file.exists()

@@ -121,6 +121,7 @@ async def test_a_name_that_does_not_exist_reads_as_one_that_is_private(guarded: 
     guarded.names.answers = [socket.gaierror(socket.EAI_NONAME, "canary")]
     unknown = await guarded.ask(f"https://unknown.example:{guarded.port}")
     assert (private.kind, str(private)) == (unknown.kind, str(unknown))
+    assert "is not allowed to reach" in str(private)
     assert "MCPIST_ALLOWED_PRIVATE_HOSTS" in str(private)
 
 

@@ -1,0 +1,48 @@
+"""Open a link in the person's browser: the one that ``$BROWSER`` names, or the desktop's."""
+
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
+
+
+def open_browser(url: str) -> bool:
+    """Whether a browser could be started. Nothing is waited for, and none gets this terminal: one that runs inside it
+    would take it over."""
+    return _chosen(url) or _desktop(url)
+
+
+def _chosen(url: str) -> bool:
+    """By ``$BROWSER``: commands separated by colons, of which the first that can be run is; ``%s`` stands for the URL,
+    which is appended to a command without it."""
+    for command in os.environ.get("BROWSER", "").split(os.pathsep):
+        words = _words(command)
+        if not words:
+            continue
+        named = [word.replace("%s", url) for word in words]
+        null = subprocess.DEVNULL
+        with contextlib.suppress(OSError):
+            subprocess.Popen(  # noqa: S603 the person's own command
+                named if named != words else [*words, url], stdin=null, stdout=null, stderr=null, start_new_session=True
+            )
+            return True
+    return False
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command.strip().removesuffix("&"))
+    except ValueError:  # a quotation mark without its other half
+        return []
+
+
+def _desktop(url: str) -> bool:
+    if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
+        return False
+    import webbrowser
+
+    try:
+        return webbrowser.open(url)
+    except webbrowser.Error:
+        return False
