@@ -9,6 +9,7 @@ from core.audit.event import Outcome
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
+from gateway.lookups import MissingName
 from gateway.mcp.context import Params, RequestContext, Result
 from gateway.mcp.errors import InsufficientScope
 from gateway.meta_tools.batch.parse import parse
@@ -86,9 +87,12 @@ class BatchTool:
             raise
 
     async def _record_denied(self, view: View, request: RequestContext, steps: list[Step]) -> None:
-        for step in steps:
-            if view.find(step.module, step.tool_name) is None:
-                await self._runner.deny(request, step.module, step.tool_name, orjson.dumps(step.params))
+        missing = [
+            MissingName(step.module, step.tool_name, orjson.dumps(step.params))
+            for step in steps
+            if view.find(step.module, step.tool_name) is None
+        ]
+        await self._runner.record_lookups(request, len(steps), missing)
 
     async def _step(self, request: RequestContext, step: Step, arguments: dict[str, Any]) -> StepResult:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.

@@ -127,15 +127,23 @@ def _assembled(parts: _Parts) -> Gateway:
     links = ConnectLinks(parts.settings.public_url)
     leases = Leases(parts.broker, parts.generations, links)
     vendors = Vendors(parts.broker, parts.generations, leases, parts.sessions, links)
+    limits = _limits(parts.settings, metrics)
     runner = ToolRunner(
-        sieve, parts.database, vendors, parts.audit, parts.deployment.digest_key, observers, parts.traces
+        sieve,
+        parts.database,
+        vendors,
+        parts.audit,
+        parts.deployment.digest_key,
+        observers,
+        parts.traces,
+        lambda caller, names: limits.charge(caller.credential.id, names),
     )
     endpoint = McpEndpoint(
         entered(MetaTools(sieve, runner, vendors).handlers(), parts.traces),
         authenticate,
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),
-        admit=_admission(parts.settings, metrics),
+        admit=_admission(limits, metrics),
         observe=observers.request,
         elicitation=Elicitation(parts.deployment.digest_key),
         connected=vendors.connected,
@@ -170,10 +178,13 @@ def _authorization_server(settings: Settings) -> str:
     return external.issuer if external else settings.public_url
 
 
-def _admission(settings: Settings, metrics: Metrics) -> Callable[[Caller], Release]:
+def _limits(settings: Settings, metrics: Metrics) -> CallerLimits:
     limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
     metrics.watch("mcpist_limited_callers", lambda: len(limits))
+    return limits
 
+
+def _admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
         key = caller.credential.id
         try:
