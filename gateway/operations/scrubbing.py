@@ -8,6 +8,7 @@ later start in the same run would scan it again.
 """
 
 import re
+import string
 
 MASK = "<masked>"
 MAX_LENGTH = 65_536
@@ -16,7 +17,9 @@ MAX_LENGTH = 65_536
 _HINTS = ("mcpist_", "eyj", "bearer", "basic", "://", "passw", "secret", "token")
 _NAMES = re.compile(r"(?i)(^|_)(password|passwd|secret|token|authorization|cookie|api_key)$")
 _MAX_SCHEME = 21
-_SCHEME = re.compile(r"(?i)[a-z][a-z0-9+.-]*\Z")
+_NO_LETTERS = string.digits + "+.-"
+# The last four are what Python's IGNORECASE takes for letters from a to z as well.
+_SCHEME = string.ascii_letters + _NO_LETTERS + "ſKİı"
 
 
 def scrub(text: str) -> str:
@@ -42,7 +45,8 @@ def _mask_postgres_password(found: re.Match[str]) -> str:
 def _mask_url_password(found: re.Match[str]) -> str:
     """Checks the scheme backwards from ``://``: forwards, every letter of the text could start one."""
     before = found.string[max(0, found.start() - _MAX_SCHEME) : found.start()]
-    return f"://{MASK}@" if _SCHEME.search(before) else found[0]
+    scheme = before[len(before.rstrip(_SCHEME)) :]
+    return f"://{MASK}@" if scheme.strip(_NO_LETTERS) else found[0]
 
 
 def _mask_signed_token(found: re.Match[str]) -> str:

@@ -49,7 +49,7 @@ _KNOWN = [
          "the repository forbids this merge_method: use another one"),
         (r"issues (are|has been) disabled", "issues are switched off in this repository"),
         (r"first 1000 search results", "a search shows only its first 1,000 results: make q narrower"),
-        (r"must include .*is:(issue|pull-request|pr)", "q must have is:issue or is:pr"),
+        (r"(?m)^(?:(?!must include ).)*+must include .*is:(issue|pull-request|pr)", "q must have is:issue or is:pr"),
         (r"cannot be searched", "q names a user or repository that does not exist or that the account may not see"),
         (r"no commit found|sha (could not|can't) be resolved", "no such commit, branch or tag"),
         (r"saml", "the organisation demands single sign-on: authorise the account's token for it at GitHub"),
