@@ -11,6 +11,10 @@ from gateway.catalogue import CatalogueTool
 
 MOST_PROBLEMS = 5
 MOST_VALUE = 60
+MAX_EXPLAINED = 1_000
+"""Errors of which the first are named. pydantic renders all of them or none, at 2 µs each."""
+MAX_SIMILAR = 128
+"""Characters of a name that is compared with others: difflib takes quadratic time."""
 
 
 class WrongArguments(Exception):
@@ -26,12 +30,16 @@ def checked(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     try:
         return tool.tool.arguments.model_validate_json(arguments, strict=True)
     except ValidationError as error:
+        if (count := error.error_count()) > MAX_EXPLAINED:
+            raise WrongArguments(f"{count} mistakes in the arguments; see the tool's schema") from None
         problems = error.errors(include_url=False, include_context=True)
         raise WrongArguments(_explain(tool, problems)) from None
 
 
 def nearest(name: str, right: Sequence[str]) -> str | None:
     """The right name that `name` was most likely meant to be."""
+    if len(name) > MAX_SIMILAR:
+        return None
     return next(iter(difflib.get_close_matches(name, right, n=1, cutoff=0.5)), None)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from core.bounded_work import yield_after
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.hosts import Hosts
 from gateway.mcp import body, cors
@@ -166,6 +167,7 @@ class McpEndpoint:
                 return await self._batches.answer(content, arrival, by_header(header))
             message = parse(content, self._settings.max_depth)
             exchange.method = message.method
+            await yield_after(len(content))
             if message.id and message.method:
                 if message.method == "initialize" and self._tells_sessions and (told := session_id(message)):
                     exchange.reply.headers.append((SESSION, told))

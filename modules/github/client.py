@@ -1,5 +1,6 @@
 """Requests to GitHub's REST API, and its answers as shapes (https://docs.github.com/en/rest)."""
 
+import asyncio
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, TypeVar, cast
@@ -9,6 +10,11 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from modules.github.cursors import next_cursor, paging
 from modules.github.problems import explained
 from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, VendorSettings, path
+
+MAX_ITEMS = 300
+"""Of one page: the most that GitHub sends (the files of a commit)."""
+LARGE = 256 * 1024
+"""Bytes of an answer that is read one item at a time."""
 
 HEADERS = {
     "Accept": "application/vnd.github+json",
@@ -73,10 +79,21 @@ async def page(
     """One page of a list: its items, the cursor of the next page or "", and the whole answer. `within` names the
     list's field where the answer is an object."""
     paged = paging(cursor, per_page)
+    found: list[Model] = []
     answer = await send(context, "GET", address, query={**(query or {}), **paged}, **more)
     whole: Any = answer.json()
     items = cast("Any", whole).get(within) if within and isinstance(whole, Mapping) else whole
-    return read(list[shape], items), next_cursor(answer.headers.get("link"), paged["per_page"]), cast("Any", whole)
+    for item in _list(items)[:MAX_ITEMS]:
+        found.append(read(shape, item))
+        if len(answer.body) > LARGE:
+            await asyncio.sleep(0)  # each item may hold long texts, and others are served between two of them
+    return found, next_cursor(answer.headers.get("link"), paged["per_page"]), cast("Any", whole)
+
+
+def _list(raw: Any) -> list[Any]:
+    if not isinstance(raw, list):
+        raise _not_as_described()
+    return cast("list[Any]", raw)
 
 
 def read(kind: type[Found], raw: Any) -> Found:
@@ -88,7 +105,11 @@ def read(kind: type[Found], raw: Any) -> Found:
     try:
         return _adapter(kind).validate_python(raw)
     except ValidationError:
-        raise VendorProblem("unavailable", "GitHub's answer is not as described; try again later") from None
+        raise _not_as_described() from None
+
+
+def _not_as_described() -> VendorProblem:
+    return VendorProblem("unavailable", "GitHub's answer is not as described; try again later")
 
 
 @cache

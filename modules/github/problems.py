@@ -26,6 +26,7 @@ _PERMISSIONS = re.compile(r"[a-z_]{1,40}=[a-z]{1,10}([,;] ?[a-z_]{1,40}=[a-z]{1,
 _KINDS: Mapping[int, Problem] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
 _MOST_FIELDS = 10
 _MOST_MESSAGE = 2000
+_MOST_ERRORS = 100
 
 # What is known of GitHub's messages, each with what to do; the first that is found counts.
 _KNOWN = [
@@ -177,7 +178,7 @@ def _taken_apart(answer: VendorAnswer) -> _Refusal:
         raw = None  # a proxy's page, perhaps
     said: Mapping[str, Any] = cast("Any", raw) if isinstance(raw, Mapping) else {}
     errors = said.get("errors")
-    listed = cast("list[Any]", errors) if isinstance(errors, list) else []
+    listed = cast("list[Any]", errors)[:_MOST_ERRORS] if isinstance(errors, list) else []
     messages = [said.get("message"), *_messages(listed)]
     text = "\n".join(message for message in messages if isinstance(message, str))
     mappings = (cast("Mapping[str, Any]", error) for error in listed if isinstance(error, Mapping))

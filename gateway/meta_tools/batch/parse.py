@@ -7,11 +7,13 @@ from typing import Any, cast
 
 import orjson
 
+from gateway.mcp.envelope import has_too_many_values
 from gateway.meta_tools.batch.step import Place, Problem, Step
 from gateway.meta_tools.batch.wording import did_you_mean, kind, listed, quoted
 
 MAX_STEPS = 50
 MAX_BYTES = 1 << 20  # of text; an array has the limit of the request's body
+MAX_LINES = 10_000  # blank ones included
 MAX_DEPTH = 64  # containers within containers, the step itself is the first
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -59,8 +61,12 @@ def _placed(commands: object) -> _Placed | Problem:
 
 
 def _from_text(text: str) -> _Placed | Problem:
-    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
+    if len(text) > MAX_BYTES or len(encoded := text.encode("utf-8", "replace")) > MAX_BYTES:
         return Problem(Place(1), f"the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps")
+    if has_too_many_values(encoded):
+        return Problem(Place(1), "the text has too many values; send fewer or smaller steps")
+    if text.count("\n") >= MAX_LINES:
+        return Problem(Place(MAX_LINES), f"the text has more than {MAX_LINES} lines; send fewer")
     # Not splitlines: it would break lines at U+2028, which JSON strings may hold.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     whole = _loads(text)
@@ -147,7 +153,9 @@ def _is_name(value: Any) -> bool:
 
 
 def _is_id_list(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value))
+    if not isinstance(value, list) or len(cast("list[Any]", value)) > MAX_STEPS:
+        return False
+    return all(isinstance(item, str) for item in cast("list[Any]", value))
 
 
 _FIELDS = {
@@ -155,7 +163,7 @@ _FIELDS = {
     "module": _Field(_is_name, "the name of a module", required=True),
     "tool_name": _Field(_is_name, "the name of a tool", required=True),
     "params": _Field(lambda value: isinstance(value, dict), "an object"),
-    "after": _Field(_is_id_list, "an array of step ids"),
+    "after": _Field(_is_id_list, f"an array of up to {MAX_STEPS} step ids"),
     "output": _Field(lambda value: isinstance(value, bool), "true or false"),
     "on_error": _Field(lambda value: value in ("skip", "stop"), '"skip" or "stop"'),
 }

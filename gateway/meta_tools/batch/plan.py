@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from gateway.meta_tools.batch.order import cycles, waves
 from gateway.meta_tools.batch.output_schema import impossible
-from gateway.meta_tools.batch.references import Found, Reference, find, substitute
+from gateway.meta_tools.batch.references import MAX_IN_ALL, Found, Reference, find, substitute
 from gateway.meta_tools.batch.step import Problem, Step
 from gateway.meta_tools.batch.wording import cut, did_you_mean, listed, quoted
 
@@ -61,7 +61,7 @@ def plan(
     params; those with references are left to whoever runs the step, who has their values.
     """
     tools = {step.id: resolve(step.module, step.tool_name) for step in steps}
-    found = {step.id: find(step.params) for step in steps}
+    found = _find_all(steps)
     planned = [_planned(step, found[step.id]) for step in steps]
     needs = {one.step.id: one.needs for one in planned}
     problems = [
@@ -81,6 +81,15 @@ def plan(
     if problems:
         return sorted(problems, key=lambda problem: problem.place.number)
     return Plan(tuple(planned), tuple(tuple(wave) for wave in ordered))
+
+
+def _find_all(steps: Sequence[Step]) -> dict[str, Found]:
+    found: dict[str, Found] = {}
+    left = MAX_IN_ALL
+    for step in steps:
+        found[step.id] = find(step.params, left)
+        left -= found[step.id].count
+    return found
 
 
 def _planned(step: Step, found: Found) -> PlannedStep:

@@ -78,6 +78,20 @@ class TestWhatIsRefused:
     def test_too_large(self, text: str):
         assert problems_of(text) == [f"line 1: the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps"]
 
+    def test_too_many_values_or_lines(self):
+        text = json.dumps(A | {"params": {"x": [1] * 150_000}}, separators=(",", ":"))
+        assert problems_of(text) == ["line 1: the text has too many values; send fewer or smaller steps"]
+        assert problems_of("\n" * 9_999 + json.dumps(A)) == []
+        assert problems_of("\n" * 10_000 + json.dumps(A)) == [
+            "line 10000: the text has more than 10000 lines; send fewer"
+        ]
+
+    def test_too_many_steps_to_wait_for(self):
+        assert problems_of([A | {"after": ["b"] * 50}]) == []
+        assert problems_of([A | {"after": ["b"] * 51}]) == [
+            "step 1: after: expected an array of up to 50 step ids, got an array"
+        ]
+
     def test_as_large_as_it_may_be(self):
         text = json.dumps(A)
         assert parse(text + " " * (MAX_BYTES - len(text)))[1] == []
@@ -135,8 +149,8 @@ class TestWhatIsRefused:
             ("module", "", 'module: expected the name of a module, got ""'),
             ("tool_name", ["x"], "tool_name: expected the name of a tool, got an array"),
             ("params", '{"a": 1}', 'params: expected an object, got "{\\"a\\": 1}"'),
-            ("after", "b", 'after: expected an array of step ids, got "b"'),
-            ("after", [1], "after: expected an array of step ids, got an array"),
+            ("after", "b", 'after: expected an array of up to 50 step ids, got "b"'),
+            ("after", [1], "after: expected an array of up to 50 step ids, got an array"),
             ("output", "true", 'output: expected true or false, got "true"'),
             ("output", 1, "output: expected true or false, got a number"),
             ("on_error", "halt", 'on_error: expected "skip" or "stop", got "halt"'),
