@@ -1,14 +1,46 @@
-"""Keep each turn of the event loop short: work that grows with a request is divided into steps, with a turn for others
-between them (docs/decisions/0038-bounded-work-per-turn.md)."""
+"""Keep each turn of the event loop short: work that grows with a request is divided into steps, and of the large steps
+of all requests together one runs in each turn (docs/decisions/0038-bounded-work-per-turn.md)."""
 
 import asyncio
+from collections import deque
+from weakref import WeakKeyDictionary
 
 LARGE = 256 * 1024
-"""Bytes that one step may work on before others get a turn: at the 5 to 10 ns a byte of decoding, validating or hashing
-JSON, a few milliseconds."""
+"""Bytes from which on a step is large: at the 5 to 10 ns a byte of decoding, validating or hashing JSON, a few
+milliseconds."""
+
+_Waiting = deque["asyncio.Future[None]"]
+_queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
 
 
-async def yield_after(size: int) -> None:
-    """Let the event loop serve others, after a step that has worked on `size` bytes, if these were many."""
+async def turn_for(size: int) -> None:
+    """Wait until a step that works on `size` bytes may begin. It ends at the next ``await`` of its task.
+
+    Small steps never wait. Large ones go in the order in which they came, each in a turn of its own, with whatever else
+    is ready between them: a health check waits for one of them, not for all.
+    """
     if size > LARGE:
-        await asyncio.sleep(0)
+        await _next_turn()
+
+
+async def _next_turn() -> None:
+    loop = asyncio.get_running_loop()
+    queue = _queues.get(loop)
+    if queue is None:
+        queue = _queues[loop] = deque()
+    turn: asyncio.Future[None] = loop.create_future()
+    queue.append(turn)
+    if len(queue) == 1:
+        loop.call_soon(_grant, loop, queue)
+    await turn
+
+
+def _grant(loop: asyncio.AbstractEventLoop, queue: _Waiting) -> None:
+    """Let the first one begin, which happens in the next turn; as does the grant for the second one."""
+    while queue:
+        turn = queue.popleft()
+        if not turn.done():  # cancelled while it waited
+            turn.set_result(None)
+            break
+    if queue:
+        loop.call_soon(_grant, loop, queue)

@@ -15,7 +15,7 @@ from core.audit.bounds import MOST_ARGUMENTS
 from core.audit.digest import argument_digest
 from core.audit.event import Event, Kind, Outcome, outcome_of
 from core.audit.writer import AuditWriter
-from core.bounded_work import yield_after
+from core.bounded_work import turn_for
 from core.db import Database
 from core.errors import MCPistError, Unavailable
 from core.secret import Secret
@@ -114,7 +114,7 @@ class ToolRunner:
             return ToolOutcome(error=NO_SUCH_TOOL)
         try:
             demand_scope(request.caller, tool)
-            await yield_after(len(arguments))
+            await turn_for(len(arguments))
             model = checked(tool, arguments)
         except InsufficientScope:
             await self.refuse(request, tool, arguments, Outcome.DENIED, "scope")
@@ -122,7 +122,7 @@ class ToolRunner:
         except WrongArguments as wrong:
             await self.refuse(request, tool, arguments, Outcome.ERROR, "arguments")
             return ToolOutcome(error=f"Error: {wrong}")
-        await yield_after(len(arguments))
+        await turn_for(len(arguments))
         return await self._recorded(request, tool, model, arguments)
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
@@ -165,6 +165,7 @@ class ToolRunner:
         try:
             if not tool.tool.hints.read_only:
                 await durable
+            await turn_for(len(arguments))
             outcome = await self._run(request, tool, model)
             await durable
             ended = Outcome.ERROR if outcome.error else Outcome.OK

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.interface import Broker, Refused
+from core.bounded_work import turn_for
 from core.caller import Caller
 from core.connection import Connection, ConnectionState
 from core.generations import Generations
@@ -168,9 +169,11 @@ class _LeasedVendor:
         held = await self._leases.hold(self._request, self._tool)
         try:
             client = self._client(held)
-            return await client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable)
+            answer = await client.request(method, path, query=query, json=json, headers=headers, repeatable=repeatable)
         except Elsewhere:
             raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=ELSEWHERE) from None
+        await turn_for(len(answer.body))  # the module decodes it next
+        return answer
 
     def _client(self, held: Held) -> Vendor:
         api, request = self._tool.owner.vendor, self._request

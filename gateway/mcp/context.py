@@ -29,7 +29,8 @@ class RequestContext:
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
     `ask_by_url` is there where the client can have the person open a page: what it returns is the call's result.
-    `agreed`: this call was answered so before, and the person may be on that page now.
+    `agreed`: this call was answered so before, and the person may be on that page now. `size` is that of the message in
+    bytes: what the work on all of it costs.
 
     `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
     the gateway's. None where an operator calls locally.
@@ -44,6 +45,7 @@ class RequestContext:
     subject: Secret | None = None
     ask_by_url: AskByUrl | None = None
     agreed: bool = False
+    size: int = 0
 
 
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]

@@ -227,6 +227,7 @@ def _context(
         _subject(arrival),
         ask,
         agreed=ask is not None and "requestState" in message.params,
+        size=message.size,
     )
 
 

@@ -49,11 +49,13 @@ _decode_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[
 
 
 class Message:
-    """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON."""
+    """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON, `size`
+    the number of bytes that it came in."""
 
-    __slots__ = ("id", "method", "params")
+    __slots__ = ("id", "method", "params", "size")
 
-    def __init__(self, id: bytes, method: str, params: dict[str, Any]) -> None:
+    def __init__(self, id: bytes, method: str, params: dict[str, Any], size: int = 0) -> None:
+        self.size = size
         self.id = id
         self.method = method
         self.params = params
@@ -119,7 +121,7 @@ def parse(body: bytes, max_depth: int) -> Message:
         raise Malformed(PARSE_ERROR, "Parse error", id) from None
     if type(params) is not dict:
         raise Malformed(INVALID_PARAMS, "Invalid params: params must be an object", id)
-    return Message(id, method, cast("dict[str, Any]", params))
+    return Message(id, method, cast("dict[str, Any]", params), len(body))
 
 
 def _read(body: bytes) -> _Envelope:

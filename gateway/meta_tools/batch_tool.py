@@ -1,12 +1,12 @@
 """batch as a meta-tool: the three pure steps between the sieve and the tool runner."""
 
-import asyncio
 from dataclasses import replace
 from typing import Any, cast
 
 import orjson
 
 from core.audit.event import Outcome
+from core.bounded_work import turn_for
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
@@ -62,7 +62,7 @@ class BatchTool:
         view = self._sieve.view(request.caller)
         steps, problems = parse(commands)
         await self._record_denied(view, request, steps)
-        await asyncio.sleep(0)  # a turn for others between two steps that grow with the request
+        await turn_for(request.size)
         if problems:  # a plan without the steps that could not be read would only name what follows from that
             return problems
         planned = plan(steps, view.find, _check, unknown_tool_text=NO_SUCH_TOOL)

@@ -51,7 +51,7 @@ async def create_entities(
     """Remember people, things and facts about them. An existing name is updated: its type is replaced, new observations
     are added, none is removed."""
     types = {entity.name: entity.entityType for entity in entities}
-    notes = _notes((entity.name, entity.observations) for entity in entities)
+    notes = store.columns(_notes((entity.name, entity.observations) for entity in entities))
     async with context.store() as graph:
         saved = await store.save_entities(graph, types, notes)
     created = sum(entity.created for entity in saved)
@@ -77,8 +77,9 @@ async def add_observations(
     ],
 ) -> Added:
     """Add facts to existing entities; known ones are skipped. If an entity is unknown, nothing is written."""
+    notes = store.columns(_notes((one.entityName, one.contents) for one in observations))
     async with context.store() as graph:
-        results = await store.add_observations(graph, _notes((one.entityName, one.contents) for one in observations))
+        results = await store.add_observations(graph, notes)
     added = sum(result.added for result in results)
     return Added(message=f"Added {_count(added, 'observation')}.", added=added, results=results)
 
@@ -98,8 +99,8 @@ async def delete_observations(
     ],
 ) -> Deleted:
     """Delete single observations."""
+    notes = store.columns(_notes((one.entityName, one.observations) for one in deletions))
     async with context.store() as graph:
-        notes = _notes((one.entityName, one.observations) for one in deletions)
         return _deleted(await store.delete_observations(graph, notes))
 
 

@@ -258,6 +258,15 @@ def batches(surface: Surface, turns: Turns) -> Iterator[Asked]:
     yield asked("a cycle", [step(n, after=[f"s{(n + 1) % 50}"]) for n in range(50)])
     yield asked("everybody needs everybody", [step(n, after=[f"s{m}" for m in range(50) if m != n]) for n in range(50)])
     yield asked("a chain", [step(n, after=[f"s{m}" for m in range(n)]) for n in range(50)], dry_run=False)
+    for sign in ("a", "ab", "abcdefghij"):
+        ids = [(sign * 60)[:60] + f"{n:02}" for n in range(50)]
+        wrong = [[(sign * 119)[:119] + mark for mark in "uvwxyz"] for _ in ids]
+        alike = [step(0) | {"id": one, "after": after} for one, after in zip(ids, wrong, strict=True)]
+        yield asked(f"ids that look alike {sign}", alike)
+        fields = [step(n) | {(sign * 119)[:119] + mark: 1 for mark in "uvwxyz"} for n in range(50)]
+        yield asked(f"unknown fields {sign}", fields)
+        path = "${s0." + (sign * 119)[:119] + "}"
+        yield asked(f"unknown paths {sign}", [step(0), *(step(n, params={"at": [path] * 5}) for n in range(1, 50))])
     yield asked("1,000 references each", [step(n, params={"at": ["${s0.said}"] * 1_000}) for n in range(50)])
     yield asked("long references", [step(n, params={"at": "${s0" + ".a" * 64 + "}" * 1}) for n in range(50)])
     yield asked(

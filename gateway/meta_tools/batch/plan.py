@@ -11,6 +11,7 @@ from gateway.meta_tools.batch.step import Problem, Step
 from gateway.meta_tools.batch.wording import cut, did_you_mean, listed, quoted
 
 _MAX_ERRORS = 5  # of one kind at one step
+_MAX_HINTS = 5  # in all, at the unknown ids: each is compared with every step's
 
 
 class ToolInfo(Protocol):
@@ -64,13 +65,14 @@ def plan(
     found = _find_all(steps)
     planned = [_planned(step, found[step.id]) for step in steps]
     needs = {one.step.id: one.needs for one in planned}
+    hints = iter(range(_MAX_HINTS))
     problems = [
         Problem(one.step.place, error)
         for one in planned
         for error in (
             *([unknown_tool_text] if tools[one.step.id] is None else []),
             *found[one.step.id].malformed,
-            *_unknown_ids(one, needs),
+            *_unknown_ids(one, needs, hints),
             *_impossible(one, tools),
             *_invalid(one, tools[one.step.id], found[one.step.id], check),
         )
@@ -97,10 +99,11 @@ def _planned(step: Step, found: Found) -> PlannedStep:
     return PlannedStep(step, tuple(needs), found.references)
 
 
-def _unknown_ids(planned: PlannedStep, known: Mapping[str, Any]) -> Iterator[str]:
+def _unknown_ids(planned: PlannedStep, known: Mapping[str, Any], hints: Iterator[int]) -> Iterator[str]:
     unknown = [need for need in planned.needs if need not in known]
     for need in unknown[:_MAX_ERRORS]:
-        hint = did_you_mean(need, known) or f"; the steps are: {listed(known)}"
+        near = did_you_mean(need, known) if next(hints, None) is not None else ""
+        hint = near or f"; the steps are: {listed(known)}"
         if need in planned.step.after:
             yield f"after: there is no step {quoted(need)}{hint}"
         else:
