@@ -13,7 +13,7 @@ SETUP_INPUTS += FORCE
 endif
 
 .PHONY: help run test test-long check check-format check-lint check-types check-imports check-dependencies check-rules check-model \
-        bench bench-peers format lock migrate clean setup node wrk FORCE
+        check-vulnerabilities sbom bench bench-peers format lock migrate clean setup node wrk FORCE
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -29,7 +29,7 @@ test: setup node ## Set up and run the tests: make test T=tests/core ARGS="-k na
 test-long: setup node ## Run the tests that take long
 	@.venv/bin/pytest -m long $(T) $(ARGS)
 
-check: check-format check-lint check-types check-imports check-dependencies check-rules check-model ## Run every static check (make -k check: all, even after a failure)
+check: check-format check-lint check-types check-imports check-dependencies check-rules check-model check-vulnerabilities ## Run every static check (make -k check: all, even after a failure)
 
 check-format: setup
 	.venv/bin/ruff format --check .
@@ -48,11 +48,18 @@ check-dependencies: setup
 	.venv/bin/deptry core broker admin_ui gateway modules alembic
 
 check-rules: setup
-	.venv/bin/pytest -q tests/lint
+	.venv/bin/pytest -q tests/lint tests/mutation
 
 # Every interleaving of a refresh, by Spin (Debian: spin, gcc); without it, this says so and goes on.
 check-model: setup
 	.venv/bin/python tools/check_model.py
+
+# Where no database can be reached, this says so and goes on; ARGS=--required makes it fail.
+check-vulnerabilities: setup ## Ask for known vulnerabilities of every locked package
+	@.venv/bin/python -m tools.audit $(ARGS)
+
+sbom: setup ## Write the software bill of materials of a runtime installation into dist/
+	@.venv/bin/python -m tools.sbom
 
 bench: setup wrk ## Measure speed: make bench ARGS="..."
 	@.venv/bin/python -m tests.bench $(ARGS)
@@ -65,13 +72,13 @@ format: setup ## Format the code and apply the safe lint fixes
 	.venv/bin/ruff format .
 
 lock: setup ## Write requirements/*.txt from pyproject.toml: make lock ARGS=--upgrade for the newest releases
-	.venv/bin/python tools/lock.py $(ARGS)
+	.venv/bin/python -m tools.lock $(ARGS)
 
 migrate: .venv/.runtime ## Bring the database to the newest schema
 	@.venv/bin/mcpist migrate $(ARGS)
 
 clean: ## Remove what the other targets made (never the product's data)
-	rm -rf .venv .venv-peers build dist *.egg-info tests/node/node_modules
+	rm -rf .venv .venv-peers build dist *.egg-info tests/node/node_modules tests/agents/node_modules
 	rm -rf .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

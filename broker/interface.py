@@ -9,7 +9,12 @@ from uuid import UUID
 
 from core.caller import Credential
 from core.connection import Connection, CredentialKind
+from core.errors import Unavailable
 from core.secret import Secret
+
+
+class BrokerUnreachable(Unavailable):
+    """No connection to the broker could be made, so nothing of the request has arrived: to ask again is safe."""
 
 
 class RefusalReason(StrEnum):
@@ -27,12 +32,14 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The credential does not count. Whose it was is known when its id was: the tenant's audit log gets the event."""
+    """The credential does not count. Whose it was is known when its id was: the tenant's audit log gets the event, by
+    `audit_pass`."""
 
     reason: RefusalReason
     tenant_id: UUID | None = None
     user_id: UUID | None = None
     credential_id: str | None = None
+    audit_pass: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,7 @@ class Broker(Verifier, Protocol):
         permits the tool and has one (README.md, "Words").
 
         Raises:
+            BrokerUnreachable: no connection to the broker could be made.
             core.errors.Unavailable: the broker, its database or a key cannot be reached.
         """
         ...

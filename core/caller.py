@@ -1,6 +1,6 @@
 """Who is calling: a verified credential, and the caller that it speaks for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -11,7 +11,9 @@ from core.permissions import Policy
 class Credential:
     """What the broker vouches for after it has verified an API token. Holds no secret.
 
-    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it.
+    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it. `result_text` is what the
+    client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does not decide.
+    `audit_pass` lets a gateway append to the tenant's audit log.
     """
 
     id: str
@@ -23,6 +25,8 @@ class Credential:
     expires_at: datetime | None = None
     client: str = ""
     generation: int = 0
+    result_text: str = ""
+    audit_pass: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

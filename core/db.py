@@ -7,6 +7,7 @@ checker refuse a statement that was put together from data (PEP 675).
 
 import asyncio
 import contextlib
+import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Any, LiteralString, Protocol, TypeVar
 from uuid import UUID
@@ -14,7 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from core.address import DatabaseAddress
-from core.errors import Unavailable
+from core.errors import Invalid, Unavailable
 
 AWAY = (
     OSError,
@@ -30,6 +31,11 @@ AWAY = (
 # What one user's rows are asked is always asked by the same key, so one plan serves all. Where PostgreSQL thinks it
 # could plan better with the values at hand, it plans at every call: 0.2 ms, twice as much as the statement itself.
 _PLANS_KEPT = ", set_config('plan_cache_mode', 'force_generic_plan', true)"
+
+_LOOK = """DO $$ BEGIN
+    IF current_setting('mcpist.mark', true) IS DISTINCT FROM '{mark}' THEN RAISE EXCEPTION 'another session'; END IF;
+END $$"""
+_CHECK_SECONDS = 5.0
 
 _T = TypeVar("_T")
 
@@ -80,6 +86,46 @@ async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_ti
     """
     given: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
     return await _reached(asyncpg.connect, **given)
+
+
+async def check_sessions(address: DatabaseAddress) -> None:
+    """Make sure that a connection stays with one server process. In a pooler's transaction or statement mode it does
+    not: announcements (LISTEN) get lost there, and prepared statements belong to somebody else.
+
+    Raises:
+        Invalid: it does not.
+        Unavailable: the database cannot be reached.
+    """
+    if not await _stays(address):
+        raise Invalid(
+            "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
+            "work: name the database itself, or a pool in session mode"
+        )
+
+
+async def _stays(address: DatabaseAddress) -> bool:
+    """Leave a mark in the session of one connection, keep its server process busy by another, and look for the mark.
+
+    By the simple protocol alone: a pooler may lose prepared statements on the way, or carry them along.
+    """
+    mark = secrets.token_hex(8)
+    first = await connect(address, command_timeout=_CHECK_SECONDS)
+    try:
+        await _reached(first.execute, f"SET mcpist.mark = '{mark}'")
+        second = await connect(address, command_timeout=_CHECK_SECONDS)
+        try:
+            await second.execute("BEGIN")  # a pooler gives it the server process that the first had
+            await second.execute("SELECT 1")
+            await first.execute(_LOOK.format(mark=mark))
+        except asyncpg.RaiseError:
+            return False
+        except AWAY:  # in statement mode a transaction ends the connection; else nobody keeps the first one waiting
+            return False
+        finally:
+            second.terminate()
+    finally:
+        first.terminate()
+    return True
 
 
 class Database:

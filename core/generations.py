@@ -1,7 +1,9 @@
 """One number per tenant that voids every cache of that tenant, on every process, within a second.
 
 A trigger raises it with any change to the tenant's users, roles, permissions, services or tokens, and announces it
-by NOTIFY. While the listener is down, a poll takes over; while both fail, nothing cached is trusted.
+by NOTIFY. An announcement is a hint: any login of the database can send one, so the value is read. The listener proves
+itself by announcements of its own, which a pooler in transaction mode does not deliver. While it is down, a poll takes
+over; while both fail, nothing cached is trusted.
 
 A refresh raises none: it makes nothing wrong that is cached, but where the vendor ends the access token before at once.
 Then that one version is announced, and its leases count no more.
@@ -11,7 +13,9 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import secrets
 import time
+from collections.abc import AsyncGenerator, Collection
 from typing import Any
 from uuid import UUID
 
@@ -28,8 +32,21 @@ DROPPED_SECONDS = 90.0
 MOST_DROPPED = 100_000
 INTERVAL = 0.5
 MOST_TENANTS = 200_000
+HINT_PAUSE = 0.02
+"""Seconds between two looks at what was announced, however many announcements come."""
+MOST_HINTS = 10_000
+LISTEN_AGAIN = 30.0
+"""Seconds until listening is tried again where announcements were not delivered."""
+
+_READ = "SELECT tenant_id, value FROM core.generations"
+# An announcement is not worth a flush to disk.
+_PROVE = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 
 log = logging.getLogger(__name__)
+
+
+class NotDelivered(Exception):
+    """An announcement of our own did not arrive."""
 
 
 class Generations:
@@ -43,10 +60,15 @@ class Generations:
         self._trusted = False
         self._listening = False
         self._used = False
-        self._told = False
+        self._told = ""
         self._dropped: dict[tuple[UUID, int], float] = {}
         self._lost = asyncio.Event()
         self._begun = asyncio.Event()
+        self._hints: set[UUID] = set()
+        self._reading: asyncio.Task[None] | None = None
+        self._own_channel = f"mcpist_proof_{secrets.token_hex(8)}"
+        self._proof = ""
+        self._proven = asyncio.Event()
 
     @property
     def trusted(self) -> bool:
@@ -70,7 +92,7 @@ class Generations:
         return self._values.get(tenant_id) if self._trusted else None
 
     def observe(self, tenant_id: UUID, value: int) -> None:
-        """Take in a generation that was read from the database or announced; an older one changes nothing."""
+        """Take in a generation that was read from the database; an older one changes nothing."""
         if value > self._values.get(tenant_id, 0):
             if len(self._values) >= MOST_TENANTS:
                 self._values.clear()
@@ -81,20 +103,37 @@ class Generations:
         then the vendor's refusal tells."""
         return (tenant_id, version) in self._dropped
 
+    def keep(self, tenant_id: UUID, version: int, asked_at: float) -> None:
+        """The broker, asked at `asked_at` (time.monotonic), hands this version out: it has not ended before."""
+        until = self._dropped.get((tenant_id, version))
+        if until is not None and until - DROPPED_SECONDS < asked_at:
+            del self._dropped[tenant_id, version]
+
     async def run(self) -> None:
         """Listen, poll when that fails, until cancelled."""
-        while True:
-            try:
-                await self._listen()
-            except (*AWAY, asyncpg.PostgresError, Unavailable) as error:
-                self._tell(error)
-            await self._poll_in_time()
-            await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
+        listen_at = 0.0
+        try:
+            while True:
+                if asyncio.get_running_loop().time() >= listen_at:
+                    try:
+                        await self._listen()
+                    except NotDelivered as error:
+                        listen_at = asyncio.get_running_loop().time() + LISTEN_AGAIN
+                        self._tell(error)
+                    except (*AWAY, asyncpg.PostgresError, Unavailable) as error:
+                        self._tell(error)
+                await self._poll_in_time()
+                await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
+        finally:
+            if self._reading is not None:
+                self._reading.cancel()
 
     def _tell(self, error: Exception) -> None:
-        if not self._told:
-            self._told = True
-            log.warning("generation listener lost, polling instead", extra={"cause": type(error).__name__})
+        cause = type(error).__name__
+        if cause != self._told:
+            self._told = cause
+            text = "announcements of changes do not arrive" if isinstance(error, NotDelivered) else "listener lost"
+            log.warning("%s; polling the database for changes instead", text, extra={"cause": cause})
 
     async def _listen(self) -> None:
         connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)
@@ -103,48 +142,110 @@ class Generations:
             connection.add_termination_listener(self._disconnected)
             await connection.add_listener(CHANNEL, self._announced)
             await connection.add_listener(DROPPED, self._told_to_drop)
+            await connection.add_listener(self._own_channel, self._proved)
             # What was announced before LISTEN took hold is read once.
-            self._trusted = self._listening = await self._poll()
+            self._trusted = await self._poll()
+            if not self._trusted:
+                return
             self._begun.set()
-            self._told = False
-            while self._trusted:
-                await self._beat(connection)
+            await self._prove()
+            self._listening, self._told = True, ""
+            while True:
+                await self._beat()
         finally:
             if self._listening:
                 self._listening = self._trusted = False  # what was announced last may have been lost
             connection.terminate()
 
-    async def _beat(self, connection: Any) -> None:
-        """Wait one interval; if caches were used meanwhile, prove that announcements can still arrive."""
+    async def _beat(self) -> None:
+        """Wait one interval; if caches were used meanwhile, prove that announcements still arrive."""
         try:
             await asyncio.wait_for(self._lost.wait(), self._interval)
         except TimeoutError:
             if self._used:
                 self._used = False
-                await connection.fetchval("SELECT 1")
+                await self._prove()
             return
         raise ConnectionResetError
 
+    async def _prove(self) -> None:
+        """Announce something by another connection, and hear it by the listening one.
+
+        Raises:
+            NotDelivered: it does not arrive in time.
+            Unavailable, ConnectionResetError: the database is away.
+        """
+        self._proven.clear()
+        self._proof = secrets.token_hex(8)
+        announcing = asyncio.create_task(self._announce())
+        try:
+            async with asyncio.timeout(self._interval * 0.8):
+                await self._proven.wait()
+        except TimeoutError:
+            if announcing.done() and announcing.exception() is None:
+                raise NotDelivered from None
+            raise Unavailable from None
+        finally:
+            announcing.cancel()  # not waited for: a silent database keeps a connection that is given back
+        if self._lost.is_set():
+            raise ConnectionResetError
+
+    async def _announce(self) -> None:
+        with contextlib.suppress(Unavailable, asyncpg.PostgresError):
+            await self._database.fetch(_PROVE, self._own_channel, self._proof)
+            return
+        self._lost.set()
+        self._proven.set()
+
+    def _proved(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
+        if payload == self._proof:
+            self._proven.set()
+
     def _disconnected(self, _connection: Any) -> None:
         self._lost.set()
+        self._proven.set()
 
     def _announced(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
-        tenant, value = str(payload).split(" ")
-        self.observe(UUID(tenant), int(value))
+        tenant = _uuid(str(payload).partition(" ")[0])
+        if tenant is None or len(self._hints) >= MOST_HINTS:
+            return
+        self._hints.add(tenant)
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read_hints(), name="generations")
+
+    async def _read_hints(self) -> None:
+        """Read what was announced, all of it at once and now and then; who floods the channel slows nobody's calls."""
+        try:
+            while hints := self._hints:
+                self._hints = set()
+                async with self._distrusted_late():
+                    if not await self._read(hints):
+                        self._lost.set()  # whatever it was, nobody knows it: the poll takes over
+                        return
+                await asyncio.sleep(HINT_PAUSE)
+        finally:
+            self._reading = None
 
     def _told_to_drop(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         now = time.monotonic()
         for key, until in list(itertools.islice(self._dropped.items(), 2)):  # oldest first: never more go than come
             if until < now or len(self._dropped) >= MOST_DROPPED:
                 del self._dropped[key]
-        tenant, version = str(payload).split(" ")
-        self._dropped[UUID(tenant), int(version)] = now + DROPPED_SECONDS
+        text, _, version = str(payload).partition(" ")
+        tenant = _uuid(text)
+        if tenant is not None and version.isascii() and version.isdigit() and len(version) < 20:
+            self._dropped[tenant, int(version)] = now + DROPPED_SECONDS
 
     async def _poll_in_time(self) -> None:
         """Poll; a database that keeps us waiting (its pool's timeout is ten seconds) is not trusted meanwhile."""
+        async with self._distrusted_late():
+            self._trusted = await self._poll()
+
+    @contextlib.asynccontextmanager
+    async def _distrusted_late(self) -> AsyncGenerator[None]:
         late = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
         try:
-            self._trusted = await self._poll()
+            yield
         finally:
             late.cancel()
 
@@ -152,14 +253,26 @@ class Generations:
         self._trusted = False
 
     async def _poll(self) -> bool:
-        known = ",".join(map(str, self._values))
+        return await self._read(self._values.keys())
+
+    async def _read(self, tenants: Collection[UUID]) -> bool:
+        """Read the generations of these tenants; whether it could be done. Of one that is gone nothing is kept."""
+        asked = list(tenants)
         try:
-            rows = await self._database.lookup("lookup_tenants", known, "SELECT tenant_id, value FROM core.generations")
+            rows = await self._database.lookup("lookup_tenants", ",".join(map(str, asked)), _READ)
         except (Unavailable, asyncpg.PostgresError):
             return False
         alive = {row["tenant_id"]: row["value"] for row in rows}
-        for tenant_id in self._values.keys() - alive.keys():
-            del self._values[tenant_id]
+        for tenant_id in asked:
+            if tenant_id not in alive:
+                self._values.pop(tenant_id, None)
         for tenant_id, value in alive.items():
             self.observe(tenant_id, value)
         return True
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text) if len(text) == 36 else None
+    except ValueError:
+        return None

@@ -1,6 +1,8 @@
 """Bring a database to the newest schema: roles first, then the one Alembic history in ``alembic/``."""
 
-from collections.abc import Mapping
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import asyncpg
@@ -17,6 +19,8 @@ OWNER = "mcpist_owner"
 OLDEST = 16
 LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
 MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
+
+log = logging.getLogger(__name__)
 
 CREATE_OWNER = """
 DO $$ BEGIN
@@ -48,6 +52,34 @@ END $$;
 """
 
 
+_LARGE_OBJECTS = (
+    "lo_creat(integer)", "lo_create(oid)", "lo_from_bytea(oid, bytea)", "lo_open(oid, integer)", "lo_import(text)",
+    "lo_import(text, oid)", "lo_put(oid, bigint, bytea)", "lo_truncate(integer, integer)",
+    "lo_truncate64(integer, bigint)", "lo_unlink(oid)", "lowrite(integer, bytea)",
+)  # fmt: skip
+HARDENING: Mapping[str, Sequence[str]] = {
+    "temporary tables": (
+        "DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$",
+    ),
+    "large objects": tuple(f"REVOKE EXECUTE ON FUNCTION pg_catalog.{name} FROM PUBLIC" for name in _LARGE_OBJECTS),
+    "temporary files without limit": tuple(f"ALTER ROLE {role} SET temp_file_limit = '1GB'" for role in LOGIN_ROLES),
+}
+# A revocation without the right to it is a warning and no error, so what is left is looked at.
+STILL_ALLOWED = """
+SELECT 'temporary tables' AS what FROM unnest($1::text[]) AS r
+    WHERE has_database_privilege(r, current_database(), 'TEMPORARY')
+UNION SELECT 'large objects' FROM unnest($1::text[]) AS r
+    WHERE has_function_privilege(r, 'pg_catalog.lo_from_bytea(oid, bytea)', 'EXECUTE')
+    OR has_function_privilege(r, 'pg_catalog.lo_create(oid)', 'EXECUTE')
+UNION SELECT 'temporary files without limit' FROM unnest($1::text[]) AS r
+    WHERE NOT EXISTS (
+        SELECT FROM pg_db_role_setting s JOIN pg_roles o ON o.oid = s.setrole
+        WHERE o.rolname = r AND 'temp_file_limit=1GB' = ANY (s.setconfig)
+    )
+ORDER BY what
+"""
+
+
 class MigrationError(MCPistError):
     """The database cannot be brought to this version's schema; the text says why."""
 
@@ -71,6 +103,7 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
         await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
         current = await current_revision(connection)
         if current == head():
+            await _harden(connection)
             return False
         if current is not None and current not in revisions():
             raise MigrationError(
@@ -78,6 +111,7 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
             )
         await _create_roles(connection, passwords)
         await _run_alembic(admin)
+        await _harden(connection)
     finally:
         await connection.close()
     return True
@@ -114,6 +148,25 @@ async def _connect(admin: DatabaseAddress) -> Any:
     return await asyncpg.connect(  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         **admin.connect_args()  # unit-of-work: the administrator's, before there is a tenant
     )
+
+
+async def _harden(connection: Any) -> None:
+    """Take from the product's roles what PostgreSQL gives everybody: temporary tables and functions, large objects, and
+    temporary files without limit. No migration can: a dump holds none of it, nor does a copy made from a template."""
+    left = await _still_allowed(connection)
+    for what in left:
+        for statement in HARDENING[what]:
+            with contextlib.suppress(asyncpg.InsufficientPrivilegeError):
+                await connection.execute(statement)
+    if left and (kept := await _still_allowed(connection)):
+        log.warning(
+            "the database's roles keep rights that only a superuser can take away; see docs/security.md",
+            extra={"rights": ", ".join(kept)},
+        )
+
+
+async def _still_allowed(connection: Any) -> list[str]:
+    return [row["what"] for row in await connection.fetch(STILL_ALLOWED, list(LOGIN_ROLES))]
 
 
 async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> None:

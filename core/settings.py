@@ -198,6 +198,13 @@ class Settings:
         "Requests of one credential that may run at the same time, per process.",
         128,
     )
+    connections_per_address: int = setting(
+        "MCPIST_CONNECTIONS_PER_ADDRESS",
+        values.whole_number(1, 1_000_000),
+        "a whole number from 1 to 1000000",
+        "Connections that one client address (IPv6: one /64) may have open, unless it is a trusted proxy.",
+        256,
+    )
     failed_auth_per_minute: int = setting(
         "MCPIST_FAILED_AUTH_PER_MINUTE",
         values.whole_number(1, 1_000_000),

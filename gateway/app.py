@@ -20,7 +20,7 @@ class App:
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":
-            return  # uvicorn runs with lifespan and websockets off; anything else is not ours
+            return  # the server sends nothing else
         target = self._paths.get(scope["path"], self.otherwise)
         await target(scope, receive, send)
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -24,16 +24,22 @@ class WrongArguments(Exception):
 def checked(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     """The arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
 
+    Null for an optional argument counts as leaving it out, unless null is one of its values: clients in OpenAI's strict
+    mode, and libraries that fill in what was left out, send it. Schemas do not say so, which keeps them short.
+
     Raises:
         WrongArguments: they do not fit.
     """
     try:
         return tool.tool.arguments.model_validate_json(arguments, strict=True)
     except ValidationError as error:
-        if (count := error.error_count()) > MAX_EXPLAINED:
-            raise WrongArguments(f"{count} mistakes in the arguments; see the tool's schema") from None
-        problems = error.errors(include_url=False, include_context=True)
-        raise WrongArguments(_explain(tool, problems)) from None
+        problems = _problems(error)
+    if (rest := _without_nulls(tool.input_schema, arguments, problems)) is not None:
+        try:
+            return tool.tool.arguments.model_validate_json(rest, strict=True)
+        except ValidationError as error:
+            problems = _problems(error)
+    raise WrongArguments(_explain(tool, problems))
 
 
 def nearest(name: str, right: Sequence[str]) -> str | None:
@@ -41,6 +47,37 @@ def nearest(name: str, right: Sequence[str]) -> str | None:
     if len(name) > MAX_SIMILAR:
         return None
     return next(iter(difflib.get_close_matches(name, right, n=1, cutoff=0.5)), None)
+
+
+def _problems(error: ValidationError) -> Sequence[Any]:
+    if (count := error.error_count()) > MAX_EXPLAINED:
+        raise WrongArguments(f"{count} mistakes in the arguments; see the tool's schema") from None
+    return error.errors(include_url=False, include_context=True)
+
+
+def _without_nulls(schema: Mapping[str, Any], arguments: bytes, problems: Sequence[Any]) -> bytes | None:
+    """The arguments without the nulls that are a problem and may be left out; None where there are none."""
+    value = orjson.loads(arguments)
+    removed = [problem for problem in problems if _remove_null(schema, value, problem["loc"])]
+    return orjson.dumps(value) if removed else None
+
+
+def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str | int]) -> bool:
+    """Remove the null that stands at `location`, or at a beginning of it: a union adds the names of its members."""
+    for depth, step in enumerate(location):
+        if isinstance(value, dict) and step in value:
+            if value[step] is not None:
+                value = cast("Any", value[step])
+                continue
+            owner = _at(schema, location[:depth])
+            optional = step in owner.get("properties", {}) and step not in owner.get("required", [])
+            if optional:
+                del value[step]
+            return optional
+        if not isinstance(value, list) or not isinstance(step, int) or step >= len(cast("list[Any]", value)):
+            return False
+        value = cast("Any", value[step])
+    return False
 
 
 def _explain(tool: CatalogueTool, problems: Sequence[Any]) -> str:
@@ -79,6 +116,9 @@ def _at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str
 
 
 def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a reference, or the only member of a union beside null, stands for."""
+    members = [member for member in part.get("anyOf", ()) if member.get("type") != "null"]
+    part = members[0] if len(members) == 1 else part
     reference = part.get("$ref")
     return schema.get("$defs", {}).get(reference.rsplit("/", 1)[-1], {}) if reference else part
 

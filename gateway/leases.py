@@ -5,14 +5,13 @@ import asyncio
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from broker.interface import Broker, Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import Broker, BrokerUnreachable, Lease, LeaseRequest, NoCredential, Refused
 from core.connection import CredentialKind
-from core.errors import Unavailable
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
@@ -58,7 +57,11 @@ class Leases:
         links: ConnectLinks,
         *,
         clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
     ) -> None:
+        self._sleep = sleep
+        self._chance = chance
         self._links = links
         self._broker = broker
         self._generations = generations
@@ -114,8 +117,11 @@ class Leases:
     async def _asked(self, key: _Key, request: RequestContext, tool: CatalogueTool, rejected: int | None) -> Held:
         self._held.pop(key, None)
         # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
-        generation = self._generations.current(request.caller.tenant_id)
-        held = _held(tool, await self._ask(request, tool, rejected), generation, self._clock())
+        tenant_id, asked_at = request.caller.tenant_id, time.monotonic()
+        generation = self._generations.current(tenant_id)
+        lease = await self._ask(request, tool, rejected)
+        self._generations.keep(tenant_id, lease.version, asked_at)
+        held = _held(tool, lease, generation, self._clock())
         self._held[key] = held
         if len(self._held) > MOST_CACHED:
             self._held.popitem(last=False)
@@ -144,16 +150,18 @@ class Leases:
         return answer
 
     async def _patiently(self, asked: LeaseRequest, deadline: float) -> Lease | NoCredential | Refused:
-        """Ask again, three times at most and within the call's deadline, while the broker cannot be reached."""
+        """Retry up to three times, with exponential backoff, jitter and within the call's deadline, while no connection
+        to the broker can be made. Every other failure is final: the broker may have acted on the request, or has said
+        itself that it cannot serve it."""
         pause = FIRST_PAUSE
         for _ in range(RETRIES):
             try:
                 return await self._broker.lease(asked)
-            except Unavailable:
-                wait = pause * random.uniform(0.5, 1.5)  # noqa: S311 jitter, no secret
+            except BrokerUnreachable:
+                wait = pause * (0.5 + self._chance())
                 if asyncio.get_running_loop().time() + wait >= deadline:
                     raise
-                await asyncio.sleep(wait)
+                await self._sleep(wait)
                 pause *= 2
         return await self._broker.lease(asked)
 

@@ -16,11 +16,13 @@ from core.audit.digest import argument_digest
 from core.audit.event import Event, Kind, Outcome, outcome_of
 from core.audit.writer import AuditWriter
 from core.bounded_work import turn_for
+from core.caller import Caller
 from core.db import Database
 from core.errors import MCPistError, Unavailable
+from core.scopes import covers
 from core.secret import Secret
 from gateway.arguments import WrongArguments, checked
-from gateway.auth.scopes import demand_scope
+from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
 from gateway.connecting import NotConnected
 from gateway.lookups import Charge, Lookups, MissingName, describe, digest_input, scrub_name
@@ -34,7 +36,7 @@ from gateway.vendors import Vendors
 from modules.kit import ToolError, VendorProblem
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
-NO_SUCH_TOOL = "Error: no such tool. get_module_schema lists the modules and tools that you can use."
+NO_SUCH_TOOL = "no such module or tool. get_module_schema lists the modules and tools that you can use."
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +58,39 @@ class ToolRun(NamedTuple):
     outcome: Outcome
     seconds: float
     digest: bytes
+
+
+class _Use:
+    """Implements :class:`gateway.mcp.context.ToolUse` for one run of a tool, by the task that runs it."""
+
+    __slots__ = ("_sieve", "_task", "_tool", "reason")
+
+    def __init__(self, sieve: Sieve, tool: CatalogueTool) -> None:
+        self._sieve = sieve
+        self._tool = tool
+        self._task = asyncio.current_task()
+        self.reason = ""
+
+    def check(self, caller: Caller) -> None:
+        tool = self._tool
+        seen = self._sieve.view(caller).find(tool.module, tool.tool.name) is not None
+        if not seen or not covers(caller.credential.scopes, needed_scope(tool)):
+            self.stop("the permission for this tool was taken away")
+
+    def stop(self, reason: str) -> None:
+        if not self.reason and self._task is not None:
+            self.reason = reason
+            self._task.cancel()
+
+    def was_stopped(self) -> bool:
+        """Whether the cancellation at hand is ours alone; it is over then."""
+        return bool(self.reason) and self._task is not None and not self._task.uncancel()
+
+    @property
+    def text(self) -> str:
+        """What the caller is told."""
+        unknown = "" if self._tool.tool.hints.read_only else "; whether it took effect is not known, so look first"
+        return f"cut off: {self.reason}{unknown}"
 
 
 class RunObserver(Protocol):
@@ -108,21 +143,22 @@ class ToolRunner:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
         """
         arguments = orjson.dumps(params)
+        await turn_for(len(arguments))  # before the look: what it finds has to hold when the tool begins
+        if ended := request.authority.ended:
+            return ToolOutcome(error=f"not run: {ended}")
         tool = self._sieve.view(request.caller).find(module, name)
         if tool is None:
             await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
             return ToolOutcome(error=NO_SUCH_TOOL)
         try:
             demand_scope(request.caller, tool)
-            await turn_for(len(arguments))
             model = checked(tool, arguments)
         except InsufficientScope:
             await self.refuse(request, tool, arguments, Outcome.DENIED, "scope")
             raise
         except WrongArguments as wrong:
             await self.refuse(request, tool, arguments, Outcome.ERROR, "arguments")
-            return ToolOutcome(error=f"Error: {wrong}")
-        await turn_for(len(arguments))
+            return ToolOutcome(error=str(wrong))
         return await self._recorded(request, tool, model, arguments)
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
@@ -148,9 +184,12 @@ class ToolRunner:
         """Record a call that was refused before its tool ran; durable before the answer."""
         intent = self._intent(request, tool, arguments)
         durable = self._audit.submit(intent)
-        self._audit.queue(outcome_of(intent, outcome, 0, {"refused": reason}))
         self._observer.refused(ToolRun(request.request_id, tool.module, tool.tool.name, outcome, 0.0, intent.digest))
-        await durable
+        try:
+            await durable
+        finally:
+            if not _was_refused(durable):
+                self._audit.queue(outcome_of(intent, outcome, 0, {"refused": reason}))
 
     async def _recorded(
         self, request: RequestContext, tool: CatalogueTool, model: BaseModel, arguments: bytes
@@ -162,6 +201,9 @@ class ToolRunner:
         durable = self._audit.submit(intent)
         self._observer.started()
         ended, outcome = Outcome.ERROR, ToolOutcome()
+        detail: dict[str, str | int] | None = None
+        use = _Use(self._sieve, tool)
+        request.authority.enter(use)
         try:
             if not tool.tool.hints.read_only:
                 await durable
@@ -172,12 +214,17 @@ class ToolRunner:
         except MCPistError as error:
             outcome = ToolOutcome(error=_told(error))
         except asyncio.CancelledError:
-            ended = Outcome.TIMEOUT if asyncio.get_running_loop().time() >= request.deadline else Outcome.CANCELLED
-            raise
+            late = asyncio.get_running_loop().time() >= request.deadline
+            ended = Outcome.TIMEOUT if late and not use.reason else Outcome.CANCELLED
+            if not use.was_stopped():
+                raise
+            outcome = ToolOutcome(error=use.text)
+            detail = {"stopped": use.reason}
         finally:
+            request.authority.leave(use)
             seconds = time.perf_counter() - started
             if not _was_refused(durable):
-                self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6)))
+                self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6), detail))
             self._observer.ended(
                 ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, intent.digest)
             )
@@ -189,9 +236,9 @@ class ToolRunner:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)
         except NotConnected as lacking:
-            return ToolOutcome(error=f"Error: {lacking}", lacking=lacking)
+            return ToolOutcome(error=str(lacking), lacking=lacking)
         except VendorProblem as problem:
-            return ToolOutcome(error=f"Error: {self._vendors.refused(tool, problem)}")
+            return ToolOutcome(error=self._vendors.refused(tool, problem))
         except (ToolError, MCPistError) as error:
             return ToolOutcome(error=_told(error))
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
@@ -199,7 +246,7 @@ class ToolRunner:
                 "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
                 extra={"request_id": request.request_id},
             )  # fmt: skip
-            return ToolOutcome(error=f"Error: the tool failed inside MCPist; reference {request.request_id}")
+            return ToolOutcome(error=f"the tool failed inside MCPist; reference {request.request_id}")
         return ToolOutcome(result=result)
 
     def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> Event:
@@ -244,9 +291,10 @@ def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | No
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:
-    """Whether the intent was never written: then its outcome would speak of nothing."""
+    """Whether the intent was never written. Then its outcome is not queued either: it would refer to no intent, and
+    refused calls could fill the queue while the database is away."""
     return durable.done() and not durable.cancelled() and durable.exception() is not None
 
 
 def _told(error: Exception) -> str:
-    return f"Error: {error.told if isinstance(error, Unavailable) else error}"
+    return error.told if isinstance(error, Unavailable) else str(error)

@@ -113,7 +113,7 @@ class Vendors:
         wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
         loop = asyncio.get_running_loop()
         until = min(loop.time() + PATIENCE, request.deadline - PATIENCE / 4)
-        while request.subject is not None and loop.time() < until:
+        while request.subject is not None and loop.time() < until and not request.authority.ended:
             known = (await self._connections(request.caller, request.subject)).get(tool.module)
             limited = known is not None and known.reading_only and not tool.tool.hints.read_only
             if known is None or (known.state is ConnectionState.CONNECTED and not limited):
@@ -181,4 +181,6 @@ class _LeasedVendor:
         if not held.settings.base_url and not held.attributes.keys() >= set(api.placeholders):
             raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
         source = ToolLease(self._leases, request, self._tool, held)
-        return self._sessions.client(api, held.settings, source, held.credential, request.deadline, held.attributes)
+        tenant = str(request.caller.tenant_id)
+        key, deadline = held.credential, request.deadline
+        return self._sessions.client(api, held.settings, source, key, deadline, held.attributes, tenant)

@@ -13,8 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-LOCKS = ROOT / "requirements"
+from tools.locked import LOCKS, ROOT
+
 MARK = "# Made by `make lock`; do not edit. Digest of what pyproject.toml asks for: "
 
 # In this order: what is locked later keeps to the versions locked before.

@@ -69,14 +69,20 @@ class Accounts:
         """The provider of that id; None where the tenant has none."""
         return await self._tools.providers.find(work, provider)
 
-    async def refresh(self, tenant_id: UUID, account_id: UUID) -> Fresh | Stuck:
+    def now(self) -> float:
+        """The moment, in seconds, that :meth:`refresh` compares with; it goes on while the machine sleeps."""
+        return self._tools.boottime()
+
+    async def refresh(self, tenant_id: UUID, account_id: UUID, *, listed: float | None = None) -> Fresh | Stuck:
         """Refresh an account though its token is good: ahead of its end, or because somebody wants to see it work.
+
+        `listed` is when it was found to be due (by :meth:`now`): one that was refreshed since then is left as it is.
 
         Raises:
             core.errors.Unavailable: as :meth:`fresh`.
         """
         ref = Ref(tenant_id, account_id)
-        return await self._flights.join(ref, lambda: self._refresher.due(ref))
+        return await self._flights.join(ref, lambda: self._refresher.due(ref, listed))
 
     async def drain(self) -> bool:
         """Begin no refresh any more, and end those under way; False if one takes longer than it may.

@@ -12,7 +12,7 @@ from broker.connect.ending import UNCONFIRMED, remove
 from broker.connect.flows import Flow, Flows
 from broker.connect.held import Held, held_of
 from broker.connect.provider_book import ProviderBook
-from broker.connect.services import Whom, whom_of
+from broker.connect.services import Services, Whom, whom_of
 from broker.identity.sessions import Session
 from broker.providers.model import RefreshRules
 from broker.vault.bounds import WARNING
@@ -63,9 +63,16 @@ class Finishing:
     """The last steps, each in one transaction."""
 
     def __init__(
-        self, database: Database, rows: AccountRows, flows: Flows, book: ProviderBook, disconnecting: Disconnecting
+        self,
+        database: Database,
+        rows: AccountRows,
+        flows: Flows,
+        book: ProviderBook,
+        disconnecting: Disconnecting,
+        services: Services,
     ) -> None:
         self._database = database
+        self._services = services
         self._book = book
         self._rows = rows
         self._flows = flows
@@ -93,7 +100,7 @@ class Finishing:
             NotFound: there is none, or not for them.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, whom = await self._open(work, session, flow_id)
+            flow, found, whom = await self._allowed(work, session, flow_id)
             before = _others(await held_of(work, flow.modules, flow.owner), found)
         names = tuple(dict.fromkeys(one.name for one in before))
         sites, untold = _sites(found.details), any(_is_same_account(one, found) is None for one in before)
@@ -106,7 +113,7 @@ class Finishing:
             NotFound: there is no such question, or no such site.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, _ = await self._open(work, session, flow_id)
+            flow, found, _ = await self._allowed(work, session, flow_id)
         sites = _sites(found.details)
         if sites and site not in {one.id for one in sites}:
             if len(sites) > 1 or site:
@@ -158,6 +165,13 @@ class Finishing:
     async def _rules(self, work: UnitOfWork, flow: Flow) -> RefreshRules:
         provider = await self._book.find(work, flow.provider)
         return RefreshRules() if provider is None or provider.oauth is None else provider.oauth.refresh
+
+    async def _allowed(self, work: UnitOfWork, session: Session, flow_id: UUID) -> tuple[Flow, Unconfirmed, Whom]:
+        """An open question about a service that the person may still connect. To decline, no such right is needed."""
+        flow, found, whom = await self._open(work, session, flow_id)
+        if not self._services.exists(whom, flow.modules[0]):
+            raise NotFound("there is nothing to decide here")
+        return flow, found, whom
 
     async def _open(self, work: UnitOfWork, session: Session, flow_id: UUID) -> tuple[Flow, Unconfirmed, Whom]:
         self._rows.check_original()

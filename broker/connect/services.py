@@ -100,6 +100,10 @@ class Services:
             service = await self.of(work, whom, module)
             return None if service is None else (service, whom)
 
+    def exists(self, whom: Whom, module: str) -> bool:
+        """Whether `module` exists for them: its service is on and a role permits one of its tools."""
+        return module in self._needs(whom)
+
     async def of(self, work: UnitOfWork, whom: Whom, module: str) -> Service | None:
         """One module with the ways to connect it; None where it does not exist for them."""
         needs = self._needs(whom)

@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from broker.http.service_token import Claims, NotGenuine, ServiceTokens
+from broker.http.service_token import ANSWERS, Claims, NotGenuine, ServiceTokens, answer_mark
 from broker.http.wire import (
     EXCHANGE,
     MOST_REQUEST,
@@ -53,13 +53,13 @@ class BrokerApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # uvicorn runs with lifespan and websockets off; anything else is not ours
+            return  # the server sends nothing else
         try:
             status, body, retry_after = await self._served(scope, receive)
         except NotGenuine as error:
             self._tell(error.cause)
             status, body, retry_after = 401, b'{"error":"unauthorized"}', None
-        await _send(send, status, body, retry_after)
+        await _send(send, status, body, retry_after, answer_mark(_authorization(scope).removeprefix("Bearer ")))
 
     async def _served(self, scope: Scope, receive: Receive) -> tuple[int, bytes, float | None]:
         claims = self._tokens.opened(_bearer(scope), scope["method"], scope["path"])
@@ -96,10 +96,16 @@ class BrokerApp:
 
 
 def _bearer(scope: Scope) -> str:
-    given = [value for name, value in scope["headers"] if name == b"authorization"]
-    if len(given) != 1 or not given[0].startswith(b"Bearer "):
+    given = _authorization(scope)
+    if not given.startswith("Bearer "):
         raise NotGenuine("none")
-    return given[0][len(b"Bearer ") :].decode("latin-1")
+    return given.removeprefix("Bearer ")
+
+
+def _authorization(scope: Scope) -> str:
+    """The one Authorization header; empty for none or several."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    return given[0].decode("latin-1") if len(given) == 1 else ""
 
 
 async def _body(receive: Receive) -> bytes:
@@ -121,11 +127,12 @@ async def _body(receive: Receive) -> bytes:
     return bytes(parts)
 
 
-async def _send(send: Send, status: int, body: bytes, retry_after: float | None) -> None:
+async def _send(send: Send, status: int, body: bytes, retry_after: float | None, mark: str) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"cache-control", b"no-store"),
+        (ANSWERS.lower().encode(), mark.encode()),
     ]
     if retry_after is not None:
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after))))

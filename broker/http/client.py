@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from broker.http.service_token import ServiceKey
+from broker.http.service_token import ANSWERS, ServiceKey, answer_mark
 from broker.http.wire import (
     EXCHANGE,
     MOST_ANSWER,
@@ -19,7 +19,7 @@ from broker.http.wire import (
     asked_subject,
     read_answer,
 )
-from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import BrokerUnreachable, Lease, LeaseRequest, NoCredential, Refused
 from core.caller import Credential
 from core.connection import Connection
 from core.errors import Unavailable
@@ -33,15 +33,21 @@ UNIX = "unix:"
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
 AWAY = "MCPist is not ready: its broker is away"
+# Both are raised before a byte of the request is sent.
+NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 log = logging.getLogger(__name__)
+
+
+class _AnswersShifted(Malformed):
+    """The answer is that to another request."""
 
 
 class HttpBroker:
     """Implements :class:`broker.interface.Broker` on a broker that is a process of its own.
 
     A broker that cannot be reached is not asked again here, but for a kept connection that turns out to be dead:
-    whoever calls has the deadline.
+    whoever calls has the deadline. :class:`broker.interface.BrokerUnreachable` tells them that nothing was sent.
     """
 
     def __init__(self, base_url: str, key: ServiceKey, session: aiohttp.ClientSession) -> None:
@@ -72,21 +78,27 @@ class HttpBroker:
                 raise Malformed
         except (aiohttp.ClientError, OSError, TimeoutError, Malformed) as error:
             self._tell(type(error).__name__)
-            raise Unavailable(AWAY, RETRY_AFTER) from None
+            kind = BrokerUnreachable if isinstance(error, NOT_CONNECTED) else Unavailable
+            raise kind(AWAY, RETRY_AFTER) from None
         self._tell("")
         return outcome
 
     async def _once_more(self, path: str, body: bytes) -> Outcome:
-        """A kept connection of a broker that was started anew fails once; nothing asked here is harmed by a second."""
+        """A kept connection of a broker that was started anew, or on which an answer came that nobody had asked for,
+        fails once; nothing asked here is harmed by a second."""
         try:
             return await self._post(path, body)
-        except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError):
+        except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError, _AnswersShifted):
             return await self._post(path, body)
 
     async def _post(self, path: str, body: bytes) -> Outcome:
-        headers = {"Authorization": f"Bearer {self._key.sign('POST', path, body)}", "Content-Type": "application/json"}
+        token = self._key.sign("POST", path, body)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = self._session.post(self._base_url + path, data=body, headers=headers, allow_redirects=False)
         async with request as response:
+            if response.headers.get(ANSWERS) != answer_mark(token):
+                response.close()  # every later answer on this connection is another request's too
+                raise _AnswersShifted
             if response.status != 200:
                 self._refused(response)
             return read_answer(await _read(response))

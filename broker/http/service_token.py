@@ -29,6 +29,10 @@ REMEMBERED = LONGEST + 2 * SKEW
 MOST_REMEMBERED = 100_000
 MOST_TOKEN = 2_048
 JTI_BYTES = 16
+ANSWERS = "MCPist-Answers"
+"""The header of an answer that names the request it is for."""
+
+MARK_LENGTH = 32
 
 
 def _encoded(data: bytes) -> bytes:
@@ -153,6 +157,11 @@ class _Used:
         self._ids.add(jti)
         self._order.append((now + REMEMBERED, jti))
         return True
+
+
+def answer_mark(token: str) -> str:
+    """What the answer to the request with this token carries, so that no other answer is taken for it."""
+    return hashlib.sha256(token.encode()).hexdigest()[:MARK_LENGTH]
 
 
 def digest(body: bytes) -> str:

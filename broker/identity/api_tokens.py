@@ -15,6 +15,7 @@ from core.caller import Credential
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
 from core.errors import Conflict, Invalid, NotFound
+from core.known_clients import ResultText
 from core.scopes import ADMIN, ALL, MCP
 from core.secret import Secret
 from core.token_format import TokenParts, id_from, new_token, parse_token
@@ -39,6 +40,7 @@ class ApiToken:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    result_text: ResultText | None = None
 
 
 class ApiTokens:
@@ -81,10 +83,12 @@ class ApiTokens:
         scopes: Iterable[str] = SCOPES,
         read_only: bool = False,
         expires_at: datetime | None = None,
+        result_text: ResultText | None = None,
         request_key: str | None = None,
     ) -> tuple[str, Secret]:
         """Make a token for a user: its id, and the token, which nobody can be shown again. Whoever asks again after a
-        lost answer, with the same `request_key`, gets no second token.
+        lost answer, with the same `request_key`, gets no second token. Without `result_text` what is known of the
+        client decides (core.known_clients).
 
         Raises:
             NotFound: the tenant has no such user.
@@ -100,7 +104,7 @@ class ApiTokens:
                 raise Invalid(f"this user has {MOST_TOKENS} tokens; revoke some first")
             hashed = _hash(self._peppers.keys[self._peppers.active], parts)
             stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(wanted), read_only, expires_at)
-            if not await work.execute(_INSERT, *stored):
+            if not await work.execute(_INSERT, *stored, result_text):
                 raise Conflict(f"this request has made the token {parts.id} already; revoke it if you do not have it")
             await recorded(work, actor, Kind.TOKEN_CREATED, token=parts.id, user=str(user_id), read_only=int(read_only))
         return parts.id, token
@@ -157,7 +161,7 @@ class ApiTokens:
 
 
 _STORED = """SELECT a.tenant_id, a.id, a.user_id, a.pepper_kid, a.secret_hmac, a.scopes, a.read_only, a.expires_at,
-    a.revoked_at, u.status AS user_status, t.status AS tenant_status, g.value AS generation
+    a.revoked_at, a.result_text, u.status AS user_status, t.status AS tenant_status, g.value AS generation
     FROM auth.api_tokens a
     JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     JOIN core.tenants t ON t.tenant_id = a.tenant_id
@@ -170,10 +174,10 @@ _RIGHTS = """SELECT u.system_role, t.longest_token_days
 _LIVE = """SELECT count(*) FROM auth.api_tokens WHERE tenant_id = $1 AND user_id = $2
     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)"""
 _INSERT = """INSERT INTO auth.api_tokens
-    (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING"""
+    (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at, result_text)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING"""
 _LIST = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at,
-    a.revoked_at, a.last_used_at
+    a.revoked_at, a.last_used_at, a.result_text
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
     AND ($3::timestamptz IS NULL OR (a.created_at, a.id) < ($3, $4)) ORDER BY a.created_at DESC, a.id DESC LIMIT $5"""
@@ -212,6 +216,7 @@ def _credential(row: Row) -> Credential:
         read_only=row["read_only"],
         expires_at=row["expires_at"],
         generation=row["generation"],
+        result_text=row["result_text"] or "",
     )
 
 

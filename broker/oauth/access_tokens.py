@@ -20,6 +20,7 @@ from broker.oauth.signing_keys import SigningKeys
 from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
+from core.known_clients import BY_CLIENT_ID
 from core.secret import Secret
 
 TYPE = "at+jwt"
@@ -171,6 +172,7 @@ class AccessTokens:
 _REASONS = {"signature": RefusalReason.WRONG_SECRET}
 _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_at, g.revoked_at,
     u.status AS user_status, u.system_role, t.status AS tenant_status, n.value AS generation,
+    (SELECT c.result_text FROM auth.clients c WHERE c.tenant_id = g.tenant_id AND c.id = g.client_id) AS result_text,
     EXISTS (SELECT FROM auth.signing_keys k WHERE k.kid = $3 AND k.state <> 'distrusted') AS trusted
     FROM auth.grants g
     JOIN core.users u ON u.tenant_id = g.tenant_id AND u.id = g.user_id
@@ -201,6 +203,7 @@ def _credential(claimed: _Claimed, row: Row) -> Credential:
         expires_at=min(claimed.expires_at, row["expires_at"]),
         client=row["client_name"],
         generation=row["generation"],
+        result_text=row["result_text"] or BY_CLIENT_ID.get(claimed.client_id, ""),
     )
 
 

@@ -11,6 +11,7 @@ import orjson
 
 from broker.oauth.errors import OAuthError
 from core.db import Database, Row
+from core.known_clients import ResultText
 from core.scopes import MCP
 
 ClientKind = Literal["registered", "dynamic", "metadata"]
@@ -32,7 +33,8 @@ class Client:
     """A client that may be asked with now. `name` was chosen by a stranger unless `kind` is registered.
 
     `user_id` is whom it acts as where no person is there (client credentials). Keys for `private_key_jwt` are in `jwks`
-    or at `jwks_uri`. `verified_host` is the host whose owner vouches for a metadata client, else empty.
+    or at `jwks_uri`. `verified_host` is the host whose owner vouches for a metadata client, else empty. `result_text`
+    is a setting of a registered client (core.known_clients).
     """
 
     id: str
@@ -47,6 +49,7 @@ class Client:
     jwks: Mapping[str, Any] | None = None
     jwks_uri: str = ""
     verified_host: str = ""
+    result_text: ResultText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,7 @@ def registered(row: Row) -> Client:
         scopes=frozenset(row["scopes"]),
         user_id=row["user_id"],
         jwks=orjson.loads(row["jwks"]) if row["jwks"] else None,
+        result_text=row["result_text"],
     )
 
 
@@ -166,7 +170,7 @@ def _dynamic(row: Row) -> Client:
 _DYNAMIC = "SELECT id, name, redirect_uris, scopes FROM auth.dynamic_clients WHERE id = $1"
 _TENANT = "SELECT tenant_id FROM auth.clients WHERE id = $1"
 _REGISTERED = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.pepper_kid, c.secret_hmac, c.jwks, c.redirect_uris,
-    c.grant_types, c.scopes, c.user_id
+    c.grant_types, c.scopes, c.user_id, c.result_text
     FROM auth.clients c JOIN core.tenants t ON t.tenant_id = c.tenant_id
     WHERE c.tenant_id = $1 AND c.id = $2 AND c.disabled_at IS NULL AND t.status = 'active'"""
 _USED = """UPDATE auth.dynamic_clients SET last_used_at = $2::timestamptz

@@ -21,6 +21,7 @@ from broker.oauth.key_sets import MOST_BYTES, RemoteKeys
 from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
+from core.known_clients import BY_CLIENT_ID
 from core.outbound.documents import Documents
 from core.secret import Secret
 
@@ -143,6 +144,7 @@ class ExternalIssuer:
             expires_at=claimed.expires_at,
             client=claimed.client_id,
             generation=row["generation"],
+            result_text=BY_CLIENT_ID.get(claimed.client_id, ""),
         )
 
     def _credential_id(self, claimed: _Claimed) -> str:

@@ -29,6 +29,7 @@ from core.audit.event import Kind
 from core.db import Database, Row, UnitOfWork
 from core.directory.actor import Actor, recorded
 from core.errors import Invalid, LimitReached, NotFound
+from core.known_clients import ResultText
 from core.scopes import ALL, MCP
 from core.secret import Secret
 from core.token_format import ALPHABET, PREFIX, SECRET_LENGTH
@@ -42,7 +43,8 @@ SECRET_PREFIX = PREFIX + "secret_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewClient:
-    """What an administrator asks for. `user_id` is whom a machine acts as; `jwks` are its keys for private_key_jwt."""
+    """What an administrator asks for. `user_id` is whom a machine acts as; `jwks` are its keys for private_key_jwt.
+    Without `result_text` what is known of the client decides (core.known_clients)."""
 
     name: str
     auth_method: AuthMethod = "none"
@@ -51,6 +53,7 @@ class NewClient:
     scopes: frozenset[str] = MCP
     user_id: UUID | None = None
     jwks: Mapping[str, Any] | None = None
+    result_text: ResultText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,19 @@ class RegisteredClients:
             ended = 0 if enabled else await work.execute(_END_GRANTS, client_id, self._clock(), "client_disabled")
             await recorded(work, actor, Kind.CLIENT_CHANGED, client=client_id, enabled=int(enabled), grants_ended=ended)
 
+    async def set_result_text(
+        self, actor: Actor, tenant_id: UUID, client_id: str, result_text: ResultText | None
+    ) -> None:
+        """Say what the client is sent beside a result's structured part; with None, what is known of it decides.
+
+        Raises:
+            NotFound: the tenant has no such client.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            if not await work.execute(_SET_RESULT_TEXT, client_id, result_text):
+                raise _no_client(client_id)
+            await recorded(work, actor, Kind.CLIENT_CHANGED, client=client_id, result_text=result_text or "default")
+
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: str) -> None:
         """Forget a client and what people have agreed to for it; what was granted to it ends within a second.
 
@@ -136,6 +152,7 @@ class RegisteredClients:
             sorted(client.scopes),
             client.user_id,
             self._clock(),
+            client.result_text,
         )
 
 
@@ -162,6 +179,7 @@ def _checked(asked: NewClient, tenant_id: UUID) -> Client:
         scopes=asked.scopes,
         user_id=asked.user_id,
         jwks=None if asked.jwks is None else checked_jwks(asked.jwks),
+        result_text=asked.result_text,
     )
 
 
@@ -204,12 +222,14 @@ def _no_client(client_id: str) -> NotFound:
 _ACTIVE = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2 AND status = 'active')"
 _COUNT = "SELECT count(*) FROM auth.clients WHERE tenant_id = $1"
 _INSERT = """INSERT INTO auth.clients (tenant_id, id, name, auth_method, pepper_kid, secret_hmac, jwks, redirect_uris,
-    grant_types, scopes, user_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"""
+    grant_types, scopes, user_id, created_at, result_text)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"""
 _LIST = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.jwks, c.redirect_uris, c.grant_types, c.scopes, c.user_id,
-    c.created_at, c.disabled_at, u.email AS user_email
+    c.result_text, c.created_at, c.disabled_at, u.email AS user_email
     FROM auth.clients c LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     WHERE c.tenant_id = $1 ORDER BY c.created_at DESC, c.id LIMIT 1000"""
 _ENABLE = "UPDATE auth.clients SET disabled_at = $3 WHERE tenant_id = $1 AND id = $2"
+_SET_RESULT_TEXT = "UPDATE auth.clients SET result_text = $3 WHERE tenant_id = $1 AND id = $2"
 _REMOVE = "DELETE FROM auth.clients WHERE tenant_id = $1 AND id = $2"
 _END_GRANTS = """UPDATE auth.grants SET revoked_at = $3, cause = $4
     WHERE tenant_id = $1 AND client_id = $2 AND revoked_at IS NULL"""

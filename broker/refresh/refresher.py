@@ -88,12 +88,16 @@ class Refresher:
             elif isinstance(answer, Granted):
                 granted, wish = True, replace(wish, need=0.0)
 
-    async def due(self, ref: Ref) -> Fresh | Stuck:
-        """Refresh an account whose token is good, ahead of its end."""
+    async def due(self, ref: Ref, listed: float | None = None) -> Fresh | Stuck:
+        """Refresh an account whose token is good, ahead of its end; unless it was refreshed since `listed`, which is a
+        moment of `boottime`."""
         async with self._tools.database.tenant(ref.tenant_id) as work:
             seen = await look(work, ref.id)
         if seen is None:
             return Stuck(StuckState.MISSING)
+        age = 0.0 if listed is None else self._tools.boottime() - listed
+        if seen.refreshed_ago is not None and seen.refreshed_ago < age:
+            return await self.run(ref, Wish(0.0, beyond=seen.version - 1))
         return await self.run(ref, Wish(0.0, beyond=seen.version))
 
     async def last_resort(self, ref: Ref, wish: Wish) -> Fresh | Stuck:

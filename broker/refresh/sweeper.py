@@ -108,9 +108,11 @@ class Sweeper:
             return []
         used_within = timedelta(seconds=self._timing.used_within)
         due: defaultdict[_Client, list[UUID]] = defaultdict(list)
+        listed = self._accounts.now()
         for row in await self._database.fetch(_DUE, used_within, MOST_EACH, MOST_AT_ONCE):
             due[row["tenant_id"], row["client_id"]].append(row["account_id"])
-        return [self._start(client, accounts) for client, accounts in due.items() if client not in self._under_way]
+        idle = {client: accounts for client, accounts in due.items() if client not in self._under_way}
+        return [self._start(client, accounts, listed) for client, accounts in idle.items()]
 
     def _awake(self) -> bool:
         was_idle, self._is_idle = self._is_idle, not self._accounts.may_ask_vendors
@@ -118,23 +120,25 @@ class Sweeper:
             log.warning("accounts are not kept fresh: this is a copy of another's database that nobody has adopted")
         return not self._is_idle
 
-    def _start(self, client: _Client, accounts: list[UUID]) -> "asyncio.Task[int]":
-        task = self._under_way[client] = asyncio.create_task(self._batch(client, accounts))
+    def _start(self, client: _Client, accounts: list[UUID], listed: float) -> "asyncio.Task[int]":
+        task = self._under_way[client] = asyncio.create_task(self._batch(client, accounts, listed))
         task.add_done_callback(lambda _: self._under_way.pop(client, None))
         return task
 
-    async def _batch(self, client: _Client, accounts: list[UUID]) -> int:
-        count = sum(await asyncio.gather(*(self._refreshed(client, one) for one in accounts)))
+    async def _batch(self, client: _Client, accounts: list[UUID], listed: float) -> int:
+        count = sum(await asyncio.gather(*(self._refreshed(client, one, listed) for one in accounts)))
         if count == len(accounts) == MOST_EACH:
             self._more.set()
         return count
 
-    async def _refreshed(self, client: _Client, account_id: UUID) -> bool:
-        """Whether it got an outcome, good or bad; without one it is due still, and waits for the next look."""
+    async def _refreshed(self, client: _Client, account_id: UUID, listed: float) -> bool:
+        """Whether it got an outcome, good or bad; without one it is due still, and waits for the next look.
+
+        Another process may have refreshed it since it was listed, which is an outcome as well."""
         tenant_id, client_id = client
         async with self._turns.turn(tenant_id, client_id):
             try:
-                await self._accounts.refresh(tenant_id, account_id)
+                await self._accounts.refresh(tenant_id, account_id, listed=listed)
                 return True
             except Exception as error:  # noqa: BLE001 what is wrong with one account ends no other's turn
                 log.warning(

@@ -24,7 +24,11 @@ class Answer:
 
 
 class KeyHttp:
-    """A kept session to one service, made when it is first used."""
+    """A session to one service, made when it is first used.
+
+    Every question has a connection of its own: on a kept one, an answer that nobody asked for would be taken for the
+    answer to the next question, about another tenant's key.
+    """
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -56,7 +60,7 @@ class KeyHttp:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=system_roots(), limit=8),
+                connector=aiohttp.TCPConnector(ssl=system_roots(), limit=8, force_close=True),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"Accept": "application/json", "User-Agent": "MCPist"},
                 trust_env=False,

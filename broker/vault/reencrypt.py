@@ -17,6 +17,7 @@ from broker.vault.keys import KeyProvider
 from broker.vault.sealed_columns import SEALED_COLUMNS, SealedColumn
 from broker.vault.vault import Sealer, Vault
 from core.db import Database, Row, UnitOfWork
+from core.failpoints import failpoint
 
 BATCH = 50
 MOST_ROUNDS = 20
@@ -122,6 +123,8 @@ class Reencryption:
                 rows = await work.fetch(_batch(column), after, BATCH)
                 for row in rows:
                     await self._row(work, sealer, column, row, done)
+                await failpoint("reencrypting")
+            await failpoint("reencrypted")
             self._done(len(rows))
             after = rows[-1]["id"] if rows else None
 

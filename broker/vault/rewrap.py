@@ -14,6 +14,7 @@ from broker.vault.key_checks import confirm_use, note_use
 from broker.vault.keys import KeyProvider, Wrapped
 from broker.vault.vault import wrap_context
 from core.db import Database, UnitOfWork
+from core.failpoints import failpoint
 
 BATCH = 50
 
@@ -98,7 +99,9 @@ async def _rewrapped(database: Database, provider: KeyProvider, rows: WrappedRow
     async with database.tenant(rows.tenant_id) as work:
         await note_use(work, provider, wrapped.kek_id)
         stored = await rows.store(work, row, wrapped)
+        await failpoint("rewrapping")
         await confirm_use(work, provider, wrapped.kek_id)
+    await failpoint("rewrapped")
     return stored
 
 

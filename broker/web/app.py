@@ -47,7 +47,7 @@ class _IdentityApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return  # uvicorn runs with lifespan and websockets off; anything else is not ours
+            return  # the server sends nothing else
         request = Request(scope, receive)
         answer = _Answer(send)
         ADDRESS.set(client_address(request, self._parts.proxies))

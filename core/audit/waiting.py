@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Collection
 from uuid import UUID
 
 from core.errors import Unavailable
@@ -54,12 +55,15 @@ class Waiting:
             self.awaited = 0
         return [entry[0] for entry in flying], [entry[1] for entry in flying]
 
-    def settle(self) -> int:
-        """What was taken is durable; how many still waited for it."""
+    def settle(self, refused: Collection[int] = ()) -> int:
+        """What was taken is durable, but for the `refused` places in it; how many still waited for it."""
         served = 0
-        for entry in self._flying:
+        for place, entry in enumerate(self._flying):
             waiter = entry[2]
             if waiter is not None and not waiter.done():
+                if place in refused:
+                    refuse(waiter)
+                    continue
                 waiter.set_result(None)
                 served += 1
         self._landed()

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
@@ -21,6 +22,7 @@ from core.db import AWAY, Database
 from core.errors import Unavailable
 
 APPEND = "SELECT audit.append($1::uuid[], $2::bytea[])"
+APPEND_SIGNED = "SELECT audit.append_signed($1::uuid[], $2::text[], $3::bytea[])"
 # A flush that is not on disk is none; a stronger setting of the operator's (remote_apply) stays.
 DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"""
@@ -50,7 +52,8 @@ async def append(database: Database, events: Sequence[Event]) -> None:
 class AuditWriter:
     """Every record of a process goes through its one writer; `run` must be awaited for as long as it is used.
 
-    `clock` gives nanoseconds since 1970; `patience` is in seconds; `on_flush` is called after each flush.
+    `clock` gives nanoseconds since 1970; `patience` is in seconds; `on_flush` is called after each flush; `pass_of`
+    gives the pass for a tenant's log, for a gateway's login, which may not append without one.
     """
 
     def __init__(
@@ -61,7 +64,9 @@ class AuditWriter:
         patience: float = 2.0,
         most_waiting: int = MOST_WAITING,
         on_flush: Callable[[], None] | None = None,
+        pass_of: Callable[[UUID], str] | None = None,
     ) -> None:
+        self._pass_of = pass_of
         self._database = database
         self._clock = clock
         self._patience = patience
@@ -154,7 +159,7 @@ class AuditWriter:
         async with self._database.connection() as connection:
             try:
                 await connection.execute(DURABLE)
-                statement = await connection.prepare(APPEND)
+                statement = await connection.prepare(APPEND if self._pass_of is None else APPEND_SIGNED)
                 while not self._drained():
                     await self._flush(statement)
             except BaseException:
@@ -171,15 +176,18 @@ class AuditWriter:
             self._shared = False
             await self._rest()
             return
+        passes = () if self._pass_of is None else (list(map(self._pass_of, tenants)),)
         try:
-            await statement.fetchval(tenants, records, timeout=self._patience)
+            refused = await statement.fetchval(tenants, *passes, records, timeout=self._patience)
         except BaseException:
             self._waiting.put_back()
             raise
-        self._shared = self._waiting.settle() > 1
+        self._shared = self._waiting.settle(refused or ()) > 1
         self._back()
         self.flushes += 1
-        self.written += len(records)
+        self.written += len(records) - len(refused or ())
+        if refused:
+            self._lose(len(refused), "the broker has not vouched for their tenant")
         if self._on_flush is not None:
             self._on_flush()
 
@@ -231,9 +239,9 @@ class AuditWriter:
             count, self._unreported = self._unreported, 0
             self.queue(Event(at=self._clock(), kind=Kind.AUDIT_LOST, detail={"count": count}))
 
-    def _lose(self, count: int) -> None:
+    def _lose(self, count: int, reason: str = "the database has been away for too long") -> None:
         if not self._unreported:
-            log.error("audit records are lost: the database has been away for too long")
+            log.error("audit records are lost: %s", reason)
         self.lost += count
         self._unreported += count
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.interface import Refused, Verifier
+from core.audit.passes import AuditPasses
 from core.caller import Caller, Credential
 from core.db import Database
 from core.generations import Generations
@@ -43,9 +44,11 @@ class Authenticator:
         database: Database,
         generations: Generations,
         refusals: Refusals,
+        passes: AuditPasses,
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        self._passes = passes
         self._broker = broker
         self._database = database
         self._generations = generations
@@ -77,6 +80,10 @@ class Authenticator:
                 self._refusals.expired()
                 raise Unauthenticated(WRONG_CREDENTIAL)
         return await self._load_once(digest, authorization, client)
+
+    def is_current(self, caller: Caller) -> bool:
+        """Whether nothing has changed in the caller's tenant since they were verified."""
+        return self._generations.current(caller.tenant_id) == caller.credential.generation
 
     def _is_current(self, known: _Known) -> bool:
         return self._generations.current(known.caller.credential.tenant_id) == known.generation
@@ -123,6 +130,7 @@ class Authenticator:
             self._refusals.malformed(client)
             raise Unauthenticated(WRONG_CREDENTIAL)
         verdict = await self._broker.verify(Secret(token))
+        self._passes.keep(verdict.tenant_id, verdict.audit_pass)
         if isinstance(verdict, Refused):
             await self._refusals.refused(client, verdict)
             raise Unauthenticated(WRONG_CREDENTIAL)

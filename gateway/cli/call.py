@@ -60,7 +60,7 @@ def call(
         if outcome.error == NO_SUCH_TOOL:
             raise NotFound("no such tool for this user; `mcpist schema` shows those that they can use")
         if outcome.result is None:
-            raise ToolFailed((outcome.error or "the tool failed").removeprefix("Error: "))
+            raise ToolFailed(outcome.error or "the tool failed")
         return outcome.result.model_dump(mode="json", by_alias=True)
 
     result = _as_user(work, user, tenant)

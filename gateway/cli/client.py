@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from gateway.cli.options import JsonOption, TenantOption, group
+from core.known_clients import ResultText
+from gateway.cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
 from gateway.cli.session import administer
 
@@ -42,6 +43,7 @@ class _Wishes:
     secret: bool
     jwks: Path | None
     scopes: frozenset[str]
+    result_text: ResultText | None
 
 
 @app.command("add", epilog="Example: mcpist client add Claude --redirect-uri https://claude.ai/api/mcp/auth_callback")
@@ -68,12 +70,15 @@ def add(
         list[str] | None,
         typer.Option("--scope", metavar="SCOPE", help="What it may ask for; default mcp:read, mcp:write."),
     ] = None,
+    result_text: Annotated[
+        ResultText | None, typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True)
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register a program, and show its id; and its secret, this once and never again."""
     uris, wanted = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
-    wishes = _Wishes(name, uris, acts_as, enterprise, secret, jwks, wanted)
+    wishes = _Wishes(name, uris, acts_as, enterprise, secret, jwks, wanted, result_text)
 
     async def work(operating: "Operator") -> "tuple[Client, Secret | None]":
         from gateway.cli.tenancy import the_tenant, the_user
@@ -157,6 +162,38 @@ def enable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption
     emit(as_json, {"client_id": client_id, "enabled": True}, lambda: say(f"Client {client_id} is switched on."))
 
 
+@app.command("set", epilog="Example: mcpist client set client_3kTq0ZbW81xY3kTq0ZbW81 --result-text short")
+def set_(
+    client_id: ClientId,
+    result_text: Annotated[
+        Literal["short", "full", "default"],
+        typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True),
+    ],
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change what a client is sent; it holds within a second, on every process."""
+    wanted: ResultText | None = None if result_text == "default" else result_text
+
+    async def work(operating: "Operator") -> None:
+        from gateway.cli.tenancy import the_tenant
+        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.client_access import registered_clients
+
+        found = await the_tenant(operating, tenant)
+        async with registered_clients(operating.deployment) as clients:
+            await clients.set_result_text(OPERATOR, found.id, client_id, wanted)
+
+    def at_server(api: "Api") -> None:
+        from gateway.cli.remote.clients import set_result_text
+
+        set_result_text(api, client_id, wanted)
+
+    administer(work, at_server, tenant=tenant)
+    document = {"client_id": client_id, "result_text": wanted}
+    emit(as_json, document, lambda: say(f"Client {client_id} gets the {result_text} text of results."))
+
+
 @app.command("remove", epilog="Example: mcpist client remove client_3kTq0ZbW81xY3kTq0ZbW81")
 def remove(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Forget a client and what people have agreed to for it: all its tokens end within a second."""
@@ -219,6 +256,7 @@ def _asked(wishes: _Wishes, acts_as: "UUID | None") -> "NewClient":
         scopes=wishes.scopes,
         user_id=acts_as,
         jwks=keys,
+        result_text=wishes.result_text,
     )
 
 
@@ -246,4 +284,5 @@ def _document(client: "Client") -> dict[str, Any]:
         "grant_types": sorted(client.grant_types),
         "redirect_uris": client.redirect_uris,
         "scopes": sorted(client.scopes),
+        "result_text": client.result_text,
     }

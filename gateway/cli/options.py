@@ -9,6 +9,11 @@ TenantOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
+RESULT_TEXT_HELP = (
+    "What its client gets beside a result's structured part: short, if it shows its model that part, or full; "
+    "default what is known of the client."
+)
+
 
 def group(help: str) -> typer.Typer:
     """A group of commands; called alone it shows its help."""

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.options import JsonOption, TenantOption, group
+from core.known_clients import ResultText
+from gateway.cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, group
 from gateway.cli.output import emit, note, say, table
 from gateway.cli.session import administer
 
@@ -35,6 +36,9 @@ def create(
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="WHEN", help="30d, 12h or a date; default never.")
     ] = None,
+    result_text: Annotated[
+        ResultText | None, typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True)
+    ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +55,14 @@ def create(
         person = await the_user(operating, found, user)
         until = after(expires, now())
         made_id, token = await operating.tokens.create(
-            OPERATOR, found.id, person.id, name, scopes=scope or SCOPES, read_only=read_only, expires_at=until
+            OPERATOR,
+            found.id,
+            person.id,
+            name,
+            scopes=scope or SCOPES,
+            read_only=read_only,
+            expires_at=until,
+            result_text=result_text,
         )
         return made_id, token, person.email, until
 
@@ -62,7 +73,7 @@ def create(
         from gateway.single.operator import now
 
         until = after(expires, now())
-        return *create_token(api, user, name, scope or [*SCOPES], read_only, until), until
+        return *create_token(api, user, name, scope or [*SCOPES], read_only, until, result_text), until
 
     made_id, token, email, until = administer(work, at_server, tenant=tenant)
 
@@ -77,6 +88,7 @@ def create(
         "name": name,
         "read_only": read_only,
         "expires_at": until,
+        "result_text": result_text,
     }
     emit(as_json, document, human)
 

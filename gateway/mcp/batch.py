@@ -80,7 +80,7 @@ class Batches:
             release = self._admit(arrival.caller) if position else None
         except LimitReached as error:
             return failure(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
-        own = Arrival(arrival.caller, arrival.request_id, arrival.headers, None, None, revision)
+        own = Arrival(arrival.caller, arrival.request_id, arrival.headers, None, None, revision, arrival.authenticate)
         try:
             return await self._dispatcher.answer(message, own)
         finally:

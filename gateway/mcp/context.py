@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from core.caller import Caller
 from core.secret import Secret
@@ -24,6 +24,53 @@ class UrlAsk:
 AskByUrl = Callable[[UrlAsk], Result]
 
 
+async def _nothing() -> None:
+    """Nobody to ask."""
+
+
+class ToolUse(Protocol):
+    """A tool that runs for a caller."""
+
+    def check(self, caller: Caller) -> None:
+        """Stop it if `caller` may not use it any more."""
+        ...
+
+    def stop(self, reason: str) -> None: ...
+
+
+class Authority:
+    """By whose right a request runs: the caller as they are now, and once that is over, `ended` with the reason."""
+
+    __slots__ = ("_uses", "caller", "ended", "refresh")
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller = caller
+        self.ended = ""
+        self.refresh: Callable[[], Awaitable[None]] = _nothing
+        """Asks anew who calls, if what is known is old; for whatever begins long after its request has come."""
+        self._uses: set[ToolUse] = set()
+
+    def enter(self, use: ToolUse) -> None:
+        """A tool begins to run by this right."""
+        self._uses.add(use)
+
+    def leave(self, use: ToolUse) -> None:
+        """It does not any more."""
+        self._uses.discard(use)
+
+    def renew(self, caller: Caller) -> None:
+        """What the caller may do has changed, or may have: what they may not use any more stops."""
+        self.caller = caller
+        for use in tuple(self._uses):
+            use.check(caller)
+
+    def end(self, reason: str) -> None:
+        """The credential counts no more: all that runs stops, and nothing more begins."""
+        self.ended = reason
+        for use in tuple(self._uses):
+            use.stop(reason)
+
+
 @dataclass(slots=True)
 class RequestContext:
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
@@ -32,11 +79,13 @@ class RequestContext:
     `agreed`: this call was answered so before, and the person may be on that page now. `size` is that of the message in
     bytes: what the work on all of it costs.
 
+    `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
+
     `subject` is the caller's own credential, for the broker alone: a lease is asked for in the caller's name, never in
     the gateway's. None where an operator calls locally.
     """
 
-    caller: Caller
+    authority: Authority
     request_id: str
     deadline: float
     report_progress: ReportProgress | None = None
@@ -45,7 +94,13 @@ class RequestContext:
     subject: Secret | None = None
     ask_by_url: AskByUrl | None = None
     agreed: bool = False
+    short_text: bool = False
     size: int = 0
+
+    @property
+    def caller(self) -> Caller:
+        """Who calls, as they are now."""
+        return self.authority.caller
 
 
 Handler = Callable[[RequestContext, Params], Awaitable[Result]]

@@ -2,21 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 import orjson
 
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
+from core.known_clients import BY_NAME
 from core.secret import Secret
-from gateway.mcp.context import AskByUrl, Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.context import AskByUrl, Authority, Handler, ProtocolError, RequestContext, Result
 from gateway.mcp.elicitation import Elicitation
 from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message
 from gateway.mcp.era import check_request, meta_of, revision_of
 from gateway.mcp.errors import ClientGone, InsufficientScope, Unauthenticated
 from gateway.mcp.headers import VERSION, Headers, traceparent
-from gateway.mcp.own import OwnMethods, server_info
+from gateway.mcp.own import Instructions, OwnMethods, server_info
+from gateway.mcp.ports import IsCurrent
+from gateway.mcp.renewal import Renewal
 from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, Renderer, Revision
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import EventStream
@@ -27,9 +30,12 @@ _NAME_LENGTH = 100
 
 
 class Arrival:
-    """What a message came with. `open_stream` is None where the client reads no events; `batched` forces a revision."""
+    """What a message came with. `authenticate` asks anew who the caller is; `open_stream` is None where the client
+    reads no events; `batched` forces a revision."""
 
-    __slots__ = ("batched", "caller", "client_name", "headers", "open_stream", "receive", "request_id", "trace")
+    __slots__ = (
+        "authenticate", "batched", "caller", "client_name", "headers", "open_stream", "receive", "request_id", "trace",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -39,7 +45,9 @@ class Arrival:
         receive: Receive | None,
         open_stream: Callable[[str | int, bool], EventStream] | None = None,
         batched: Revision | None = None,
+        authenticate: Callable[[], Awaitable[Caller]] | None = None,
     ) -> None:
+        self.authenticate = authenticate
         self.caller = caller
         self.request_id = request_id
         self.headers = headers
@@ -72,17 +80,21 @@ class Dispatcher:
         handlers: Mapping[str, Handler],
         settings: McpSettings,
         version: str,
-        instructions: str,
+        instructions: Instructions | None,
         watch: Watch,
         elicitation: Elicitation | None,
+        is_current: IsCurrent,
     ) -> None:
+        self._is_current = is_current
         self._handlers = dict(handlers)
         self._elicitation = elicitation
         self._max_result = settings.max_result
         self._timeout = settings.call_timeout
         self._watch = watch
-        info = server_info(version)
-        self._renderers = {name: Renderer(r, info, settings.list_ttl_ms) for name, r in REVISIONS.items()}
+        self._renderers = {
+            name: Renderer(revision, server_info(version, name), settings.list_ttl_ms)
+            for name, revision in REVISIONS.items()
+        }
         self._own = OwnMethods(self._handlers, version, instructions, self._renderers)
 
     async def answer(self, message: Message, arrival: Arrival) -> Answer:
@@ -96,7 +108,7 @@ class Dispatcher:
         stream = None
         try:
             check_request(revision, message, arrival.headers)
-            body = self._own.answer(revision, message.method, message.params)
+            body = self._own.answer(revision, message.method, message.params, arrival.caller)
             if body is None:
                 handler = self._handler(revision, message)
                 stream = _stream(revision, message, arrival)
@@ -143,8 +155,11 @@ class Dispatcher:
         ask = None
         if revision.asks_by_url and self._elicitation is not None:
             ask = self._elicitation.way(revision, message, arrival.caller, arrival.headers)
-        context = _context(arrival, message, loop.time() + self._timeout, stream, ask)
-        running = self._watch.enter(loop, context.deadline, arrival.receive, stream)
+        context = _context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
+        renewal = None
+        if arrival.authenticate is not None:
+            renewal = Renewal(context.authority, arrival.authenticate, self._is_current)
+        running = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
         result: Result = {}
         try:
             result = await handler(context, message.params)
@@ -211,14 +226,19 @@ def failure(revision: Revision, id: bytes, error: ProtocolError, stream: EventSt
 
 
 def _context(
-    arrival: Arrival, message: Message, deadline: float, stream: EventStream | None, ask: AskByUrl | None
+    arrival: Arrival,
+    revision: Revision,
+    message: Message,
+    deadline: float,
+    stream: EventStream | None,
+    ask: AskByUrl | None,
 ) -> RequestContext:
     meta = meta_of(message.params)
     arrival.trace = traceparent(meta.get("traceparent"), arrival.headers.text(b"traceparent"))
     arrival.client_name = _client_name(meta.get(CLIENT_KEY))
     report = stream.report if stream is not None else None
     return RequestContext(
-        arrival.caller,
+        Authority(arrival.caller),
         arrival.request_id,
         deadline,
         report,
@@ -227,8 +247,18 @@ def _context(
         _subject(arrival),
         ask,
         agreed=ask is not None and "requestState" in message.params,
+        short_text=_short_text(revision, arrival),
         size=message.size,
     )
+
+
+def _short_text(revision: Revision, arrival: Arrival) -> bool:
+    """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
+    request of a revision that has a field for it."""
+    wanted = arrival.caller.credential.result_text
+    if not wanted and revision.modern:
+        wanted = BY_NAME.get(arrival.client_name)
+    return wanted == "short" and revision.structured
 
 
 def _subject(arrival: Arrival) -> Secret:
@@ -255,7 +285,7 @@ def _told(method: str, text: str) -> Result:
     """An error that the model should see: only the result of a call can carry it to there."""
     if method != "tools/call":
         raise ProtocolError(INTERNAL_ERROR, text)
-    return {"content": [{"type": "text", "text": f"Error: {text}"}], "isError": True}
+    return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
 def _too_much(size: int, limit: int) -> str:

@@ -25,7 +25,8 @@ from gateway.mcp.era import unsupported
 from gateway.mcp.errors import ClientGone, InsufficientScope, Refusal, Unauthenticated
 from gateway.mcp.headers import SESSION, VERSION, Headers
 from gateway.mcp.listening import Connected, Listening
-from gateway.mcp.ports import Admit, Authenticate, Observation, Observe
+from gateway.mcp.own import Instructions
+from gateway.mcp.ports import Admit, Authenticate, IsCurrent, Observation, Observe
 from gateway.mcp.proxies import Proxies
 from gateway.mcp.replies import Reply, Send
 from gateway.mcp.revisions import REVISIONS, by_header
@@ -37,10 +38,14 @@ from gateway.mcp.watch import Receive, Watch
 _log = logging.getLogger(__name__)
 
 
+def _always(_caller: object) -> bool:
+    return True
+
+
 class _Exchange:
     """One HTTP request while it is served, and what is to be told of it afterwards."""
 
-    __slots__ = ("answer", "arrival", "body_read", "headers", "method", "receive", "reply", "request_id", "scope")
+    __slots__ = ("answer", "arrival", "headers", "method", "receive", "reply", "request_id", "scope")
 
     def __init__(self, scope: dict[str, Any], receive: Receive, send: Send, request_id: str) -> None:
         self.scope = scope
@@ -48,7 +53,6 @@ class _Exchange:
         self.headers = Headers(scope["headers"])
         self.request_id = request_id
         self.reply = Reply(send, [(b"x-request-id", request_id.encode())])
-        self.body_read = False
         self.method = ""
         self.arrival: Arrival | None = None
         self.answer: Answer | None = None
@@ -59,7 +63,10 @@ class McpEndpoint:
 
     With `elicitation` clients can be asked to open pages; with `connected` too, handshake clients hear when it is done.
 
-    `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it.
+    `is_current` says whether a caller that was authenticated still counts, for requests that run for long.
+
+    `handlers` maps methods such as ``tools/call`` to their handlers; what is advertised follows from it. `instructions`
+    says what a caller's client may put before its model.
 
     Raises:
         ValueError: a setting cannot be understood.
@@ -72,8 +79,9 @@ class McpEndpoint:
         settings: McpSettings,
         *,
         server_version: str,
-        instructions: str = "",
+        instructions: Instructions | None = None,
         admit: Admit,
+        is_current: IsCurrent = _always,
         observe: Observe | None = None,
         elicitation: Elicitation | None = None,
         connected: Connected | None = None,
@@ -86,7 +94,9 @@ class McpEndpoint:
         self._origins = cors.Origins(settings.allowed_origins, settings.public_url)
         self._proxies = Proxies(settings.trusted_proxies)
         self._watch = Watch(settings.disconnect_watch_after, settings.keep_alive)
-        self._dispatcher = Dispatcher(handlers, settings, server_version, instructions, self._watch, elicitation)
+        self._dispatcher = Dispatcher(
+            handlers, settings, server_version, instructions, self._watch, elicitation, is_current
+        )
         self._tells_sessions = elicitation is not None
         self._listening = Listening(elicitation, authenticate, connected) if elicitation and connected else None
         self._batches = Batches(self._dispatcher, settings, admit, self._watch)
@@ -139,16 +149,18 @@ class McpEndpoint:
         if scope["method"] != "POST":
             await _answer_other_method(scope["method"], reply)
             return
-        caller = await self._authenticate(headers.text(b"authorization"), self._proxies.client(scope, headers))
+        authenticate = partial(self._authenticate, headers.text(b"authorization"), self._proxies.client(scope, headers))
+        caller = await authenticate()
         accepts = check_accept(headers)
         check_content(headers)
-        exchange.arrival = arrival = Arrival(caller, exchange.request_id, headers, exchange.receive)
+        exchange.arrival = arrival = Arrival(
+            caller, exchange.request_id, headers, exchange.receive, authenticate=authenticate
+        )
         if accepts.events:
             arrival.open_stream = partial(EventStream, reply)
         release = self._admit(caller)
         try:
             content = await body.read(exchange.receive, headers, self._settings.max_body, self._settings.body_timeout)
-            exchange.body_read = True
             exchange.answer = answer = await self._answer(content, arrival, exchange)
         finally:
             release()
@@ -182,14 +194,7 @@ class McpEndpoint:
         if refusal.as_rpc:
             revision = by_header(exchange.headers.text(VERSION))
             content = failure(revision, b"", ProtocolError(INVALID_REQUEST, refusal.text)).body
-        reply = exchange.reply
-        more_to_come = refusal.more_to_come
-        if more_to_come is None:
-            more_to_come = not exchange.body_read and body.unread(exchange.headers, self._settings.max_body)
-        if more_to_come:
-            await body.answer_and_drain(reply, exchange.receive, refusal.status, content, refusal.headers)
-        else:
-            await reply.whole(refusal.status, content, headers=refusal.headers)
+        await exchange.reply.whole(refusal.status, content, headers=refusal.headers)
 
 
 async def _answer_other_method(method: str, reply: Reply) -> None:

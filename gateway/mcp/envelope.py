@@ -5,7 +5,7 @@ names, and another reader on the way may take the first; in the envelope, where 
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
@@ -187,13 +187,13 @@ def _refuse_repeats(body: bytes, params: bytes, id: bytes) -> None:
         raise Malformed(INVALID_REQUEST, "Invalid request: a member of the envelope is given twice", id)
 
 
-def has_too_many_values(text: bytes) -> bool:
-    """Whether a JSON text has over ``MAX_VALUES`` values or ``MAX_FIELDS`` fields."""
-    return exceeds(text, MAX_VALUES, MAX_FIELDS)
+def has_too_many_values(texts: Sequence[bytes]) -> bool:
+    """Whether JSON texts together have over ``MAX_VALUES`` values or ``MAX_FIELDS`` fields."""
+    return exceeds(texts, MAX_VALUES, MAX_FIELDS)
 
 
 def _check_values(body: bytes) -> None:
-    if has_too_many_values(body):
+    if has_too_many_values([body]):
         raise Malformed(INVALID_REQUEST, f"Invalid request: more than {MAX_VALUES} values or {MAX_FIELDS} fields")
 
 
@@ -212,6 +212,12 @@ def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> No
 def _check_containers(steps: bytes, id: bytes = b"") -> None:
     if steps.count(_OPEN) > MAX_CONTAINERS:
         raise Malformed(INVALID_REQUEST, f"Invalid request: more than {MAX_CONTAINERS} objects and arrays", id)
+
+
+def containers_of(text: bytes) -> int:
+    """How many objects and arrays a JSON text has; for what is not JSON, any number."""
+    opened = _opened(text)  # too high where strings hold brackets, and much cheaper
+    return opened if opened <= MAX_CONTAINERS else _steps(text).count(_OPEN)
 
 
 def depth_of(text: bytes) -> int:

@@ -31,25 +31,14 @@ class InsufficientScope(MCPistError):
 
 
 class Refusal(Exception):
-    """Ends a request on the level of HTTP. `text` goes to the client as it is.
+    """Ends a request on the level of HTTP. `text` goes to the client as it is."""
 
-    `more_to_come` says that the client is still sending; None, that nobody has looked.
-    """
-
-    def __init__(
-        self,
-        status: int,
-        text: str,
-        *headers: tuple[bytes, bytes],
-        as_rpc: bool = False,
-        more_to_come: bool | None = None,
-    ) -> None:
+    def __init__(self, status: int, text: str, *headers: tuple[bytes, bytes], as_rpc: bool = False) -> None:
         super().__init__(text)
         self.status = status
         self.text = text
         self.headers = headers
         self.as_rpc = as_rpc
-        self.more_to_come = more_to_come
 
 
 class ClientGone(Exception):

@@ -1,16 +1,19 @@
 """The methods that the transport answers itself: handshake, ping, discovery."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-import orjson
-
+from core.caller import Caller
 from gateway.mcp.context import Params, ProtocolError
 from gateway.mcp.envelope import INVALID_PARAMS
 from gateway.mcp.revisions import REVISIONS, SUPPORTED, Renderer, Revision
 
 SERVER_NAME = "mcpist"
+SERVER_TITLE = "MCPist"
 _TITLE_SINCE = "2025-06-18"
+
+Instructions = Callable[[Caller], str]
+"""What a client may put before its model, for this caller ([2025-11-25] Lifecycle; [2026-07-28] Discovery)."""
 
 
 def capabilities(methods: Collection[str]) -> dict[str, Any]:
@@ -20,43 +23,46 @@ def capabilities(methods: Collection[str]) -> dict[str, Any]:
 
 
 class OwnMethods:
-    """Rendered once at the start."""
+    """Answers them. Without `instructions` none are sent."""
 
     def __init__(
-        self, methods: Collection[str], version: str, instructions: str, renderers: Mapping[str, Renderer]
+        self,
+        methods: Collection[str],
+        version: str,
+        instructions: Instructions | None,
+        renderers: Mapping[str, Renderer],
     ) -> None:
-        offered: dict[str, Any] = {"capabilities": capabilities(methods)}
-        if instructions:
-            offered["instructions"] = instructions
-        self._initialize = {name: _initialized(name, version, offered) for name in REVISIONS}
-        discovered = {"supportedVersions": list(SUPPORTED), **offered}
-        self._fixed = {
-            (revision.version, method): renderers[revision.version].render(method, result)
-            for revision in REVISIONS.values()
-            for method, result in (("ping", {}), ("server/discover", discovered))
-            if method in revision.own_methods
+        self._instructions = instructions
+        self._renderers = renderers
+        self._offered: dict[str, Any] = {"capabilities": capabilities(methods)}
+        self._initialized = {
+            name: {"protocolVersion": name, "serverInfo": server_info(version, name), **self._offered}
+            for name in REVISIONS
         }
 
-    def answer(self, revision: Revision, method: str, params: Params) -> bytes | None:
+    def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes | None:
         """The result as JSON, or None if the method is not the transport's own in this revision.
 
         Raises:
             ProtocolError: -32602 an `initialize` that asks for no version.
         """
-        if method == "initialize" and method in revision.own_methods:
+        if method not in revision.own_methods:
+            return None
+        renderer = self._renderers[revision.version]
+        if method == "ping":
+            return renderer.render(method, {})
+        if method == "initialize":
             if not isinstance(params.get("protocolVersion"), str):
                 raise ProtocolError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
-            return self._initialize[revision.version]
-        return self._fixed.get((revision.version, method))
+            return renderer.render(method, self._initialized[revision.version] | self._told(caller))
+        discovered = {"supportedVersions": list(SUPPORTED), **self._offered}
+        return renderer.render(method, discovered | self._told(caller))
+
+    def _told(self, caller: Caller) -> dict[str, str]:
+        return {} if self._instructions is None else {"instructions": self._instructions(caller)}
 
 
-def server_info(version: str) -> dict[str, str]:
-    """Who answers (MCP Implementation)."""
-    return {"name": SERVER_NAME, "version": version}
-
-
-def _initialized(revision: str, version: str, offered: dict[str, Any]) -> bytes:
-    info = server_info(version)
-    if revision >= _TITLE_SINCE:
-        info["title"] = "MCPist"
-    return orjson.dumps({"protocolVersion": revision, "serverInfo": info, **offered})
+def server_info(version: str, revision: str) -> dict[str, str]:
+    """Who answers (MCP Implementation); revisions before 2025-06-18 know no title."""
+    title = {"title": SERVER_TITLE} if revision >= _TITLE_SINCE else {}
+    return {"name": SERVER_NAME, **title, "version": version}

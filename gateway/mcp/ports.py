@@ -9,6 +9,9 @@ from core.caller import Caller
 # InsufficientScope, core.errors.LimitReached or Unavailable.
 Authenticate = Callable[[str | None, str], Awaitable[Caller]]
 
+# (caller) -> whether what is known of the caller still counts. Asked now and then while a call runs.
+IsCurrent = Callable[[Caller], bool]
+
 Release = Callable[[], None]
 # Asked once for every JSON-RPC request, before it is read; the release is called once, when it is answered.
 # Raises core.errors.LimitReached. It does not await: it stands on the path of every call.

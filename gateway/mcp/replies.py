@@ -29,13 +29,11 @@ class Reply:
         """A piece of the body."""
         await self._send({"type": "http.response.body", "body": body, "more_body": not last})
 
-    async def whole(
-        self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: HeaderList = (), *, last: bool = True
-    ) -> None:
-        """A complete answer; with ``last=False`` the connection stays open although all bytes are out."""
+    async def whole(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: HeaderList = ()) -> None:
+        """A complete answer."""
         self.status = status
         fields = [(b"content-length", b"%d" % len(body)), *self.headers, *headers]
         if body:
             fields.append((b"content-type", content_type))
         await self._send({"type": "http.response.start", "status": status, "headers": fields})
-        await self._send({"type": "http.response.body", "body": body, "more_body": not last})
+        await self._send({"type": "http.response.body", "body": body})

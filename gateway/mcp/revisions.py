@@ -50,7 +50,7 @@ class Revision:
     """One revision. `statuses` maps error codes to HTTP statuses (others are 200), `codes` an error code to the one
     used instead, `shapes` a method to what its result loses; `null_id` says how an error without a request is
     addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides; `asks_by_url` whether a
-    call may have the person behind the client open a page."""
+    call may have the person behind the client open a page, `structured` whether a result has a structured part."""
 
     version: str
     modern: bool
@@ -62,6 +62,7 @@ class Revision:
     shapes: Mapping[str, Shape]
     progress_message: bool = True
     asks_by_url: bool = False
+    structured: bool = True
 
     def has(self, method: str) -> bool:
         """Whether this revision knows the method."""
@@ -164,12 +165,14 @@ REVISIONS: Mapping[str, Revision] = {
             "2025-03-26",
             {"tools/list": _tools(_TOOL_2025_03), "tools/call": _unstructured(_CONTENT_2025_03)},
             batch=True,
+            structured=False,
         ),
         _legacy(
             "2024-11-05",
             {"tools/list": _tools(_TOOL_2024), "tools/call": _unstructured(_CONTENT_2024)},
             batch=True,
             progress_message=False,
+            structured=False,
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""Deadlines, departed clients and quiet streams of all running calls, kept by one timer.
+"""Deadlines, departed clients, old credentials and quiet streams of all running calls, kept by one timer.
 
 `asyncio.timeout` costs 5.5 µs a call and a disconnect watcher task 11 µs; a set that one timer walks costs under 1 µs.
 The price is that a deadline is met to within a tick.
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from enum import Enum
 from typing import Any
 
+from gateway.mcp.renewal import Renewal
 from gateway.mcp.sse import EventStream
 
 TICK = 0.05  # seconds
@@ -26,7 +27,7 @@ class Ended(Enum):
 class Running:
     """One call under watch. `ended` tells our cancellation from everybody else's."""
 
-    __slots__ = ("deadline", "ended", "receive", "started", "stream", "task", "watcher")
+    __slots__ = ("deadline", "ended", "receive", "renewal", "started", "stream", "task", "watcher")
 
     def __init__(
         self,
@@ -35,7 +36,9 @@ class Running:
         deadline: float,
         receive: Receive | None,
         stream: EventStream | None,
+        renewal: Renewal | None,
     ) -> None:
+        self.renewal = renewal
         self.task = task
         self.started = started
         self.deadline = deadline
@@ -67,12 +70,13 @@ class Watch:
         deadline: float,
         receive: Receive | None,
         stream: EventStream | None = None,
+        renewal: Renewal | None = None,
     ) -> Running:
         """Watch the current task until :meth:`leave`. `deadline` is in the loop's time; without `receive` nobody
-        looks whether the client is still there."""
+        looks whether the client is still there, without `renewal` not whether its credential still counts."""
         task = asyncio.current_task(loop)
         assert task is not None
-        running = Running(task, loop.time(), deadline, receive, stream)
+        running = Running(task, loop.time(), deadline, receive, stream, renewal)
         self._running[running] = None
         if not self._ticking:
             self._ticking = True
@@ -84,6 +88,8 @@ class Watch:
         del self._running[running]
         if running.watcher is not None:
             running.watcher.cancel()
+        if running.renewal is not None:
+            running.renewal.close()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -95,6 +101,8 @@ class Watch:
                 running.end(Ended.DEADLINE)
             elif running.watcher is None and running.receive and now - running.started >= self._watch_after:
                 running.watcher = loop.create_task(_wait_for_departure(running, running.receive))
+            if running.renewal is not None:
+                running.renewal.look(now)
             if running.stream is not None and now - running.stream.last_sent >= self._keep_alive:
                 self._ping(loop, running.stream)
         self._ticking = bool(self._running)

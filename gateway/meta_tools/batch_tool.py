@@ -18,7 +18,7 @@ from gateway.meta_tools.batch.plan import Plan, plan
 from gateway.meta_tools.batch.report import Report, report_outcome, report_plan, report_problems
 from gateway.meta_tools.batch.run import StepResult, run
 from gateway.meta_tools.batch.step import Problem, Step
-from gateway.meta_tools.results import error_result
+from gateway.meta_tools.results import TOOL_FAILED, error_result
 from gateway.sieve.sieve import Sieve, View
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
 from gateway.vendors import Vendors
@@ -44,7 +44,7 @@ class BatchTool:
         """
         commands, dry_run = params.get("commands"), params.get("dry_run", False)
         if not isinstance(commands, str | list) or not isinstance(dry_run, bool):
-            return error_result("Error: commands is JSONL text or an array of steps, dry_run is true or false")
+            return error_result("commands is JSONL text or an array of steps, dry_run is true or false")
         planned = await self._plan(request, cast("str | list[Any]", commands))
         if not isinstance(planned, Plan):
             return _result(report_problems(planned))
@@ -55,8 +55,9 @@ class BatchTool:
             lambda step, arguments: self._step(request, step, arguments),
             deadline=request.deadline - BEFORE_DEADLINE,
             report_progress=request.report_progress,
+            ended=lambda: request.authority.ended,
         )
-        return _result(report_outcome(outcome))
+        return _result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
     async def _plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[Problem]:
         view = self._sieve.view(request.caller)
@@ -100,9 +101,10 @@ class BatchTool:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.
         deadline = request.deadline - BEFORE_DEADLINE - EARLY
         own = replace(request, request_id=f"{request.request_id}/{step.id}", deadline=deadline, report_progress=None)
+        await request.authority.refresh()
         outcome = await self._runner.run(own, step.module, step.tool_name, arguments)
         if outcome.result is None:
-            return StepResult(None, outcome.error or "Error", is_error=True)
+            return StepResult(None, outcome.error or TOOL_FAILED, is_error=True)
         return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "")
 
 

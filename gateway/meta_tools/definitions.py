@@ -1,4 +1,4 @@
-"""The three definitions that a client loads at start: the same size for ten tools and for ten thousand."""
+"""What a client loads at start, instructions and three definitions: as long for ten tools as for ten thousand."""
 
 from functools import lru_cache
 from typing import Any
@@ -10,11 +10,18 @@ MOST_MODULES = 12
 _NAME = {"type": "string"}
 _NAMES = {"type": "array", "items": _NAME}
 _OBJECTS = {"type": "array", "items": {"type": "object"}}
+# OpenAI's strict mode, and libraries that prepare schemas for it, take an object without this for an empty one.
+_OPEN = {"type": "object", "additionalProperties": True}
+# Claude Code loads MCP tools late unless they say this; three are nothing worth saving.
+_LOAD_AT_ONCE = {"anthropic/alwaysLoad": True}
 
-_SCHEMA = """Schemas of the tools you can use. Read a module's once, then call its tools. With the digest you got as \
-`have`, asking again is cheap.
+_INSTRUCTIONS = """MCPist gives you tools for the user's own services and data. They are grouped in modules and not \
+listed: read a module's schemas with get_module_schema, then run its tools with call, or several with batch.
 Modules:
 """
+_SCHEMA = """Schemas of the tools you can use. Read a module's once, then call its tools. Without `module`: what each \
+is for.
+Modules: """
 _CALL = "Run one tool; `params` as its schema says."
 _BATCH = """Run up to 50 tools: JSONL or array of {id, module, tool_name, params, after?, output?, on_error?}. \
 `${id.path[0].field}` in params takes a value from the result of step id and waits for it; `after: [id]` only waits. \
@@ -28,45 +35,58 @@ def definitions(view: View) -> dict[str, Any]:
     return {"tools": [_get_module_schema(view), _call(), _batch()]}
 
 
-def module_lines(view: View) -> str:
-    """Up to twelve modules, one line each, then a pointer."""
+@lru_cache(maxsize=1024)
+def instructions(view: View) -> str:
+    """What MCPist is, and up to twelve modules, one line each, then a pointer."""
     shown = list(view.modules.values())[:MOST_MODULES]
     lines = [f"- {one.module.name}: {one.module.description}" for one in shown]
     more = len(view.modules) - len(shown)
     if more:
-        lines.append(f"- and {more} more: call this without `module` for all names")
-    return "\n".join(lines) if lines else "- none yet: ask your administrator for a role"
+        lines.append(f"- and {more} more: get_module_schema without `module` lists all")
+    return _INSTRUCTIONS + ("\n".join(lines) if lines else "- none yet: the user's administrator gives them a role")
+
+
+def _module_names(view: View) -> str:
+    """Up to twelve names, and how many more there are."""
+    names = list(view.modules)
+    more = len(names) - MOST_MODULES
+    return ", ".join(names[:MOST_MODULES]) + (f" and {more} more" if more > 0 else "") if names else "none yet"
 
 
 def _get_module_schema(view: View) -> dict[str, Any]:
     properties = {
         "module": {"anyOf": [_NAME, _NAMES]},
         "tools": {**_NAMES, "description": "Only these"},
-        "have": {"type": ["string", "object"], "description": "Digest, or {module: digest}"},
+        "have": {
+            "anyOf": [_NAME, {"type": "object", "additionalProperties": _NAME}],
+            "description": "Digest you got, or {module: digest}: asking again is cheap",
+        },
     }
     return {
         "name": "get_module_schema",
-        "description": _SCHEMA + module_lines(view),
+        "description": _SCHEMA + _module_names(view),
         "inputSchema": _object(properties),
         "outputSchema": _object({"modules": _OBJECTS}, "modules"),
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        "_meta": _LOAD_AT_ONCE,
     }
 
 
 def _call() -> dict[str, Any]:
-    properties = {"module": _NAME, "tool_name": _NAME, "params": {"type": "object"}}
+    properties = {"module": _NAME, "tool_name": _NAME, "params": _OPEN}
     return {
         "name": "call",
         "description": _CALL,
         "inputSchema": _object(properties, "module", "tool_name"),
         "outputSchema": {"type": "object"},
         "annotations": {"readOnlyHint": False, "destructiveHint": True},
+        "_meta": _LOAD_AT_ONCE,
     }
 
 
 def _batch() -> dict[str, Any]:
     properties = {
-        "commands": {"anyOf": [{"type": "string"}, _OBJECTS]},
+        "commands": {"anyOf": [_NAME, {"type": "array", "items": _OPEN}]},
         "dry_run": {"type": "boolean", "description": "Only show the plan"},
     }
     return {
@@ -75,6 +95,7 @@ def _batch() -> dict[str, Any]:
         "inputSchema": _object(properties, "commands"),
         "outputSchema": {"type": "object", "properties": {"steps": _OBJECTS}},
         "annotations": {"readOnlyHint": False, "destructiveHint": True},
+        "_meta": _LOAD_AT_ONCE,
     }
 
 

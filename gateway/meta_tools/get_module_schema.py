@@ -44,15 +44,16 @@ async def get_module_schema(
     try:
         asked = _asked(params)
     except WrongRequest as wrong:
-        return error_result(f"Error: {wrong}")
+        return error_result(str(wrong))
     if not asked.modules:
-        return value_result({"modules": [await _listed(module, connected) for module in view.modules.values()]})
+        listed = [await _listed(module, connected) for module in view.modules.values()]
+        return value_result({"modules": listed}, short=request.short_text)
     names = [(module, tool) for module in asked.modules for tool in asked.tools or ("",)]
     await record(request, len(names), [MissingName(*name, b"{}") for name in names if not _exists(view, *name)])
     shown = [await _shown(view, name, asked, connected) for name in asked.modules]
     if all(module.keys() == {"error"} for module in shown):
         return error_result(NO_SUCH_TOOL)
-    return value_result({"modules": shown})
+    return value_result({"modules": shown}, short=request.short_text)
 
 
 async def _shown(view: View, name: str, asked: _Asked, connected: Connected) -> dict[str, Any]:

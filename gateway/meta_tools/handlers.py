@@ -3,17 +3,21 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-from gateway.arguments import nearest
+from core.caller import Caller
 from gateway.mcp.context import Handler, Params, ProtocolError, RequestContext, Result, UrlAsk
+from gateway.meta_tools.batch.wording import cut
 from gateway.meta_tools.batch_tool import BatchTool
-from gateway.meta_tools.definitions import definitions
+from gateway.meta_tools.definitions import definitions, instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
-from gateway.meta_tools.results import error_result, model_result
+from gateway.meta_tools.given_arguments import MOST_NAME, WrongArguments, given_arguments, with_note
+from gateway.meta_tools.json_text import NotAnObject, object_of
+from gateway.meta_tools.results import TOOL_FAILED, error_result, model_result
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
 from gateway.vendors import Vendors
 
 INVALID_PARAMS = -32602
+MOST_DEPTH = 61  # of params: within a message, its params and their arguments it is 64, as for all messages
 MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 
@@ -33,6 +37,10 @@ class MetaTools:
     def handlers(self) -> dict[str, Handler]:
         """What the transport serves."""
         return {"tools/list": self.list_tools, "tools/call": self.call_tool}
+
+    def instructions(self, caller: Caller) -> str:
+        """What this caller's client may put before its model: what MCPist is, and the caller's modules."""
+        return instructions(self._sieve.view(caller))
 
     async def list_tools(self, request: RequestContext, params: Params) -> Result:
         """The three definitions, as this caller sees them; they fit one page, so any cursor is a wrong one.
@@ -56,40 +64,39 @@ class MetaTools:
             raise ProtocolError(INVALID_PARAMS, "Unknown tool: there are get_module_schema, call and batch")
         if arguments is not None and not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMS, "arguments is an object")
-        given = cast("dict[str, Any]", arguments or {})
-        if unknown := given.keys() - _ARGUMENTS[str(name)]:
-            return error_result(_unknown(min(unknown), _ARGUMENTS[str(name)]))
-        return await tool(request, given)
+        try:
+            given = given_arguments(str(name), cast("dict[str, Any]", arguments or {}))
+        except WrongArguments as wrong:
+            return error_result(str(wrong))
+        return with_note(await tool(request, given.known), given.note)
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
         view = self._sieve.view(request.caller)
         return await get_module_schema(view, request, params, self._runner.record_lookups, self._vendors.connection)
 
     async def _call(self, request: RequestContext, params: Params) -> Result:
-        module, name, given = params.get("module"), params.get("tool_name"), params.get("params")
+        module, name = params.get("module"), params.get("tool_name")
         if not isinstance(module, str) or not isinstance(name, str):
-            return error_result("Error: call needs module and tool_name, both text")
-        if given is not None and not isinstance(given, dict):
-            return error_result("Error: params is an object with the tool's arguments")
+            return error_result("call needs module and tool_name, both text")
+        # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
+        module, name = cut(module, MOST_NAME), cut(name, MOST_NAME)
+        try:
+            given = _tool_arguments(params.get("params", {}))
+        except NotAnObject as wrong:
+            return error_result(str(wrong))
         if request.agreed and (tool := self._sieve.view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
-        outcome = await self._runner.run(request, module, name, cast("dict[str, Any]", given or {}))
+            await request.authority.refresh()
+        outcome = await self._runner.run(request, module, name, given)
         if outcome.result is not None:
-            return model_result(outcome.result)
+            return model_result(outcome.result, short=request.short_text)
         if outcome.lacking is not None and request.ask_by_url is not None:
             lacking = outcome.lacking
             return request.ask_by_url(UrlAsk(lacking.module, lacking.url, lacking.wish))
-        return error_result(outcome.error or "Error")
+        return error_result(outcome.error or TOOL_FAILED)
 
 
-_ARGUMENTS = {
-    "get_module_schema": ("module", "tools", "have"),
-    "call": ("module", "tool_name", "params"),
-    "batch": ("commands", "dry_run"),
-}
-
-
-def _unknown(name: str, right: tuple[str, ...]) -> str:
-    near = nearest(name, right)
-    known = f"did you mean {near}?" if near else f"known are: {', '.join(right)}"
-    return f"Error: {name[:64]} is unknown; {known}"
+def _tool_arguments(given: Any) -> dict[str, Any]:
+    if isinstance(given, dict):
+        return cast("dict[str, Any]", given)
+    return object_of("params", given if isinstance(given, str) else "", MOST_DEPTH)

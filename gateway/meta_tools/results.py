@@ -1,4 +1,7 @@
-"""tools/call results: structured content beside the same as compact text (MCP 2025-06-18, Tools)."""
+"""tools/call results: structured content beside the same as compact text (MCP 2025-06-18, Tools).
+
+Where the client is known to show its model the structured part, the text only says where the result is.
+"""
 
 from typing import Any
 
@@ -7,22 +10,30 @@ from pydantic import BaseModel
 
 from gateway.mcp.context import Result
 
+TOOL_FAILED = "the tool failed"
+"""Where nothing else is known."""
+SHORT_TEXT = "The result is in structuredContent."
+
 
 def error_result(text: str) -> Result:
     """What a model can act on: errors inside the meta-tools are results, never protocol errors."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def value_result(value: dict[str, Any]) -> Result:
+def value_result(value: dict[str, Any], *, short: bool) -> Result:
     """A result from plain JSON data."""
-    return _result(orjson.dumps(value))
+    return _result(orjson.dumps(value), short)
 
 
-def model_result(model: BaseModel) -> Result:
+def model_result(model: BaseModel, *, short: bool) -> Result:
     """A result from a tool's own model, encoded once."""
-    return _result(model.__pydantic_serializer__.to_json(model, by_alias=True))
+    return _result(model.__pydantic_serializer__.to_json(model, by_alias=True), short)
 
 
-def _result(encoded: bytes) -> Result:
-    text = {"type": "text", "text": encoded.decode()}
-    return {"content": [text], "structuredContent": orjson.Fragment(encoded), "isError": False}
+def _result(encoded: bytes, short: bool) -> Result:
+    text = SHORT_TEXT if short and len(encoded) > len(SHORT_TEXT) else encoded.decode()
+    return {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": orjson.Fragment(encoded),
+        "isError": False,
+    }

@@ -3,22 +3,23 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from core.errors import Unavailable
+from gateway.http_server.limits import HttpLimits
+from gateway.http_server.server import HttpServer, serving
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 MOST_CONNECTIONS = 20
-GRACE = 2
+LIMITS = HttpLimits(connections=MOST_CONNECTIONS, connections_per_address=MOST_CONNECTIONS, drain_seconds=2.0)
 
 
 @contextlib.asynccontextmanager
@@ -29,23 +30,9 @@ async def serve_metrics(host: str, port: int, registry: "CollectorRegistry") -> 
         Unavailable: the port is taken, or the address is not this machine's.
     """
     listener = _listen(host, port)
-    config = uvicorn.Config(
-        metrics_app(registry),
-        log_config=None,
-        access_log=False,
-        lifespan="off",
-        ws="none",
-        server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_graceful_shutdown=GRACE,
-    )
-    server = _Server(config)
-    task = asyncio.create_task(server.serve([listener]), name="metrics port")
-    try:
+    server = HttpServer(metrics_app(registry), limits=LIMITS)
+    async with serving(server, listener):
         yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        await task
 
 
 def metrics_app(registry: "CollectorRegistry") -> Starlette:
@@ -61,14 +48,6 @@ def metrics_app(registry: "CollectorRegistry") -> Starlette:
         return Response(body, headers={"content-type": content_type, "cache-control": "no-store"})
 
     return Starlette(routes=[Route("/metrics", metrics, methods=["GET"])])
-
-
-class _Server(uvicorn.Server):
-    """Signals belong to the main server."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -114,7 +114,7 @@ def assembled(
     flows = Flows(database, vault, clock=clock)
     introductions = Introductions(clients, http, public_url)
     services = Services(database, clients, book, modules, introductions)
-    finishing = Finishing(database, rows, flows, book, disconnecting)
+    finishing = Finishing(database, rows, flows, book, disconnecting, services)
     vendor = VendorAccounts(http)
     redeeming = Redeeming(
         database,

@@ -10,6 +10,7 @@ from typing import Any
 
 from broker.identity.settings import FILE, load
 from broker.interface import Broker
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
 from core.db import Database
@@ -79,11 +80,12 @@ async def gateway(
     ):
         traces = start_traces(settings.tracing, version("mcpist"))
         generations = Generations(deployment.role(GATEWAY), database)
-        audit = AuditWriter(database)
+        passes = AuditPasses()
+        audit = AuditWriter(database, pass_of=passes.of)
         start(generations.run())
         start(audit.run())
         parts = _Parts(
-            settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, sessions
+            settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, passes, sessions
         )
         built = _assembled(parts)
         await generations.begun(within=START_SECONDS)
@@ -115,6 +117,7 @@ class _Parts:
     database: Database
     generations: Generations
     audit: AuditWriter
+    passes: AuditPasses
     sessions: VendorSessions
 
 
@@ -122,7 +125,7 @@ def _assembled(parts: _Parts) -> Gateway:
     metrics = Metrics()
     observers = Observers(metrics, parts.call_log)
     refusals = _refusals(parts, metrics)
-    authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals)
+    authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
     sieve = Sieve(parts.catalogue)
     links = ConnectLinks(parts.settings.public_url)
     leases = Leases(parts.broker, parts.generations, links)
@@ -138,12 +141,15 @@ def _assembled(parts: _Parts) -> Gateway:
         parts.traces,
         lambda caller, names: limits.charge(caller.credential.id, names),
     )
+    meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
-        entered(MetaTools(sieve, runner, vendors).handlers(), parts.traces),
+        entered(meta_tools.handlers(), parts.traces),
         authenticate,
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),
+        instructions=meta_tools.instructions,
         admit=_admission(limits, metrics),
+        is_current=authenticate.is_current,
         observe=observers.request,
         elicitation=Elicitation(parts.deployment.digest_key),
         connected=vendors.connected,

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 from core.address import DatabaseAddress
-from core.db import connect
+from core.db import check_sessions, connect
 from core.errors import Conflict
 from core.migrations import LOGIN_ROLES, create_roles
 from core.secret import Secret
@@ -82,6 +82,7 @@ async def _external(settings: Settings) -> Deployment:
     """
     assert settings.database_url is not None
     admin = DatabaseAddress(settings.database_url)
+    await check_sessions(admin)
     passwords = settings.home / KEYS / PASSWORDS
     renew = not passwords.exists() and await _has_roles(admin)
     if renew and settings.new_role_passwords != "yes":

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from broker.identity.api_tokens import SCOPES
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
 from core.db import Database
@@ -19,7 +20,7 @@ from core.settings import Settings
 from gateway.auth.policies import load_caller
 from gateway.connecting import ConnectLinks
 from gateway.leases import Leases
-from gateway.mcp.context import Params, RequestContext, Result
+from gateway.mcp.context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.operations.tracing import NoTraces
 from gateway.sieve.sieve import Sieve
@@ -62,7 +63,7 @@ class LocalCaller:
 
     def _request(self) -> RequestContext:
         deadline = asyncio.get_running_loop().time() + self.timeout
-        return RequestContext(self.caller, str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
+        return RequestContext(Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
 
 
 @contextlib.asynccontextmanager
@@ -76,14 +77,16 @@ async def local_caller(
     Raises:
         NotFound: the user or the tenant is suspended or gone.
     """
-    deployment, catalogue = operating.deployment, operating.catalogue
+    deployment, catalogue, passes = operating.deployment, operating.catalogue, AuditPasses()
     async with (
         connected(deployment, GATEWAY, most=6) as database,
         _own_token(operating, tenant_id, user_id) as subject,
         trust_zone(deployment, settings, catalogue) as zone,
         vendor_sessions(settings) as sessions,
-        _writing(database) as audit,
+        _writing(database, passes) as audit,
     ):
+        verdict = await zone.broker.verify(subject)
+        passes.keep(verdict.tenant_id, verdict.audit_pass)
         credential = Credential("operator", "operator", tenant_id, user_id, frozenset(SCOPES))
         loaded = await load_caller(database, credential)
         if loaded is None:
@@ -109,8 +112,8 @@ async def _own_token(operating: Operator, tenant_id: UUID, user_id: UUID) -> Asy
 
 
 @contextlib.asynccontextmanager
-async def _writing(database: Database) -> AsyncGenerator[AuditWriter]:
-    audit = AuditWriter(database)
+async def _writing(database: Database, passes: AuditPasses) -> AsyncGenerator[AuditWriter]:
+    audit = AuditWriter(database, pass_of=passes.of)
     task = asyncio.create_task(audit.run(), name="audit writer")
     try:
         yield audit

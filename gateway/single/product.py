@@ -137,7 +137,7 @@ async def _serving(
     async with contextlib.AsyncExitStack() as stack:
         if settings.metrics_port:
             await stack.enter_async_context(_metrics(settings, running))
-        await stack.enter_async_context(served(running.app, listener))
+        await stack.enter_async_context(served(running.app, listener, settings))
         stack.callback(_drain, running)
         yield Ready(
             f"{settings.public_url}/mcp", None, settings.home, access.admin_email, access.token, access.sign_in_link

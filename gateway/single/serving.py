@@ -3,53 +3,36 @@
 import asyncio
 import contextlib
 import gc
+import resource
 import signal
 import socket
-import time
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
-import uvicorn
-
 from core.errors import Unavailable
+from core.proxies import TrustedProxies
 from core.settings import Settings
 from gateway.app import Application
-from gateway.http_protocol import BoundedHttp, close_slow
+from gateway.http_server.limits import HttpLimits
+from gateway.http_server.server import HttpServer, serving
 
-DRAIN_SECONDS = 10
 MOST_CONNECTIONS = 4_096
-SWEEP_SECONDS = 5.0
+OPEN_FILES = 65_536
 YOUNG_OBJECTS = 10_000
 """Containers made before the collector looks at them; at its default of 700 most belong to calls still running."""
 
 
 @contextlib.asynccontextmanager
-async def served(app: Application, listener: socket.socket) -> AsyncGenerator[None]:
+async def served(app: Application, listener: socket.socket, settings: Settings) -> AsyncGenerator[HttpServer]:
     """Serve until the block is left; then accept nothing new and give what runs some seconds."""
-    config = uvicorn.Config(
-        app,
-        http=BoundedHttp,
-        loop="none",
-        lifespan="off",
-        ws="none",
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=75,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
+    limits = HttpLimits(
+        connections=min(MOST_CONNECTIONS, _raise_open_files() // 2),
+        connections_per_address=settings.connections_per_address,
     )
+    server = HttpServer(app, limits=limits, proxies=TrustedProxies(settings.trusted_proxies))
     _spare_what_stays()
-    server = _Server(config)
-    serving = asyncio.create_task(server.serve([listener]), name="HTTP")
-    sweeping = asyncio.create_task(_sweep(server), name="slow connections")
-    try:
-        yield
-    finally:
-        sweeping.cancel()
-        server.should_exit = True
-        await serving
+    async with serving(server, listener):
+        yield server
 
 
 @contextlib.contextmanager
@@ -114,23 +97,17 @@ def _is_listened_at(path: Path) -> bool:
     return True
 
 
+def _raise_open_files() -> int:
+    """Let the process open as many files as it may; how many those are."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return most
+
+
 def _spare_what_stays() -> None:
     """Take all that start-up has made out of the garbage collector's sight: a full collection stops every call, 100 ms
     with our modules and their libraries in it, 1 ms without."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 10, 10)
-
-
-async def _sweep(server: uvicorn.Server) -> None:
-    while True:
-        await asyncio.sleep(SWEEP_SECONDS)
-        close_slow(server.server_state.connections, time.monotonic())
-
-
-class _Server(uvicorn.Server):
-    """Signals are the product's: the database must outlive the last request."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield

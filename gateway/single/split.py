@@ -19,7 +19,7 @@ from broker.http.service_token import ServiceKey, ServiceTokens
 from broker.http.wire import PATHS
 from core.address import DatabaseAddress
 from core.audit.writer import AuditWriter
-from core.db import Database, connect
+from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
 from core.limits import AttemptLimits
 from core.migrations import migrate
@@ -59,7 +59,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     with stop_signals() as stop, _listening(settings) as (listener, url):
         async with _broker_deployment(settings, report) as deployment:
             tokens = ServiceTokens(_gateways(settings))
-            async with _broker_app(settings, deployment, tokens) as app, served(app, listener):
+            async with _broker_app(settings, deployment, tokens) as app, served(app, listener, settings):
                 on_ready(BrokerReady(url))
                 await stop.wait()
 
@@ -107,17 +107,17 @@ async def _broker_deployment(settings: Settings, report: Report) -> AsyncGenerat
 
 
 async def _only(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
-    """A deployment as one role; a login that is refused is told at once, a database that is away may come later."""
+    """A deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is away may
+    come later."""
     deployment = open_as(home, DatabaseAddress(url), role, make_keys=make_keys)
     try:
-        connection = await connect(deployment.role(role))
+        await check_sessions(deployment.role(role))
     except Unavailable:
         return deployment
     except asyncpg.InvalidAuthorizationSpecificationError:
         raise Invalid(
             f"the database refuses the login of {role}: is the password in MCPIST_DATABASE_URL right?"
         ) from None
-    await connection.close()
     return deployment
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from broker.audit_passes import SigningVerifier, load_signer
 from broker.direct import DirectBroker
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.front_door import FrontDoor, front_door
@@ -93,7 +94,7 @@ async def trust_zone(
         ):
             tools, urls = vendor_tools(catalogue), vendor_urls(catalogue)
             leases = Leases(verifier, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
-            broker = DirectBroker(verifier, leases)
+            broker = DirectBroker(SigningVerifier(verifier, await load_signer(database)), leases)
             yield TrustZone(
                 broker, database, vault, http, peppers, identity, tokens, verifier, door, documents, own, clock
             )

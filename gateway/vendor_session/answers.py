@@ -1,23 +1,27 @@
 """Read a vendor's answer, however large or malicious, into bounded memory."""
 
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from aiohttp import StreamReader
-from aiohttp.http import RawResponseMessage
+import httptools
 
 from modules.kit import VendorAnswer
 from modules.kit.vendor import Problem
 
+MOST_HEAD = 64 * 1024
+"""Bytes of an answer's head, those of interim ones with it."""
 MOST_BYTES = 10 * 2**20
 MOST_UNPACKED = 8 * 2**20
 MOST_RATIO = 100
 NOT_JUDGED = 2**20
 """Bytes: what unpacks to less harms nobody, and a short list of equal rows packs well."""
 MOST_MEMBERS = 100
+MOST_INTERIM = 10
+"""Interim answers (1xx, RFC 9110 §15.2) before the real one."""
 
 _GZIP = 16 + zlib.MAX_WBITS
+_WITHOUT_BODY = frozenset({204, 304})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,69 +40,181 @@ class TooLarge(Exception):
 
 
 class Unreadable(Exception):
-    """The body is not what its Content-Encoding says."""
+    """The answer is not HTTP, or its body is not what its Content-Encoding says."""
 
 
-async def read_answer(method: str, message: RawResponseMessage, content: StreamReader) -> VendorAnswer:
-    """The whole answer, unpacked; the body of an error that cannot be read is left empty, for its status counts.
+class Dropped(Exception):
+    """The connection ended after it was made and before the answer began."""
 
-    Raises:
-        TooLarge, Unreadable: as named. The caller closes the connection then.
-        aiohttp.ClientError, TimeoutError: the connection broke, or the time is up.
+
+class Broken(Exception):
+    """The connection ended in the middle of the answer."""
+
+
+class AnswerReader:
+    """Reads the answer to one request; no socket and no clock. It is the parser's protocol (httptools) as well.
+
+    The body of an error that cannot be read is left empty, for its status counts. `is_complete` ends the reading;
+    `may_keep` then says whether the connection can carry another request.
     """
-    headers = _headers(message)
-    try:
-        if content.is_eof() and "content-encoding" not in headers:  # it came with its head, so it is small
-            body = content.read_nowait()
+
+    def __init__(self, method: str) -> None:
+        self._is_head = method == "HEAD"
+        self._parser = httptools.HttpResponseParser(self)
+        self._has_begun = False
+        self._head_bytes = 0
+        self._interim = 0
+        self._status = 0
+        self._headers: dict[str, str] = {}
+        self._in_body = False
+        self._until_close = False
+        self._keeps = False
+        self._has_surplus = False
+        self._size = 0
+        self._parts: list[bytes] = []
+        self._unpacker: _Unpacker | None = None
+        self._fault: Exception | None = None
+        self.is_complete = False
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether the connection can carry another request: nothing came that nobody had asked for."""
+        return self._keeps and not self._has_surplus
+
+    def feed(self, data: bytes) -> None:
+        """Read on.
+
+        Raises:
+            TooLarge, Unreadable: as named. The connection cannot be used again.
+        """
+        if self.is_complete:
+            self._has_surplus = True
+            return
+        self._has_begun = True
+        if not self._in_body:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:  # 101: nobody asked for another protocol
+            raise Unreadable from None
+        except httptools.HttpParserError:
+            self._fail(Unreadable())
+        if self._fault is not None:
+            raise self._fault
+        if not self._in_body and self._head_bytes > MOST_HEAD:
+            raise Unreadable
+
+    def end(self) -> VendorAnswer:
+        """The connection has ended: the answer, if that is how its end is told (RFC 9112 §6.3).
+
+        Raises:
+            Dropped: before it began.
+            Broken: before it was whole.
+            Unreadable: its body is not what its Content-Encoding says.
+        """
+        if not self._has_begun:
+            raise Dropped
+        if not self._until_close:
+            raise Broken
+        if self._coding and self._unpacker is None:  # of nothing, not even an empty text is left
+            raise Unreadable
+        self._complete()
+        if self._fault is not None:
+            raise self._fault
+        return self.answer()
+
+    def answer(self) -> VendorAnswer:
+        """The complete answer."""
+        body = self._unpacker.output if self._unpacker is not None else b"".join(self._parts)
+        return VendorAnswer(self._status, self._headers, body)
+
+    def _fail(self, fault: Exception) -> None:
+        """An error is told by its status, with an empty body; everything else ends in the fault."""
+        if self.is_complete:  # what follows a whole answer does not matter
+            self._has_surplus = True
+        elif self._in_body and self._status >= 400:
+            self._parts, self._unpacker, self._keeps, self.is_complete = [], None, False, True
         else:
-            body = await _body(method, headers, content)
-    except (TooLarge, Unreadable):
-        if message.code < 400:
-            raise
-        body = b""
-    return VendorAnswer(message.code, headers, body)
+            self._fault = self._fault or fault
 
+    # The parser's side (httptools).
 
-def _headers(message: RawResponseMessage) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for name, value in message.headers.items():
-        name = name.lower()
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    headers.pop("set-cookie", None)
-    return headers
+    def on_message_begin(self) -> None:
+        if self.is_complete:
+            self._has_surplus = True
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_body or self.is_complete:  # a trailer, or a second answer
+            return
+        field, text = name.decode("latin-1").lower(), value.decode("latin-1").strip(" \t")
+        if field != "set-cookie":
+            before = self._headers.get(field)
+            self._headers[field] = text if before is None else f"{before}, {text}"
 
-async def _body(method: str, headers: Mapping[str, str], content: StreamReader) -> bytes:
-    coding = headers.get("content-encoding", "").strip().lower()
-    if coding not in ("", "identity"):
-        return await _unpacked(content, coding)
-    if int(headers.get("content-length", 0)) > MOST_BYTES and method != "HEAD":
-        raise TooLarge
-    return await _plain(content)
+    def on_headers_complete(self) -> None:
+        if self.is_complete:
+            return
+        self._status = self._parser.get_status_code()
+        if self._status < 200:
+            return
+        self._in_body = True
+        self._keeps = self._parser.should_keep_alive()
+        headers = self._headers
+        length, coding = headers.get("content-length"), headers.get("transfer-encoding")
+        if self._is_head or self._status in _WITHOUT_BODY:
+            self._complete()
+        elif coding is not None and coding.lower() != "chunked":
+            self._fail(Unreadable())
+        elif coding is None and length is not None:
+            if int(length) > MOST_BYTES:
+                self._fail(TooLarge())
+        else:
+            self._until_close = coding is None
 
+    def on_body(self, data: bytes) -> None:
+        if self.is_complete:
+            self._has_surplus = True
+        if self.is_complete or self._fault is not None:
+            return
+        self._size += len(data)
+        try:
+            if self._size > MOST_BYTES:
+                raise TooLarge
+            self._take(data)
+        except (TooLarge, Unreadable) as fault:
+            self._fail(fault)
 
-async def _plain(content: StreamReader) -> bytes:
-    first = await content.readany()
-    if content.at_eof():
-        return first
-    parts, size = [first], len(first)
-    while part := await content.readany():
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
-            raise TooLarge
-    return b"".join(parts)
+    def _take(self, data: bytes) -> None:
+        if not (coding := self._coding):
+            self._parts.append(data)
+            return
+        if self._unpacker is None:
+            self._unpacker = _Unpacker(_window(coding, data))
+        self._unpacker.feed(data)
 
+    @property
+    def _coding(self) -> str:
+        coding = self._headers.get("content-encoding", "").lower()
+        return "" if coding == "identity" else coding
 
-async def _unpacked(content: StreamReader, coding: str) -> bytes:
-    first = await content.readany()
-    if not first:
-        return b""
-    unpacker = _Unpacker(_window(coding, first))
-    unpacker.feed(first)
-    while part := await content.readany():
-        unpacker.feed(part)
-    return unpacker.finish()
+    def on_message_complete(self) -> None:
+        if self.is_complete:
+            return
+        if self._status < 200:
+            self._interim += 1
+            self._headers = {}
+            if self._interim >= MOST_INTERIM:
+                self._fault = Unreadable()
+            return
+        self._complete()
+
+    def _complete(self) -> None:
+        if self.is_complete:
+            return
+        if self._unpacker is not None and not self._unpacker.is_whole:
+            self._fail(Unreadable())
+            return
+        self.is_complete = self._fault is None
 
 
 def _window(coding: str, first: bytes) -> int:
@@ -115,10 +231,20 @@ class _Unpacker:
 
     def __init__(self, window: int) -> None:
         self._window = window
-        self._inflate = zlib.decompressobj(window)
+        self._inflate: Any = zlib.decompressobj(window)
         self._members = 1
         self._parts: list[bytes] = []
         self._in = self._out = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the end has come."""
+        return self._inflate.eof
+
+    @property
+    def output(self) -> bytes:
+        """All that was unpacked."""
+        return b"".join(self._parts)
 
     def feed(self, data: bytes) -> None:
         self._in += len(data)
@@ -142,8 +268,3 @@ class _Unpacker:
         if self._window != _GZIP or self._members > MOST_MEMBERS:
             raise Unreadable
         self._inflate = zlib.decompressobj(self._window)
-
-    def finish(self) -> bytes:
-        if not self._inflate.eof:
-            raise Unreadable
-        return b"".join(self._parts)

@@ -5,18 +5,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
 import orjson
 
 from core.errors import MCPistError
-from gateway.vendor_session.answers import Failure, TooLarge, Unreadable
-from gateway.vendor_session.headers import authorization, checked_headers, lines_of
+from gateway.vendor_session.answers import Failure
+from gateway.vendor_session.connection import Owner
+from gateway.vendor_session.headers import authorization, checked_headers, head_of, lines_of
 from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
 from gateway.vendor_session.place import Place
+from gateway.vendor_session.pool import ConnectionPool
 from gateway.vendor_session.problems import (
+    FAULTS,
     MOVED,
-    Dropped,
     Elsewhere,
     failure_of,
     limited_text,
@@ -24,7 +25,6 @@ from gateway.vendor_session.problems import (
     problem_of_failure,
 )
 from gateway.vendor_session.retries import RateLimit, pause_before, rate_limit, retry_after
-from gateway.vendor_session.wire import Wire, head_of
 from modules.kit import ToolError, VendorAnswer, VendorProblem, VendorSettings
 
 Clock = Callable[[], float]
@@ -38,7 +38,7 @@ MOST_REDIRECTS = 3
 class Transport:
     """What all clients of a process share."""
 
-    wire: Wire
+    pool: ConnectionPool
     limits: CredentialLimits
     clock: Clock
     wall_clock: Clock
@@ -63,7 +63,7 @@ class Outgoing:
 class VendorClient:
     """Implements :class:`modules.kit.Vendor`."""
 
-    __slots__ = ("_attributes", "_deadline", "_key", "_lease", "_place", "_settings", "_transport")
+    __slots__ = ("_attributes", "_deadline", "_key", "_lease", "_owner", "_place", "_settings", "_transport")
 
     def __init__(
         self,
@@ -74,7 +74,9 @@ class VendorClient:
         key: str,
         deadline: float | None,
         attributes: Mapping[str, str],
+        owner: Owner,
     ) -> None:
+        self._owner = owner
         self._transport = transport
         self._place = place
         self._settings = settings
@@ -194,7 +196,7 @@ class VendorClient:
             if waits and (left := limits.blocked(key, outgoing.path)) > 0:  # told to another one meanwhile
                 return _limited(left)
             return await self._followed(outgoing, lines)
-        except (aiohttp.ClientError, OSError, TooLarge, Unreadable, Dropped, ValueError) as error:
+        except FAULTS as error:
             # Given back, not raised: no exception of ours may have the library's, with its headers, as its context.
             return failure_of(error)
         finally:
@@ -217,8 +219,10 @@ class VendorClient:
         left = outgoing.end - self._transport.clock()
         if left <= 0:
             raise TimeoutError
-        head = head_of(outgoing.method, url.removeprefix(self._place.target.origin), lines)
-        return self._transport.wire.exchange(self._place.route, outgoing.method, head, outgoing.body, left)
+        method, body = outgoing.method, outgoing.body
+        head = head_of(method, url.removeprefix(self._place.target.origin), lines)
+        request = head + body if body else head
+        return self._transport.pool.exchange(self._place.route, self._owner, method, request, left)
 
     def _problem(self, outgoing: Outgoing, outcome: VendorAnswer | Failure) -> VendorProblem:
         writes = outgoing.method not in READING and not outgoing.repeatable

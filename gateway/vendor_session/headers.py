@@ -53,3 +53,14 @@ def authorization(scheme: str, credential: Secret) -> str:
             "unauthorized", "the stored credential is not of a form that can be sent; store it again without spaces"
         )
     return f"{scheme} {revealed}"
+
+
+def head_of(method: str, target: str, lines: str) -> bytes:
+    """The head of a request; `lines` are its headers, each with its line end.
+
+    Raises:
+        ValueError: `target` would end its line. Whoever made it has checked that already.
+    """
+    if " " in target or not target.isprintable():
+        raise ValueError
+    return f"{method} {target} HTTP/1.1\r\n{lines}\r\n".encode("ascii")

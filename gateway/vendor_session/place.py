@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import aiohttp
-
 from core.outbound.addresses import AllowedAddresses
+from gateway.vendor_session.connection import Route
 from gateway.vendor_session.headers import checked_headers, lines_of
 from gateway.vendor_session.target import Target
-from gateway.vendor_session.wire import Wire
 from modules.kit import VendorApi
 
 DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "MCPist"}
@@ -16,16 +14,16 @@ DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-ag
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One module's vendor at one base URL. `lines` are `headers` as they are sent; `route` is for the connector."""
+    """One module's vendor at one base URL. `lines` are `headers` as they are sent; `route` is where to connect to."""
 
     api: VendorApi
     target: Target
     headers: Mapping[str, str] = field(repr=False)
     lines: str = field(repr=False)
-    route: aiohttp.ClientRequest = field(repr=False)
+    route: Route
 
     @classmethod
-    def of(cls, api: VendorApi, base_url: str, allow: AllowedAddresses, wire: Wire) -> "Place":
+    def of(cls, api: VendorApi, base_url: str, allow: AllowedAddresses) -> "Place":
         """The place behind a base URL.
 
         Raises:
@@ -33,4 +31,4 @@ class Place:
         """
         target = Target.of(base_url, allow)
         headers = {"host": target.host, **DEFAULT_HEADERS, **checked_headers(api.headers)}
-        return cls(api, target, headers, lines_of(headers), wire.route(target.origin))
+        return cls(api, target, headers, lines_of(headers), target.route)

@@ -1,26 +1,16 @@
 """What went wrong, in words of our own: the vendor's text and the library's never get into them."""
 
-from aiohttp import (
-    ClientConnectorCertificateError,
-    ClientConnectorDNSError,
-    ClientConnectorError,
-    ClientConnectorSSLError,
-    ClientPayloadError,
-    ConnectionTimeoutError,
-)
+import ssl
 
 from core.outbound.addresses import RefusedAddress
-from gateway.vendor_session.answers import Failure, TooLarge
+from gateway.vendor_session.answers import Broken, Dropped, Failure, TooLarge, Unreadable
+from gateway.vendor_session.pool import ConnectFailed, TooManyConnections
 from gateway.vendor_session.target import refused_host
 from modules.kit import VendorAnswer, VendorProblem
 from modules.kit.vendor import Problem
 
 UNKNOWN = "; whether the change was made is not known, so look before you try again"
 MOVED = frozenset({301, 302, 303, 307, 308})
-
-
-class Dropped(Exception):
-    """The connection ended after it was made and before the answer began."""
 
 
 class Elsewhere(VendorProblem):
@@ -30,23 +20,34 @@ class Elsewhere(VendorProblem):
         super().__init__("refused", "the credential was stored for another address than the service has now")
 
 
+FAULTS = (ConnectFailed, TooManyConnections, Dropped, Broken, TooLarge, Unreadable, OSError, ValueError)
+"""What an exchange may end in instead of an answer."""
+
+
 def failure_of(error: Exception) -> Failure:
-    """Sort what the HTTP library raises."""
-    if isinstance(error, ClientConnectorDNSError) and isinstance(error.os_error, RefusedAddress):
-        return Failure("refused", str(refused_host()), unsent=True)
-    if isinstance(error, ClientConnectorCertificateError | ClientConnectorSSLError):
-        text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"
-        return Failure("unavailable", text, unsent=True)
-    if isinstance(error, ClientConnectorError | ConnectionTimeoutError):
-        return Failure("unavailable", "the vendor cannot be reached; try again later", unsent=True, passing=True)
+    """Sort what an exchange has ended in."""
+    if isinstance(error, ConnectFailed):
+        return _not_connected(error.cause)
+    if isinstance(error, TooManyConnections):
+        text = "too many requests of your company to vendors are running; wait until some are done, then try again"
+        return Failure("rate_limited", text, unsent=True, retry_after=1.0)
     if isinstance(error, TimeoutError):
         return Failure("unavailable", "the vendor did not answer in time; ask for less, or try again later")
     if isinstance(error, TooLarge):
         return Failure("too_large", "the vendor's answer is larger than MCPist takes; ask for less at once")
-    if isinstance(error, Dropped | ClientPayloadError):
+    if isinstance(error, Dropped | Broken):
         text = "the connection to the vendor broke before its answer was whole; try again later"
         return Failure("unavailable", text, passing=True)
     return Failure("unavailable", "the vendor's answer cannot be read; try again later")
+
+
+def _not_connected(cause: Exception) -> Failure:
+    if isinstance(cause, RefusedAddress):
+        return Failure("refused", str(refused_host()), unsent=True)
+    if isinstance(cause, ssl.SSLError):
+        text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"
+        return Failure("unavailable", text, unsent=True)
+    return Failure("unavailable", "the vendor cannot be reached; try again later", unsent=True, passing=True)
 
 
 def problem_of_failure(failure: Failure, *, writes: bool) -> VendorProblem:

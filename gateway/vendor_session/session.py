@@ -2,30 +2,24 @@
 
 import asyncio
 import random
-import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-import aiohttp
-
 from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
 from core.outbound.roots import system_roots
 from gateway.vendor_session.client import Transport, VendorClient
+from gateway.vendor_session.connection import Owner
 from gateway.vendor_session.lease_source import LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
 from gateway.vendor_session.place import Place
-from gateway.vendor_session.wire import Wire
+from gateway.vendor_session.pool import ConnectionPool
 from modules.kit import Vendor, VendorApi, VendorSettings
 from modules.kit.vendor import filled
 
 Clock = Callable[[], float]
 
-CONNECTIONS = 1024
-CONNECTIONS_PER_HOST = 256
-IDLE_SECONDS = 30.0
-NAME_CACHE_SECONDS = 10
 MOST_PLACES = 1024
 NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
 
@@ -63,14 +57,14 @@ class VendorSessions:
         """Make ready. Called once, in the event loop that serves."""
         clock = self._clock or asyncio.get_running_loop().time
         self._transport = Transport(
-            Wire(self._connector()), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
+            self._pool(), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
         )
 
     async def close(self) -> None:
         """Close every connection. Requests that still run fail."""
         transport, self._transport = self._transport, None
         if transport is not None:
-            await transport.wire.close()
+            transport.pool.close()
         if self._system is not None:
             self._system.close()
 
@@ -82,35 +76,30 @@ class VendorSessions:
         key: str,
         deadline: float | None = None,
         attributes: Mapping[str, str] = NOTHING_KNOWN,
+        tenant: str = "",
     ) -> Vendor:
-        """A client for one caller's credential. `key` names the credential in limits; `deadline` is in `clock`'s time;
-        `attributes` are what is known of the connection.
+        """A client for one caller's credential. `key` names the credential, alone in its limits and connections;
+        `deadline` is in `clock`'s time; `attributes` are what is known of the connection; `tenant` shares a number of
+        connections, and a credential without one counts for itself.
 
         Raises:
             VendorProblem: MCPist may not reach the base URL, or `attributes` lack a part of it.
         """
         assert self._transport is not None, "open() comes first"
         base_url = settings.base_url or (filled(api.base_url, attributes) if api.placeholders else api.base_url)
-        place = self._places.get((id(api), base_url)) or self._place(self._transport.wire, api, base_url)
-        return VendorClient(self._transport, place, settings, lease, key, deadline, attributes)
+        place = self._places.get((id(api), base_url)) or self._place(api, base_url)
+        owner = Owner(tenant or key, key)
+        return VendorClient(self._transport, place, settings, lease, key, deadline, attributes, owner)
 
-    def _place(self, wire: Wire, api: VendorApi, base_url: str) -> Place:
-        place = Place.of(api, base_url, self._allow, wire)
+    def _place(self, api: VendorApi, base_url: str) -> Place:
+        place = Place.of(api, base_url, self._allow)
         if len(self._places) >= MOST_PLACES:
             self._places.clear()
         self._places[id(api), base_url] = place  # holds the api, so that its id stays its own
         return place
 
-    def _connector(self) -> aiohttp.TCPConnector:
+    def _pool(self) -> ConnectionPool:
         lookup = self._lookup
         if lookup is None:
             lookup = self._system = SystemLookup()
-        return aiohttp.TCPConnector(
-            resolver=CheckedResolver(self._allow, lookup),
-            ssl=self._tls or system_roots(),
-            family=socket.AF_UNSPEC,
-            limit=CONNECTIONS,
-            limit_per_host=CONNECTIONS_PER_HOST,
-            keepalive_timeout=IDLE_SECONDS,
-            ttl_dns_cache=NAME_CACHE_SECONDS,
-        )
+        return ConnectionPool(CheckedResolver(self._allow, lookup), self._tls or system_roots())

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from core.outbound.addresses import AllowedAddresses
+from gateway.vendor_session.connection import Route
 from modules.kit import VendorProblem
 
 LONGEST_URL = 8000
@@ -51,6 +52,13 @@ class Target:
             raise refused_host()
         shown = f"[{host}]" if ":" in host else host
         return cls(f"{scheme}://{shown}{'' if port == _usual(scheme) else f':{port}'}", match["path"])
+
+    @property
+    def route(self) -> Route:
+        """Where to connect to."""
+        parts = urlsplit(self.origin)
+        assert parts.hostname is not None
+        return Route(parts.hostname, parts.port or _usual(parts.scheme), parts.scheme == "https")
 
     @property
     def host(self) -> str:

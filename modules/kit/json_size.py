@@ -4,19 +4,26 @@ Small values cost far more than their bytes: 4 MB of numbers take ten times as l
 longer in whatever then looks at each of them.
 """
 
+from collections.abc import Sequence
+
 _NOT_STRUCTURAL = bytes(byte for byte in range(256) if byte not in b'",:')
 
 
-def exceeds(text: bytes, values: int, fields: int) -> bool:
-    """Whether a JSON text has more than about `values` values or `fields` fields, by its commas and colons. Those
-    inside of strings, such as a file's content, do not count. For what is not JSON the answer has no meaning."""
-    if text.count(b",") <= values and text.count(b":") <= fields:
+def exceeds(texts: Sequence[bytes], values: int, fields: int) -> bool:
+    """Whether JSON texts together have more than about `values` values or `fields` fields, by their commas and colons.
+    Those inside of strings, such as a file's content, do not count. For what is not JSON the answer has no meaning, and
+    does not change what the others count for."""
+    if _count(texts, b",") <= values and _count(texts, b":") <= fields:
         return False
-    plain = without_escapes(text)
-    if plain.count(b'"') > 2 * (values + fields):  # each string is a value or a field's name
+    plain = [without_escapes(text) for text in texts]
+    if _count(plain, b'"') > 2 * (values + fields):  # each string is a value or a field's name
         return True
-    structure = b"".join(plain.translate(None, _NOT_STRUCTURAL).split(b'"')[::2])
-    return structure.count(b",") > values or structure.count(b":") > fields
+    structures = [b"".join(text.translate(None, _NOT_STRUCTURAL).split(b'"')[::2]) for text in plain]
+    return _count(structures, b",") > values or _count(structures, b":") > fields
+
+
+def _count(texts: Sequence[bytes], sign: bytes) -> int:
+    return sum(text.count(sign) for text in texts)
 
 
 def without_escapes(text: bytes) -> bytes:

@@ -46,7 +46,7 @@ class VendorAnswer(NamedTuple):
         Raises:
             VendorProblem: it is none, or holds more than any tool could read in a reasonable time.
         """
-        if exceeds(self.body, MAX_VALUES, MAX_FIELDS):
+        if exceeds([self.body], MAX_VALUES, MAX_FIELDS):
             raise VendorProblem("too_large", "the vendor's answer holds too many values; ask for less")
         try:
             return orjson.loads(self.body)

@@ -1,13 +1,11 @@
 """schemathesis over the whole API with the credentials of two tenants: no 5xx, answers as documented, no foreign id."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
@@ -20,26 +18,10 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.admin_ui.rig import COOKIE, OPERATORS, URL, Rig, Tenant
 from tests.admin_ui.test_route_walk import ids_of, made_up
+from tests.support.http_server import served
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 Wanted = Mapping[str, str]
-
-
-@contextlib.asynccontextmanager
-async def served(app: Any) -> AsyncIterator[str]:
-    """The application on a loopback port; schemathesis speaks HTTP from a thread."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_config=None, ws="none")
-    server = uvicorn.Server(config)
-    with contextlib.suppress(asyncio.CancelledError):
-        task = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.should_exit = True
-            await task
 
 
 def headers_of(tenant: Tenant) -> list[Mapping[str, str]]:
@@ -104,7 +86,8 @@ async def run(rig: Rig, examples: int) -> int:
     acme, globex, operators = await rig.tenant("acme"), await rig.tenant("globex"), await rig.tenant(OPERATORS)
     victims = [await rig.person(one.id, f"victim@{one.slug}.example", "user") for one in (acme, globex)]
     ids: list[Wanted] = [ids_of(acme, victims[0]), ids_of(globex, victims[1]), made_up()]
-    async with served(rig.app()) as url:
+    async with served(rig.app()) as (_, port):
+        url = f"http://127.0.0.1:{port}"
         asked = await asyncio.to_thread(explored, rig.openapi(), url, (acme, globex), ids, examples)
         return asked + await asyncio.to_thread(
             explored, _of_tenants(rig.openapi()), url, (operators, operators), ids[2:], examples

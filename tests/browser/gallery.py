@@ -25,7 +25,7 @@ from broker.web.parts import WebParts, web_parts
 from broker.web.problems import Problem
 from core.errors import Invalid, LimitReached, Unavailable
 from core.settings import Settings
-from gateway.single.serving import served
+from gateway.http_server.server import HttpServer, serving
 from tests.support.chromium import chromium
 
 AT = datetime(2026, 11, 22, 1, 5, tzinfo=UTC)
@@ -258,7 +258,7 @@ async def gallery(**replaced: Mapping[str, Any]) -> AsyncGenerator[str]:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         parts = web_parts(Settings(home=Path("/nowhere"), public_url=url), IdentitySettings(), lambda: AT)
         pages = {name: (template, replaced.get(name, context)) for name, (template, context) in PAGES.items()}
-        async with served(identity_app(parts, _routes(parts, pages)), listener):
+        async with serving(HttpServer(identity_app(parts, _routes(parts, pages))), listener):
             yield url
 
 

@@ -41,9 +41,11 @@ def result_of(run: NodeRun, exit_code: int) -> dict[str, Any]:
 async def test_server_and_tools(gateway: Gateway, tmp_path: Path, era: str) -> None:
     server = result_of(await inspect(gateway, tmp_path, era, "initialize"), OK)
     assert server["protocolVersion"] == ERAS[era]
-    assert server["serverInfo"]["name"] == "mcpist"
-    listed = result_of(await inspect(gateway, tmp_path, era, "tools/list", "--strict"), OK)
-    assert [tool["name"] for tool in listed["tools"]] == META_TOOLS
+    assert (server["serverInfo"]["name"], server["serverInfo"]["title"]) == ("mcpist", "MCPist")
+    assert "- knowledge_graph: " in server["instructions"]
+    run = await inspect(gateway, tmp_path, era, "tools/list", "--strict")
+    assert [tool["name"] for tool in result_of(run, OK)["tools"]] == META_TOOLS
+    assert "schemaFindings" not in run.json(), "no model provider would stumble over a schema"
 
 
 async def test_calls(gateway: Gateway, tmp_path: Path, era: str) -> None:

@@ -16,6 +16,7 @@ from pydantic import AnyUrl
 
 from tests.clients.browser_person import BrowserPerson
 from tests.clients.house import REDIRECT, House, signed_in
+from tests.support.eventually import within
 from tests.support.running_product import command
 
 ERAS = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
@@ -128,8 +129,12 @@ async def test_a_revoked_grant_ends_the_client(house: House) -> None:
         form = {"token": refresh, "client_id": storage.client.client_id}
         ended = await person.browser.post(f"{house.issuer}/oauth/revoke", data=form)
         assert ended.status_code == 200
-        refused = await person.browser.post(house.mcp_url, headers={"Authorization": f"Bearer {token}"}, json={})
-        assert refused.status_code == 401
+
+        async def is_refused() -> bool:
+            answer = await person.browser.post(house.mcp_url, headers={"Authorization": f"Bearer {token}"}, json={})
+            return answer.status_code == 401
+
+        await within(1.0, is_refused)
         again = {"grant_type": "refresh_token", "refresh_token": refresh, "client_id": storage.client.client_id}
         spent = await person.browser.post(f"{house.issuer}/oauth/token", data=again)
         assert (spent.status_code, spent.json()["error"]) == (400, "invalid_grant")

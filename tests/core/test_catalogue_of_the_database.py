@@ -62,6 +62,9 @@ EXTRA_POLICIES = {
     ("auth.dynamic_clients", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.signing_keys", "broker_keeps"): ("*", ("mcpist_broker",)),
     ("auth.used_ids", "broker_keeps"): ("*", ("mcpist_broker",)),
+    # The key by which the broker signs passes, and audit.append_signed checks them.
+    ("auth.audit_key", "broker_signs"): ("r", ("mcpist_broker",)),
+    ("auth.audit_key", "owner_checks"): ("*", ("mcpist_owner",)),
 }
 # Tables without a tenant, which belong to the whole deployment.
 OF_THE_DEPLOYMENT = {
@@ -71,6 +74,7 @@ OF_THE_DEPLOYMENT = {
     "auth.dynamic_clients",
     "auth.signing_keys",
     "auth.used_ids",
+    "auth.audit_key",
 }
 # Unique over all tenants: client ids, and the hashes of 256 random bits, which nobody can choose to collide.
 RANDOM_KEYS = {
@@ -125,6 +129,7 @@ async def test_plain_policies_compare_with_the_transaction_s_tenant(database: Sc
             """SELECT polname, pg_get_expr(polqual, polrelid) AS using, pg_get_expr(polwithcheck, polrelid) AS checks
             FROM pg_policy WHERE polname IN ('by_tenant', 'by_user')"""
         )
+    assert {row["polname"] for row in rows} == {"by_tenant", "by_user"}
     for row in rows:
         assert "tenant_id = core.current_tenant()" in row["using"]
         assert row["checks"] in (row["using"], None)
@@ -143,7 +148,7 @@ async def test_no_product_role_may_step_round_the_policies(database: ScratchData
     for row in rows:
         assert not any(value for name, value in row.items() if name not in ("rolname", "rolconfig", "member_of"))
         assert row["member_of"] == []
-        assert row["rolconfig"] == ["search_path=pg_catalog"]
+        assert set(row["rolconfig"]) == {"search_path=pg_catalog", "temp_file_limit=1GB"}
 
 
 async def test_definer_functions_fix_their_search_path_and_nothing_is_public(database: ScratchDatabase) -> None:

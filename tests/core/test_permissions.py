@@ -40,6 +40,25 @@ def test_deny_takes_away_from_its_own_role_only() -> None:
     assert permits(policy(denying, allowing("notes.write")), "notes", "write", read_only=False)
 
 
+@pytest.mark.parametrize(
+    ("denied", "read", "write", "elsewhere"),
+    [
+        ("*", False, False, False),
+        ("notes.*", False, False, True),
+        ("notes:read", False, True, True),
+        ("notes.find", False, True, True),
+        ("notes.write", True, False, True),
+        ("mail:read", True, True, True),
+    ],
+)
+def test_what_one_denial_takes_away(denied: str, read: bool, write: bool, elsewhere: bool) -> None:
+    one = policy(allowing("*", deny=(denied,)))
+    assert permits(one, "notes", "find", read_only=True) is read
+    assert permits(one, "notes", "write", read_only=False) is write
+    assert permits(one, "mail", "send", read_only=False) is elsewhere
+    assert permits(one, "mail", "list", read_only=True) is (elsewhere and denied != "mail:read")
+
+
 def test_no_role_no_tool() -> None:
     assert not permits(policy(), "notes", "find", read_only=True)
 

@@ -1,27 +1,31 @@
 """Leases in a gateway's memory: one question for all calls that miss the same one."""
 
 import asyncio
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from core.address import DatabaseAddress
 from core.caller import Caller, Credential
 from core.connection import Connection
 from core.errors import Unavailable
+from core.generations import Generations
 from core.permissions import Policy
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool, build
 from gateway.connecting import ConnectLinks
 from gateway.leases import Held, Leases, ToolLease
-from gateway.mcp.context import RequestContext
+from gateway.mcp.context import Authority, RequestContext
 from tests.support.toy_vendor import shop_module
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))
 CALLER = Caller(CREDENTIAL, "ada@acme.test", "user", Policy((), frozenset()))
+OTHER = replace(CALLER, credential=replace(CREDENTIAL, id="o", tenant_id=UUID(int=9)))
 CATALOGUE = build([shop_module("http://127.0.0.1:1")])
 TOOL: CatalogueTool = next(one for one in CATALOGUE.tools["shop"] if one.tool.name == "look")
 
@@ -32,6 +36,7 @@ class SlowBroker:
 
     asked: int = 0
     renewable: bool = True
+    expires_in: float = 60.0
     rejected: list[int | None] = field(default_factory=list)
     away: bool = False
     generation: int | None = 1
@@ -51,7 +56,8 @@ class SlowBroker:
         await self.let.wait()
         if self.away:
             raise Unavailable
-        return Lease(Secret("at-00000001-of-the-shop"), version, 60.0, "personal", UUID(int=3), {}, self.renewable)
+        token = Secret("at-00000001-of-the-shop")
+        return Lease(token, version, self.expires_in, "personal", UUID(int=3), {}, self.renewable)
 
     def current(self, _tenant_id: UUID) -> int | None:
         return self.generation
@@ -59,10 +65,13 @@ class SlowBroker:
     def is_dropped(self, _tenant_id: UUID, version: int) -> bool:
         return version in self.dropped
 
+    def keep(self, tenant_id: UUID, version: int, asked_at: float) -> None:
+        pass
 
-def asking() -> RequestContext:
+
+def asking(caller: Caller = CALLER) -> RequestContext:
     deadline = asyncio.get_running_loop().time() + 0.01
-    return RequestContext(CALLER, "r", deadline, subject=Secret("mcpist_made-up"))
+    return RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up"))
 
 
 def call(leases: Leases) -> "asyncio.Task[Held]":
@@ -118,6 +127,24 @@ async def test_nothing_is_kept_while_changes_do_not_arrive() -> None:
     assert broker.asked == 2
 
 
+@pytest.mark.parametrize(
+    ("expires_in", "kept"),
+    [(5.0, 5.0), (0.0, 0.0), (60.0, 60.0), (3600.0, 60.0)],
+)
+async def test_a_lease_is_kept_no_longer_than_it_lasts_and_for_a_minute_at_most(expires_in: float, kept: float) -> None:
+    broker, now = SlowBroker(expires_in=expires_in), 1000.0
+    broker.let.set()
+    generations: Any = broker
+    leases = Leases(broker, generations, ConnectLinks("http://mcpist.test"), clock=lambda: now)
+    assert (await leases.hold(asking(), TOOL)).version == 1
+    now = 1000.0 + kept - 0.25
+    if kept:
+        assert (await leases.hold(asking(), TOOL)).version == 1
+    now = 1000.0 + kept
+    assert (await leases.hold(asking(), TOOL)).version == 2
+    assert (await leases.hold(asking(OTHER), TOOL)).version == 3, "the caller of another tenant has a lease of its own"
+
+
 async def test_a_refused_lease_is_told_once_for_all_calls_and_what_is_newer_is_used() -> None:
     broker = SlowBroker()
     broker.let.set()
@@ -156,3 +183,17 @@ async def test_a_broker_that_is_away_fails_all_who_wait_and_is_asked_anew() -> N
             await task
     broker.away = False
     assert (await call(leases)).version > 1
+
+
+async def test_an_end_that_was_made_up_costs_one_question() -> None:
+    """Any login of the database can announce that a version has ended; the broker knows whether it has."""
+    database: Any = None
+    generations = Generations(DatabaseAddress(Secret("")), database)
+    announced = f"{CALLER.tenant_id} 1"
+    asked_before = time.monotonic()
+    generations._told_to_drop(None, 0, "", announced)
+    assert generations.is_dropped(CALLER.tenant_id, 1)
+    generations.keep(CALLER.tenant_id, 1, asked_before)
+    assert generations.is_dropped(CALLER.tenant_id, 1)  # the broker may have answered before the end
+    generations.keep(CALLER.tenant_id, 1, time.monotonic())
+    assert not generations.is_dropped(CALLER.tenant_id, 1)

@@ -8,7 +8,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools.lock import LOCKS, MARK, ROOT, WANTED, digest
+from tools.lock import MARK, WANTED, digest
+from tools.locked import ENTRY, LOCKS, ROOT, locked
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS = PYPROJECT["dependency-groups"]
@@ -16,12 +17,10 @@ LOCK_FILES = [LOCKS / f"{name}.txt" for name in WANTED]
 RUNTIME = PYPROJECT["project"]["dependencies"]
 DEV = [line for line in GROUPS["dev"] if isinstance(line, str)]
 ASKED = {"runtime": RUNTIME, "dev": [*RUNTIME, *GROUPS["build"], *DEV], "build": PYPROJECT["build-system"]["requires"]}
-HASHES = r"(?P<hashes>(?:    --hash=\S+(?: \\)?\n)+)"
-ENTRY = re.compile(r"^(?P<name>[a-z0-9-]+)==(?P<version>[^ ;]+)(?: ; [^\\]+)? \\\n" + HASHES, re.MULTILINE)
 
 
-def entries(path: Path) -> dict[str, str]:
-    return {match["name"]: match["version"] for match in ENTRY.finditer(path.read_text())}
+def entries(name: str) -> dict[str, str]:
+    return {one.name: one.version for one in locked(name)}
 
 
 @pytest.mark.parametrize("path", LOCK_FILES, ids=lambda path: path.name)
@@ -31,16 +30,16 @@ def test_a_lock_was_made_from_this_pyproject(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_a_lock_satisfies_what_is_asked_for(name: str) -> None:
-    locked = entries(LOCKS / f"{name}.txt")
+    pinned = entries(name)
     for line in ASKED[name]:
         asked = Requirement(line)
-        assert asked.specifier.contains(locked[canonicalize_name(asked.name)]), line
+        assert asked.specifier.contains(pinned[canonicalize_name(asked.name)]), line
 
 
 def test_the_locks_agree() -> None:
-    dev = entries(LOCKS / "dev.txt")
-    assert entries(LOCKS / "runtime.txt").items() <= dev.items()
-    assert entries(LOCKS / "build.txt").items() <= dev.items()
+    dev = entries("dev")
+    assert entries("runtime").items() <= dev.items()
+    assert entries("build").items() <= dev.items()
 
 
 @pytest.mark.parametrize("path", LOCK_FILES, ids=lambda path: path.name)

@@ -1,5 +1,8 @@
 """Every call leaves its intent and its outcome; what must not be kept is not there."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import orjson
 import pytest
 
@@ -12,8 +15,8 @@ from tests.support.mcp_client import MODERN, NEWEST, Answer
 from tests.support.product import ACTOR, Node, Product
 from tests.support.toy_modules import Lab
 
-UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append(uuid[], bytea[]) FROM mcpist_gateway"
-AWAY = "Error: MCPist is not ready: its database is away; try again in 2 s"
+UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) FROM mcpist_gateway"
+AWAY = "MCPist is not ready: its database is away; try again in 2 s"
 
 
 async def calls(product: Product, people: People, number: int) -> list[tuple[Event, Event]]:
@@ -102,25 +105,67 @@ async def test_equal_arguments_are_recognised_within_a_tenant_only(
     assert len({first, other, foreign}) == 3
 
 
-async def test_a_writing_tool_waits_for_its_intent(product: Product, people: People, lab: Lab) -> None:
-    """The fail-point: the intent cannot be written. So nothing happens, and a reading tool's answer is withheld."""
-    async with product.gateway() as node:
-        assert (await node.call(people.admin.token, "lab", "write", {"text": "before"})).value == {"said": "before"}
-        async with product.database.admin_connection() as admin:
-            await admin.execute(UNWRITABLE)
-        written = await node.call(people.admin.token, "lab", "write", {"text": "after"})
-        assert (written.failed, written.text) == (True, AWAY)
-        read = await node.call(people.admin.token, "lab", "look", {"at": "x"})
-        assert (read.failed, read.text) == (True, AWAY)
-        assert lab.effects == ["before"]
-        steps = [{"id": "a", "module": "lab", "tool_name": "write", "params": {"text": "after"}}]
-        batch = await node.tool(people.admin.token, "batch", {"commands": steps})
-        assert (batch.failed, lab.effects) == (True, ["before"])
-        hidden = await node.call(people.reader.token, "lab", "write")
-        made_up = await node.call(people.reader.token, "lab", "wrote")
-        assert hidden.comparable == made_up.comparable, "also while denials cannot be recorded"
-        async with product.database.admin_connection() as admin:
+@asynccontextmanager
+async def unwritable_audit(product: Product) -> AsyncIterator[None]:
+    """The fail-point: no gateway can write a record."""
+    async with product.database.admin_connection() as admin:
+        await admin.execute(UNWRITABLE)
+        try:
+            yield
+        finally:
             await admin.execute(UNWRITABLE.replace("REVOKE", "GRANT").replace("FROM", "TO"))
+
+
+@pytest.mark.parametrize("writing", ["write", "add"])
+async def test_a_writing_tool_waits_for_its_intent(product: Product, people: People, lab: Lab, writing: str) -> None:
+    """The intent cannot be written, so nothing happens, whether the tool replaces (`write`) or only adds (`add`), and a
+    reading tool's answer is withheld."""
+    steps = [{"id": "a", "module": "lab", "tool_name": writing, "params": {"text": "after"}}]
+    async with product.gateway() as node:
+        assert (await node.call(people.admin.token, "lab", writing, {"text": "before"})).value == {"said": "before"}
+        async with unwritable_audit(product):
+            written = await node.call(people.admin.token, "lab", writing, {"text": "after"})
+            assert (written.failed, written.text) == (True, AWAY)
+            read = await node.call(people.admin.token, "lab", "look", {"at": "x"})
+            assert (read.failed, read.text) == (True, AWAY)
+            batch = await node.tool(people.admin.token, "batch", {"commands": steps})
+            assert batch.failed
+            assert AWAY.removeprefix("Error: ") in batch.text
+            assert lab.effects == ["before"]
+
+        async def works_again() -> bool:
+            return not (await node.tool(people.admin.token, "batch", {"commands": steps})).failed
+
+        await within(5, works_again)
+        assert lab.effects == ["before", "after"]
+
+
+async def test_a_refusal_waits_for_its_record(product: Product, people: People, lab: Lab) -> None:
+    """Wrong arguments, a lacking scope and a hidden name are answered only once they are recorded."""
+    limited = await product.with_token(people.admin, scopes=["mcp:read"])
+    async with product.gateway() as node:
+        steps = [{"id": "a", "module": "lab", "tool_name": "write", "params": {"text": "x"}}]
+        async with unwritable_audit(product):
+            answers = [
+                await node.call(people.admin.token, "lab", "write", {"text": 7}),
+                await node.call(limited.token, "lab", "write", {"text": "x"}),
+                await node.tool(limited.token, "batch", {"commands": steps}),
+                await node.call(people.reader.token, "lab", "write"),
+                await node.call(people.other_reader.token, "lab", "wrote"),
+            ]
+            assert [(answer.status, answer.failed, answer.text) for answer in answers] == [(200, True, AWAY)] * 5
+            assert answers[-2].comparable == answers[-1].comparable, (
+                "hidden and made up: also while nothing is recorded"
+            )
+        assert await product.events(people.acme, Kind.CALL_INTENT) == []
+
+        async def works_again() -> bool:
+            return (await node.call(limited.token, "lab", "write", {"text": "x"})).status == 403
+
+        await within(5, works_again)
+        assert lab.effects == []
+        ((intent, outcome),) = await calls(product, people, 1)
+        assert (intent.tool, outcome.detail) == ("write", {"refused": "scope"}), "no outcome of what was not recorded"
 
 
 async def record(product: Product, people: People, node: Node) -> None:

@@ -181,9 +181,29 @@ async def test_each_attempt_is_recorded(product: Product, node: Node, people: Pe
     digest = digest_of(product, people.reader, PARAMS)
     for event, name in zip(events, named, strict=True):
         assert shown(event) == (people.reader.id, people.reader.token_id, "denied", digest)
-        assert (event.module, event.tool) == (cut(name[0], 128), cut(name[1], 200))
+        assert (event.module, event.tool) == (cut(name[0], 64), cut(name[1], 64))
         assert event.arguments is None
     assert await product.events(people.acme, Kind.CALL_INTENT) == []
+
+
+@pytest.mark.parametrize("broken", ["{", '{"id": "b", "module": "lab", "tool_name": "look", "arguments": {}}', "again"])
+async def test_an_attempt_is_recorded_beside_a_line_that_cannot_be_read(
+    product: Product, node: Node, people: People, lab: Lab, broken: str
+) -> None:
+    """A broken line, an unknown field or an id that is taken twice refuses the batch, and hides no attempt in it."""
+    for person in (people.reader, people.other_reader):
+        _, arguments = batch_text("lab", "write")
+        line = arguments["commands"]
+        text = f"{line}\n{line if broken == 'again' else broken}"
+        for dry in (False, True):
+            answer = await ask(node, person, ("batch", {"commands": text, "dry_run": dry}))
+            assert answer.failed
+            assert "line 2" in answer.text
+    times = 4 if broken == "again" else 2
+    for tenant, person in ((people.acme, people.reader), (people.globex, people.other_reader)):
+        events = await product.events(tenant, Kind.DENIED)
+        assert [(event.user_id, event.module, event.tool) for event in events] == [(person.id, "lab", "write")] * times
+    assert lab.effects == []
 
 
 async def test_looking_for_it_is_recorded_too(product: Product, node: Node, people: People) -> None:
@@ -218,7 +238,7 @@ async def test_the_database_sees_the_same_steps(
             proxy.statements.clear()
             await ask(node, people.reader, way(*name))
             traces[what] = [sent for sent in proxy.statements if sent.sql != "SELECT 1"]
-    expected = [Sent("mcpist_gateway", "SELECT audit.append($1::uuid[], $2::bytea[])")]
+    expected = [Sent("mcpist_gateway", "SELECT audit.append_signed($1::uuid[], $2::text[], $3::bytea[])")]
     assert traces == dict.fromkeys(NAMES, expected)
 
 

@@ -1,17 +1,14 @@
 """How much one caller, one address and one call may take; and what becomes of a call that nobody waits for."""
 
 import asyncio
-import contextlib
-import socket
-from collections.abc import AsyncIterator, Iterator
 
 import orjson
-import uvicorn
 
 from core.audit.event import Kind
 from core.token_format import new_token
 from tests.path.conftest import People
 from tests.support.eventually import within
+from tests.support.http_server import served
 from tests.support.mcp_client import NEWEST, bearer, envelope, headers_for
 from tests.support.product import Node, Product
 from tests.support.toy_modules import Lab
@@ -95,7 +92,7 @@ async def test_too_long_a_result(node: Node, people: People) -> None:
 async def test_too_many_mistakes_are_counted_and_not_listed(product: Product, node: Node, people: People) -> None:
     for person in (people.admin, people.other_admin):
         many = await node.call(person.token, "lab", "look", {f"x{n}": 1 for n in range(2_000)})
-        assert many.text == "Error: 2000 mistakes in the arguments; see the tool's schema"
+        assert many.text == "2000 mistakes in the arguments; see the tool's schema"
     few = await node.call(people.admin.token, "lab", "look", {f"x{n}": 1 for n in range(1_000)})
     assert few.text.endswith("and 995 more")
     assert await outcome(product, people) == "error"
@@ -114,7 +111,7 @@ async def test_too_long_a_call(product: Product, people: People, lab: Lab) -> No
     async with product.gateway(call_timeout=0.3) as node:
         answer = await node.call(people.admin.token, "lab", "wait")
         assert answer.failed
-        assert answer.text == "Error: the call took longer than 0.3 s and was stopped; ask for less at a time"
+        assert answer.text == "the call took longer than 0.3 s and was stopped; ask for less at a time"
         assert lab.cancelled.is_set()
         assert await outcome(product, people) == "timeout"
 
@@ -137,30 +134,12 @@ async def test_too_long_a_batch_reports_what_ran(product: Product, people: Peopl
     assert outcomes == ["ok", "timeout"]
 
 
-class _Server(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-@contextlib.asynccontextmanager
-async def listening(node: Node) -> AsyncIterator[int]:
-    """The gateway behind a real socket; its port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(node.gateway.app, lifespan="off", ws="none", log_config=None, access_log=False)
-        server = _Server(config)
-        serving = asyncio.create_task(server.serve([listener]))
-        yield listener.getsockname()[1]
-        server.should_exit = True
-        await serving
-
-
 async def test_a_client_that_goes_away_takes_its_call_along(
     product: Product, node: Node, people: People, lab: Lab
 ) -> None:
     params = {"name": "call", "arguments": {"module": "lab", "tool_name": "wait", "params": {}}}
     body = orjson.dumps(envelope(NEWEST, "tools/call", params))
-    async with listening(node) as port:
+    async with served(node.gateway.app) as (_, port):
         headers = headers_for(NEWEST, "tools/call", params) | bearer(people.admin.token)
         headers |= {"host": f"127.0.0.1:{port}", "content-length": str(len(body))}
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())

@@ -102,6 +102,19 @@ async def test_streams_end_when_the_process_stops(mall: Mall) -> None:
             await stream.over.wait()
 
 
+async def test_no_stream_stays_open_for_longer_than_it_may(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client opens the next one by itself."""
+    monkeypatch.setattr("gateway.mcp.listening.LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("gateway.mcp.listening.LONGEST_SECONDS", 0.1)
+    ada, _ = await people(mall)
+    async with listening(mall.node, ada.token) as stream:
+        async with asyncio.timeout(10):
+            await stream.over.wait()
+        assert stream.status == 200
+    async with listening(mall.node, ada.token) as again:
+        assert again.status == 200
+
+
 @pytest.mark.parametrize("headers", [{}, {"mcp-session-id": "another-server-s"}], ids=["no session", "not ours"])
 async def test_other_clients_find_no_stream(mall: Mall, headers: dict[str, str]) -> None:
     ada, _ = await people(mall)

@@ -10,7 +10,7 @@ from core.directory import roles
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from tests.gateway.sieve.matrices import TENANTS, Matrix, matrices, permitted, speakable, spoken
-from tests.support.mcp_client import REVISIONS, Answer
+from tests.support.mcp_client import MODERN, REVISIONS, Answer
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
 from tests.support.toy_modules import crowd
@@ -60,7 +60,17 @@ async def answers(node: Node, token: str, revision: str) -> list[Answer]:
         await node.tool(token, "batch", {"commands": [step], "dry_run": True}, revision=revision),
         await node.tool(token, "get_module_scheme", revision=revision),
         await node.tool(token, "call", {"modul": "m00q"}, revision=revision),
+        await greeting(node, token, revision),
     ]
+
+
+async def greeting(node: Node, token: str, revision: str) -> Answer:
+    """The answer with the instructions."""
+    if revision == MODERN:
+        return await node.post(token, "server/discover", revision=revision)
+    client = {"name": "x", "version": "1"}
+    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}
+    return await node.post(token, "initialize", params, revision=revision)
 
 
 async def wrong_arguments(node: Node, token: str, allowed: set[tuple[str, str]], revision: str) -> list[Answer]:
@@ -72,10 +82,12 @@ async def wrong_arguments(node: Node, token: str, allowed: set[tuple[str, str]],
 
 
 async def test_no_answer_names_what_is_hidden(product: Product, node: Node, tenants: dict[UUID, Tenant]) -> None:
+    shown: set[int] = set()
     for number, matrix in enumerate(DRAWN):
         revision = REVISIONS[number % len(REVISIONS)]
         person = await person_of(product, tenants[matrix.tenant], matrix, number)
         allowed = permitted(CROWD, matrix)
+        shown.add(len(allowed))
         told = await answers(node, person.token, revision) + await wrong_arguments(
             node, person.token, allowed, revision
         )
@@ -83,6 +95,7 @@ async def test_no_answer_names_what_is_hidden(product: Product, node: Node, tena
         assert said <= speakable(CROWD, allowed), matrix
         assert {name for name in said if name.startswith(b"t")} == {tool.encode() for _, tool in allowed}
         assert len(told[1].value["modules"]) == len({module for module, _ in allowed})
+    assert len(shown) > 3, "from nothing to much: what is compared is not empty"
 
 
 async def test_calls_go_through_exactly_where_the_lists_say_so(

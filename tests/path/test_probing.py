@@ -102,7 +102,7 @@ async def test_a_single_name_has_no_detail(product: Product, node: Node, people:
 async def test_long_and_secret_names_are_cut_and_masked(product: Product, node: Node, people: People) -> None:
     token = people.admin.token
     names = ["x" * 5_000, f"Bearer {token}", "a\0b", *(f"{n}{'y' * 150}" for n in range(STEPS - 3))]
-    steps = [{"id": f"s{n}", "module": name[:200], "tool_name": name[:200]} for n, name in enumerate(names)]
+    steps = [{"id": f"s{n}", "module": name[:64], "tool_name": name[:64]} for n, name in enumerate(names)]
     await node.tool(people.reader.token, "batch", {"commands": steps})
     await node.call(people.reader.token, f"Bearer {token}" + "z" * 100_000, "t")
     first, second = await product.events(people.acme, Kind.DENIED)
@@ -152,16 +152,20 @@ async def test_the_answer_is_withheld_if_the_event_cannot_be_written(
 ) -> None:
     """Hidden and made-up names get the same error."""
     async with database.admin_connection() as admin:
-        await admin.execute("REVOKE EXECUTE ON FUNCTION audit.append(uuid[], bytea[]) FROM mcpist_gateway")
+        await admin.execute(
+            "REVOKE EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) FROM mcpist_gateway"
+        )
     try:
         texts = {
             (await node.tool(people.reader.token, "get_module_schema", asked)).text
             for asked in (EVERY_NAME, {"module": ["a", "b"]}, {"module": "lab", "tools": ["write", "made_up"]})
         }
-        assert texts == {"Error: MCPist is not ready: its database is away; try again in 2 s"}
+        assert texts == {"MCPist is not ready: its database is away; try again in 2 s"}
     finally:
         async with database.admin_connection() as admin:
-            await admin.execute("GRANT EXECUTE ON FUNCTION audit.append(uuid[], bytea[]) TO mcpist_gateway")
+            await admin.execute(
+                "GRANT EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) TO mcpist_gateway"
+            )
 
 
 async def test_the_event_is_written_although_the_client_has_disconnected(

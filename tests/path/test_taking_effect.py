@@ -13,12 +13,14 @@ from tests.path.conftest import People
 from tests.support.eventually import within
 from tests.support.mcp_client import Answer
 from tests.support.postgres import ScratchDatabase
+from tests.support.postgres_proxy import postgres_proxy
 from tests.support.product import ACTOR, Node, Person, Product
 
 SECOND = 1.0
 # A listener waits in ClientRead; what it did last is LISTEN, or the statement by which it proves that it is alive.
 END_LISTENERS = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database()
     AND usename = 'mcpist_gateway' AND (query ILIKE 'listen%' OR query = 'SELECT 1')"""
+POLLED = "mcpist_generation_listener_up 0.0"
 
 Change = Callable[[Product, Person], Awaitable[None]]
 
@@ -143,7 +145,60 @@ async def test_also_when_nobody_can_listen_any_more(
 
 
 async def polling(node: Node) -> bool:
-    return "mcpist_generation_listener_up 0.0" in node.metrics()
+    return POLLED in node.metrics()
+
+
+async def listening(node: Node) -> bool:
+    return not await polling(node)
+
+
+@pytest.mark.parametrize("change", [revoke_token, suspend_user, deny])
+async def test_also_when_announcements_do_not_arrive(
+    product: Product, people: People, change: Change, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a pooler in transaction mode: the connections live, and LISTEN succeeds."""
+    monkeypatch.setattr(generations, "LISTEN_AGAIN", 0.2)
+    async with (
+        postgres_proxy(product.deployment.admin) as proxy,
+        product.gateway(through=proxy.address) as node,
+        product.gateway() as other,
+    ):
+        await warm((node, other), people.admin, people.other_admin)
+        await within(5, lambda: listening(node))
+        proxy.withholds_announcements = True
+        await change(product, people.admin)
+        await effective((node, other), change, people.admin)
+        await within(5, lambda: polling(node))
+        await warm((node, other), people.other_admin)
+        proxy.withholds_announcements = False
+        await within(5, lambda: listening(node))
+
+
+async def test_announcements_that_somebody_makes_up_cost_nobody_their_cache(
+    product: Product, people: People, database: ScratchDatabase
+) -> None:
+    """Whoever has a login of the database can send one."""
+    made_up = [f"{people.acme.id} 999999", f"{people.acme.id} x", "x 1", "", "x" * 7_000, f"{people.acme.id}"]
+    async with (
+        postgres_proxy(product.deployment.admin) as proxy,
+        product.gateway(through=proxy.address) as node,
+        database.open("mcpist_gateway") as gateway,
+    ):
+        await warm((node, node), people.admin)
+        await within(5, lambda: listening(node))
+        for channel in (generations.CHANNEL, generations.DROPPED):
+            for payload in made_up:
+                await gateway.call("SELECT pg_notify($1, $2)", channel, payload)
+        for number in range(2_000):
+            await gateway.call("SELECT pg_notify($1, $2)", generations.CHANNEL, f"{people.acme.id} {number}")
+        before = len(proxy.statements)
+        await warm((node, node), people.admin)
+        asked = [sent.sql for sent in proxy.statements[before:]]
+        assert not [sql for sql in asked if "core.users" in sql]
+        assert sum("core.generations" in sent.sql for sent in proxy.statements) < 200
+        assert not await polling(node)
+        await revoke_token(product, people.admin)
+        await effective((node, node), revoke_token, people.admin)
 
 
 async def test_what_is_given_back_holds_too(product: Product, people: People, nodes: tuple[Node, Node]) -> None:

@@ -98,7 +98,7 @@ async def test_no_header_and_no_argument_chooses_a_tenant(node: Node, people: Pe
     assert graph.value["entities"] == []
     for name in ("tenant", "tenant_id", "user_id"):
         answer = await node.call(people.admin.token, KG, "read_graph", {name: str(people.globex.id)})
-        assert answer.text.startswith(f"Error: {name} is unknown")
+        assert answer.text.startswith(f"{name} is unknown")
 
 
 async def test_a_token_is_revoked_in_its_own_tenant_only(product: Product, node: Node, people: People) -> None:

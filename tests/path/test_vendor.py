@@ -96,7 +96,7 @@ async def test_a_tool_that_the_roles_deny_reaches_neither_broker_nor_vendor(mall
     await mall.add(reader, "read-token-0123456789")
     assert not (await mall.call(reader, "look", what="tea"))["isError"]
     asked = len(mall.shop.asked)
-    assert "no such tool" in (await mall.call(reader, "buy", what="tea"))["content"][0]["text"]
+    assert "no such module or tool" in (await mall.call(reader, "buy", what="tea"))["content"][0]["text"]
     assert len(mall.shop.asked) == asked
     assert len(await mall.product.events(ada.tenant, Kind.DENIED)) == 1
 
@@ -112,3 +112,15 @@ async def test_removal_takes_effect_at_once(mall: Mall) -> None:
         return "not connected" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
 
     await within(1.0, gone)
+
+
+async def test_an_answer_too_many_reaches_nobody(mall: Mall) -> None:
+    ada, eve = await people(mall)
+    await mall.add(ada, "adas-token-0123456789")
+    await mall.add(eve, "eves-token-0123456789")
+    mall.shop.says_twice = True
+    for number in range(4):
+        for person, name in ((ada, "adas-"), (eve, "eves-")):
+            answer = await mall.call(person, "look", what=f"{name}{number}")
+            assert answer["structuredContent"] == {"said": f"account of {name}: {name}{number}"}
+        await mall.shop.all_said()

@@ -62,13 +62,23 @@ async def pulse(port: int, until: Awaitable[None]) -> Pulse:
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
+OF_ONE_ADDRESS = 200
+"""Fewer than one address may have open."""
+
+
+async def connect(port: int, number: int) -> Connection:
+    """A connection from one of this machine's addresses: the first 200 from one, the next 200 from another."""
+    address = (f"127.0.1.{number // OF_ONE_ADDRESS + 1}", 0)
+    return await asyncio.open_connection("127.0.0.1", port, local_addr=address)
+
+
 @contextlib.asynccontextmanager
 async def connections(port: int, count: int, first: bytes = b"") -> AsyncGenerator[list[Connection]]:
     """So many, each of which has sent `first`; at the end they are gone without a word."""
     made: list[Connection] = []
     try:
-        for _ in range(count):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for number in range(count):
+            reader, writer = await connect(port, number)
             made.append((reader, writer))
             writer.write(first)
         yield made

@@ -20,17 +20,19 @@ class Load:
         self.people = people
         self.stop = False
         self.served: dict[int, int] = {}
+        self.ended: dict[int, int] = {}
         self.slowest = 0.0
         self.errors: dict[str, int] = {}
         self.acknowledged: dict[str, set[str]] = {who.email: set() for who in people}
         self._numbers = iter(range(1_000_000))
 
     async def work(self, who: Person, number: int) -> None:
-        self.served[number] = 0
+        self.served[number] = self.ended[number] = 0
         while not self.stop:
             name = f"{who.email} {next(self._numbers)}"
             if await self.one(who, "shop", "look", what=name):
                 self.served[number] += 1
+            self.ended[number] += 1
             entity = {"name": name, "entityType": "t", "observations": []}
             if await self.one(who, "knowledge_graph", "create_entities", entities=[entity]):
                 self.acknowledged[who.email].add(name)
@@ -71,6 +73,13 @@ class Load:
         goal = sum(self.served.values()) + count
         async with asyncio.timeout(30):
             while sum(self.served.values()) < goal:
+                await asyncio.sleep(0.02)
+
+    async def everybody_meets_the_outage(self) -> None:
+        """Everybody gets an answer, good or bad, to a call that began after this."""
+        before = dict(self.ended)
+        async with asyncio.timeout(30):
+            while not all(self.ended[number] > before[number] + 1 for number in before):
                 await asyncio.sleep(0.02)
 
     async def everybody_is_served(self) -> None:

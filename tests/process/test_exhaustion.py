@@ -2,6 +2,7 @@
 broker-security.md §2, row 42). The long form does the same for longer, until the product's own time limits end it."""
 
 import asyncio
+import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -18,8 +19,10 @@ from tests.process.hostile import (
     MEBIBYTE,
     TOO_LARGE,
     WIDE,
+    Connection,
     at_once,
     closed,
+    connect,
     connections,
     drip,
     p99,
@@ -141,14 +144,14 @@ async def abandoned_streams(besieged: Besieged, rounds: int) -> None:
     for _ in range(rounds):
         async with connections(besieged.port, 0) as made:
             for number in range(CLIENTS):
-                made.append(await _stream(besieged, people[number % len(people)]))
+                made.append(await _stream(besieged, people[number % len(people)], number))
             assert closed(made) == 0
             assert await _status(besieged, people[0]) == 429, "one credential has so many and no more"
         await within(20, lambda: _is_free(besieged, people[0]))
 
 
-async def _stream(besieged: Besieged, who: Person) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", besieged.port)
+async def _stream(besieged: Besieged, who: Person, number: int = 0) -> Connection:
+    reader, writer = await connect(besieged.port, number)
     headers = ("Accept: text/event-stream", "Mcp-Session-Id: url-0123456789abcdef")
     writer.write(besieged.head("GET", *headers).replace(besieged.ada.token.encode(), who.token.encode()) + b"\r\n")
     return reader, writer
@@ -164,8 +167,62 @@ async def _status(besieged: Besieged, who: Person) -> int:
         return int((await made[0][0].readline()).split()[1])
 
 
+async def endless_trailers(besieged: Besieged, rounds: int) -> None:
+    """Trailers that never end, behind a chunked body, without a credential."""
+    head = b"POST /mcp HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    block = b"".join(b"x-%05d: %b\r\n" % (n, b"a" * 90) for n in range(10_000))
+    for endless in (block, b"x: " + b"a" * MEBIBYTE):
+        async with connections(besieged.port, 8 * rounds, head) as made:
+            await asyncio.gather(*(_flood(reader, writer, endless) for reader, writer in made))
+
+
+async def _flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, data: bytes) -> None:
+    """50 MB, or until the server ends the connection; in any case it has said no and is done."""
+    with contextlib.suppress(ConnectionError):
+        for _ in range(50):
+            writer.write(data)
+            await writer.drain()
+        async with asyncio.timeout(10):
+            assert (await reader.read()).startswith(b"HTTP/1.1 4")
+
+
+async def unread_answers(besieged: Besieged, rounds: int) -> None:
+    """A thousand pipelined requests on each connection, and nobody who reads an answer."""
+    ask = b"GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: x\r\n\r\n"
+    async with connections(besieged.port, 0) as made:
+        for number in range(100 * rounds):
+            made.append(await connect(besieged.port, number))
+            made[-1][1].transport.pause_reading()  # type: ignore[attr-defined]
+            made[-1][1].write(ask * 1_000)
+        await asyncio.sleep(CUT_SECONDS if rounds > 1 else 1)  # the attack's own pace
+        if rounds > 1:
+            await within(10, lambda: _none_is_left(besieged, made))
+
+
+async def _none_is_left(besieged: Besieged, made: list[Connection]) -> bool:
+    """Whether the server has cut them off: their clients, which read nothing, do not see it."""
+    ports = {writer.get_extra_info("sockname")[1] for _, writer in made}
+    open_now = psutil.Process(besieged.pid).net_connections("tcp")
+    return not any(one.status == psutil.CONN_ESTABLISHED and one.raddr and one.raddr.port in ports for one in open_now)
+
+
+async def crowded_address(besieged: Besieged, rounds: int) -> None:
+    """More connections of one address than the process takes altogether; another address is served meanwhile."""
+    async with connections(besieged.port, 0) as made:
+        for _ in range(4_200):
+            made.append(await asyncio.open_connection("127.0.0.1", besieged.port, local_addr=("127.0.2.1", 0)))
+        await besieged.serves()
+
+
+async def large_heads(besieged: Besieged, rounds: int) -> None:
+    """Heads over the limit that arrive in one read."""
+    request = besieged.head("POST") + b"X: " + b"a" * 200_000 + b"\r\n\r\n"
+    assert set(await at_once(200 * rounds, 8, lambda: sent(besieged.port, request))) <= {431, 0}
+
+
 ATTACKS: dict[Attack, int] = {
     huge: 128, nested: 256, bombs: 128, slow_heads: 64, slow_bodies: 64, abandoned_streams: 64,
+    endless_trailers: 32, unread_answers: 64, crowded_address: 64, large_heads: 32,
 }  # fmt: skip
 """Each with the most mebibytes that it may cost while it lasts."""
 

@@ -47,7 +47,7 @@ async def test_both_serve_and_changes_reach_both(split: Split) -> None:
         assert await split.said(ada, "look") == "ada@acme.test: tea"
 
     await grant(split.product.console, ACTOR, ada.tenant.id, ada.email, "deny", "shop.look")
-    await at_both(split, ada, lambda heard: "no such tool" in heard.text)
+    await at_both(split, ada, lambda heard: "no such module or tool" in heard.text)
     await revoke(split.product.console, ACTOR, ada.tenant.id, ada.email, "shop.look")
     await at_both(split, ada, lambda heard: not heard.failed)
 
@@ -216,7 +216,7 @@ async def rounds(split: Split, kill: Kill, count: int) -> None:
         for _ in range(count):
             await load.answers(40)
             start = await kill(split)
-            await asyncio.sleep(0.5)  # the outage: what is measured is what happens meanwhile
+            await load.everybody_meets_the_outage()
             await start()
             await load.everybody_is_served()
         load.stop = True

@@ -32,7 +32,7 @@ def gone(caller: Client) -> Callable[[], Awaitable[bool]]:
         try:
             await caller.call("delete_entities", entityNames=["x"])
         except ToolFailed as failed:
-            return "no such tool" in str(failed)
+            return "no such module or tool" in str(failed)
         return False
 
     return happens

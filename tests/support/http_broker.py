@@ -11,7 +11,8 @@ from broker.http.client import HttpBroker, http_broker
 from broker.http.gateway_keys import Gateways, load_private, make_pair
 from broker.http.service_token import ServiceKey, ServiceTokens
 from broker.interface import Broker
-from gateway.single.serving import listening_at, served
+from gateway.http_server.server import HttpServer, serving
+from gateway.single.serving import listening_at
 
 
 @dataclass(slots=True)
@@ -37,5 +38,5 @@ async def served_over_http(broker: Broker, folder: Path, *, unix: bool = False) 
         else:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with served(app, listener), http_broker(url, key) as client:
+        async with serving(HttpServer(app), listener), http_broker(url, key) as client:
             yield Served(url, key, client)

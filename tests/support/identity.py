@@ -27,10 +27,10 @@ from core.directory import allow_list
 from core.directory.tenants import Tenant
 from core.secret import Secret
 from core.settings import Settings
+from gateway.http_server.server import HttpServer, serving
 from gateway.operations.call_log import CallLog
 from gateway.single.gateway import Gateway, gateway
 from gateway.single.identity import identity as identity_of
-from gateway.single.serving import served
 from gateway.single.trust_zone import TrustZone, trust_zone
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 from tests.support.product import ACTOR, Person, Product
@@ -110,7 +110,7 @@ async def identity_on(
         running.app.otherwise = await stack.enter_async_context(
             identity_of(zone, chosen, running.refusals, product.console, catalogue, deployment)
         )
-        await stack.enter_async_context(served(running.app, listener))
+        await stack.enter_async_context(serving(HttpServer(running.app), listener))
         yield Identity(product, url, running, zone, company)
 
 

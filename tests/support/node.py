@@ -1,7 +1,7 @@
-"""The Node programs that tests drive: Node of the pinned wheel, packages of tests/node's lock file.
+"""The Node programs that tests drive: Node of the pinned wheel, packages of a lock file in tests/node or tests/agents.
 
-`make test` installs the packages beforehand; a test that is run by itself installs them on first use. Either way the
-work is done by `tools/node-packages`, so there is one list of flags and one stamp.
+`make test` installs those of tests/node beforehand; a test that is run by itself installs them on first use. Either way
+the work is done by `tools/node-packages`, so there is one list of flags and one stamp.
 """
 
 import asyncio
@@ -54,30 +54,30 @@ class NodeRun:
         return f"exit code {self.exit_code}\n--- stdout\n{self.stdout}\n--- stderr\n{self.stderr}"
 
 
-def ensure_node_modules() -> str | None:
-    """Install tests/node unless it is; returns None, or the reason why it could not be done.
+def ensure_node_modules(project: Path = PROJECT) -> str | None:
+    """Install a folder's packages unless they are; returns None, or the reason why it could not be done.
 
     Test processes that start together wait for the first: npm empties the folder that the others would read.
     """
-    with (PROJECT / "package.json").open("rb") as lock:
+    with (project / "package.json").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            command = [PROJECT.parents[1] / "tools" / "node-packages"]
+            command = [project.parents[1] / "tools" / "node-packages", project.name]
             tried = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
             return f"tools/node-packages: {error}"
-    if (PROJECT / "node_modules" / ".installed").exists():
+    if (project / "node_modules" / ".installed").exists():
         return None
     complaints = [line for line in tried.stderr.splitlines() if line.startswith("npm error")]
     return " / ".join(complaints[:3]) or f"tools/node-packages ended with {tried.returncode}: {tried.stderr[-300:]}"
 
 
-def require_node_packages() -> Path:
-    """The folder `tests/node` with its packages installed; skips the test where that is impossible."""
-    reason = ensure_node_modules()
+def require_node_packages(project: Path = PROJECT) -> Path:
+    """The folder with its packages installed; skips the test where that is impossible."""
+    reason = ensure_node_modules(project)
     if reason is not None:
         pytest.skip(f"THE NODE PACKAGES ARE MISSING, this client was not tried: {reason}")
-    return PROJECT
+    return project
 
 
 def package_file(package: str, path: str) -> Path:

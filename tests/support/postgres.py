@@ -23,7 +23,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
+from broker.audit_passes import AuditPassSigner
 from core.address import DatabaseAddress
 from core.db import Database
 from core.migrations import LOGIN_ROLES, OWNER, migrate
@@ -71,6 +72,12 @@ class ScratchDatabase:
             yield database
         finally:
             await database.close()
+
+    async def passes(self) -> Callable[[UUID], str]:
+        """What signs passes for any tenant's audit log, as the broker does."""
+        async with self.admin_connection() as admin:
+            key = await admin.fetchrow("SELECT inner_pad, outer_pad FROM auth.audit_key")
+        return AuditPassSigner(key["inner_pad"], key["outer_pad"]).sign
 
     async def hear(self) -> None:
         """Tell the suite's canary what is stored where secrets do not belong."""

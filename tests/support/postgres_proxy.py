@@ -35,8 +35,12 @@ class PostgresProxy:
     folder: Path
     statements: list[Sent] = field(default_factory=list)
     refusing: bool = False
+    withholds_announcements: bool = False
+    """Whether notifications are dropped, as by a pooler in transaction mode; all else passes."""
+
     _flowing: asyncio.Event = field(default_factory=asyncio.Event)
     _connections: set[asyncio.StreamWriter] = field(default_factory=set)
+    _last: dict[asyncio.StreamWriter, bytes] = field(default_factory=dict)
 
     @property
     def address(self) -> DatabaseAddress:
@@ -60,16 +64,24 @@ class PostgresProxy:
         for writer in list(self._connections):
             writer.transport.abort()
 
+    async def repeat(self) -> None:
+        """Give every client the last answer once more, unasked, as a pooler that has lost count would."""
+        for client, answer in self._last.items():
+            if not client.is_closing():
+                client.write(answer)
+                await client.drain()
+        await asyncio.sleep(0.05)  # until it has arrived, on this machine
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refusing:
             writer.close()
             return
         server_reader, server = await self._connect()
         self._connections |= {writer, server}
-        watch = _Watch(self.statements)
+        watch, announcements = _Watch(self.statements), _Announcements()
         copies = [
-            asyncio.ensure_future(self._copy(reader, server, watch)),
-            asyncio.ensure_future(self._copy(server_reader, writer, None)),
+            asyncio.ensure_future(self._copy(reader, server, watch, writer)),
+            asyncio.ensure_future(self._copy(server_reader, writer, announcements, writer)),
         ]
         try:
             await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
@@ -80,13 +92,24 @@ class PostgresProxy:
             for end in (writer, server):
                 end.transport.abort()
                 self._connections.discard(end)
+            self._last.pop(writer, None)
 
-    async def _copy(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, watch: "_Watch | None") -> None:
+    async def _copy(
+        self,
+        source: asyncio.StreamReader,
+        sink: asyncio.StreamWriter,
+        watch: "_Watch | _Announcements",
+        client: asyncio.StreamWriter,
+    ) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await source.read(_CHUNK):
                 await self._flowing.wait()
-                if watch is not None:
+                if isinstance(watch, _Watch):
                     watch.take(data)
+                    self._last[client] = b""
+                else:
+                    data = watch.without(data) if self.withholds_announcements else data
+                    self._last[client] = self._last.get(client, b"") + data
                 sink.write(data)
                 await sink.drain()
 
@@ -98,6 +121,19 @@ class PostgresProxy:
         if host.startswith("/"):
             return await asyncio.open_unix_connection(f"{host}/.s.PGSQL.{port}")
         return await asyncio.open_connection(host, port)
+
+
+class _Announcements:
+    """Takes notifications out of one connection's backend messages. Between two reads there are whole messages only,
+    as long as nobody asks for much."""
+
+    def without(self, data: bytes) -> bytes:
+        kept, at = b"", 0
+        while at + 5 <= len(data):
+            end = at + 1 + int.from_bytes(data[at + 1 : at + 5], "big")
+            kept += b"" if data[at : at + 1] == b"A" else data[at:end]
+            at = end
+        return kept
 
 
 class _Watch:

@@ -79,10 +79,12 @@ def environment(home: Path, port: int, **more: str) -> dict[str, str]:
     return {**kept, "MCPIST_HOME": str(home), "MCPIST_PORT": str(port), **generous, **more}
 
 
-async def start(home: Path, port: int, *arguments: str, **variables: str) -> Product:
-    """Start `mcpist up --json` (or another command) and wait for its one line."""
+async def start(
+    home: Path, port: int, *arguments: str, program: Sequence[str] = (str(MCPIST),), **variables: str
+) -> Product:
+    """Start `mcpist up --json` (or another command, or another program) and wait for its one line."""
     process = await asyncio.create_subprocess_exec(
-        str(MCPIST), *(arguments or ("up", "--json")), env=environment(home, port, **variables),
+        *program, *(arguments or ("up", "--json")), env=environment(home, port, **variables),
         stdout=asyncio.subprocess.PIPE, stderr=log_of(home), stdin=asyncio.subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None
@@ -156,18 +158,20 @@ def hear_command(arguments: Sequence[str], out: bytes, err: bytes) -> None:
     SUITE.hear(f"standard error of {name}", err)
 
 
-async def command(home: Path, port: int, *arguments: str, **variables: str) -> Any:
-    """Run another `mcpist` command with --json; what it printed.
+async def command(
+    home: Path, port: int, *arguments: str, program: Sequence[str] = (str(MCPIST),), given: str = "", **variables: str
+) -> Any:
+    """Run another `mcpist` command with --json and `given` on its standard input; what it printed.
 
     Raises:
         AssertionError: it failed.
     """
     process = await asyncio.create_subprocess_exec(
-        str(MCPIST), *arguments, "--json", env=environment(home, port, **variables),
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.DEVNULL,
+        *program, *arguments, "--json", env=environment(home, port, **variables),
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, stdin=asyncio.subprocess.PIPE,
     )  # fmt: skip
     async with asyncio.timeout(START_SECONDS):
-        out, err = await process.communicate()
+        out, err = await process.communicate(given.encode())
     hear_command(arguments, out, err)
     assert process.returncode == 0, (arguments, process.returncode, err.decode())
     return json.loads(out)

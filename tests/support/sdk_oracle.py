@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
 from core.caller import Caller
-from gateway.mcp.context import Handler, ProtocolError, RequestContext
+from gateway.mcp.context import Authority, Handler, ProtocolError, RequestContext
 
 
 @contextlib.asynccontextmanager
@@ -30,7 +30,7 @@ async def sdk_app(handlers: Mapping[str, Handler], caller: Caller, *, version: s
 
     async def run(method: str, params: dict[str, Any]) -> Any:
         try:
-            result = await handlers[method](RequestContext(caller, "oracle", time.monotonic() + 60), params)
+            result = await handlers[method](RequestContext(Authority(caller), "oracle", time.monotonic() + 60), params)
         except ProtocolError as error:
             raise MCPError(code=error.code, message=error.message, data=error.data) from None
         return orjson.loads(orjson.dumps(result))  # handlers may hold pre-rendered fragments
@@ -38,6 +38,7 @@ async def sdk_app(handlers: Mapping[str, Handler], caller: Caller, *, version: s
     hint = CacheHint(ttl_ms=5_000)
     server = Server(
         "mcpist",
+        title="MCPist",
         version=version,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

@@ -22,6 +22,7 @@ if __name__ == "__main__":
     with (
         mock.patch("gateway.single.split.installed", catalogue),
         mock.patch("gateway.single.product.installed", catalogue),
+        mock.patch("gateway.single.operator.installed", catalogue),
         mock.patch(
             "gateway.single.vendor_oauth.kept_fresh",
             partial(kept_fresh, every=float(os.environ.get("SWEEP_EVERY", EVERY))),

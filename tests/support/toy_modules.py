@@ -12,6 +12,7 @@ from modules.kit import Context, Hints, Module, Tool, ToolError, Unrecorded, too
 
 READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
 WRITES = Hints(read_only=False, destructive=True, idempotent=False, open_world=False)
+ADDS = Hints(read_only=False, destructive=False, idempotent=False, open_world=False)
 
 
 class Said(BaseModel):
@@ -90,7 +91,7 @@ class Lab:
 
     def module(self) -> Module:
         """The module ``lab``."""
-        tools = (self._look(), self._write(), self._wait(), self._big(), self._fail(), self._crash())
+        tools = (self._look(), self._write(), self._add(), self._wait(), self._big(), self._fail(), self._crash())
         return Module("lab", "Lab", "Tools that misbehave on demand.", frozenset({"lab"}), tools)
 
     def _look(self) -> Tool:
@@ -113,6 +114,15 @@ class Lab:
             return Said(said=text)
 
         return write
+
+    def _add(self) -> Tool:
+        @tool(hints=ADDS, scopes=["lab"])
+        async def add(context: Context, text: Annotated[str, Field(description="What to add")]) -> Said:
+            """Add something to what is there."""
+            self.effects.append(text)
+            return Said(said=text)
+
+        return add
 
     def _wait(self) -> Tool:
         @tool(hints=WRITES, scopes=["lab"])

@@ -1,5 +1,6 @@
 """A vendor on loopback that knows one token at a time, and a module for it."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -57,8 +58,21 @@ class Shop:
     bomb: bytes = b""
     """What every answer's body is, packed by gzip, if anything."""
 
+    says_twice: bool = False
+    """Whether every answer comes a second time, a moment later and unasked."""
+
     host: str = ""
     url: str = ""
+    _said: list[asyncio.Task[None]] = field(default_factory=list)
+
+    async def all_said(self) -> None:
+        """Wait until every answer has come a second time."""
+        await asyncio.gather(*self._said)
+
+    async def _say_again(self, request: web.Request, body: bytes) -> None:
+        await asyncio.sleep(0.02)  # by then the connection rests
+        if request.transport is not None:
+            request.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
 
     async def _serve(self, request: web.Request) -> web.Response:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -70,7 +84,10 @@ class Shop:
         if self.bomb:
             packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
             return web.Response(body=self.bomb, headers=packed)
-        return web.json_response({"name": name, "said": f"{name}: {request.query.get('what', 'bought')}"})
+        answer = web.json_response({"name": name, "said": f"{name}: {request.query.get('what', 'bought')}"})
+        if self.says_twice and isinstance(answer.body, bytes):
+            self._said.append(asyncio.create_task(self._say_again(request, answer.body)))
+        return answer
 
 
 @contextlib.asynccontextmanager

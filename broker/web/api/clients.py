@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Path
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from broker.oauth.registered_clients import MOST_REDIRECT_URIS, ListedClient, NewClient
 from broker.web.api.parts import Parts
@@ -15,6 +15,7 @@ from core.api.callers import ChangingAdmin, FreshAdmin, ReadingAdmin
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.shapes import PLAIN, Asked, PageOf, ShortName, Told
 from core.errors import Forbidden, Invalid, NotFound
+from core.known_clients import ResultText
 from core.scopes import covers
 
 routes = router("oauth")
@@ -40,10 +41,12 @@ class ClientView(Told):
     user_email: str
     created_at: datetime
     disabled_at: datetime | None
+    result_text: ResultText | None
 
 
 class ClientAsked(Asked):
-    """`jwks` are the public keys of a client that proves who it is by `private_key_jwt`."""
+    """`jwks` are the public keys of a client that proves who it is by `private_key_jwt`; `result_text` is as of an API
+    token."""
 
     name: ShortName
     auth_method: Method = "none"
@@ -54,6 +57,7 @@ class ClientAsked(Asked):
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)] = Field(default=["mcp:read", "mcp:write"])
     user_id: UUID | None = None
     jwks: dict[str, Any] | None = None
+    result_text: ResultText | None = None
 
 
 class ClientMade(Told):
@@ -64,9 +68,17 @@ class ClientMade(Told):
 
 
 class ClientChange(Asked):
-    """Switched off, everything that was granted to it ends within a second."""
+    """What is left out stays. Switched off, everything that was granted to a client ends within a second; `result_text`
+    null leaves it to what is known of the client."""
 
-    enabled: bool
+    enabled: bool = True
+    result_text: ResultText | None = None
+
+    @model_validator(mode="after")
+    def changes_something(self) -> "ClientChange":
+        if not self.model_fields_set:
+            raise ValueError("name enabled, result_text or both")
+        return self
 
 
 @routes.get("/oauth/clients")
@@ -96,6 +108,7 @@ async def register_client(asked: ClientAsked, caller: FreshAdmin, parts: Parts) 
         scopes=frozenset(asked.scopes),
         user_id=asked.user_id,
         jwks=asked.jwks,
+        result_text=asked.result_text,
     )
     try:
         client, secret = await parts.clients.create(caller.actor, caller.tenant_id, wanted)
@@ -106,8 +119,11 @@ async def register_client(asked: ClientAsked, caller: FreshAdmin, parts: Parts) 
 
 @routes.patch("/oauth/clients/{client_id}", status_code=204)
 async def change_client(client_id: ClientId, asked: ClientChange, caller: ChangingAdmin, parts: Parts) -> None:
-    """Switch a client off or on."""
-    await parts.clients.set_enabled(caller.actor, caller.tenant_id, client_id, asked.enabled)
+    """Switch a client off or on, or change what it is sent."""
+    if "result_text" in asked.model_fields_set:
+        await parts.clients.set_result_text(caller.actor, caller.tenant_id, client_id, asked.result_text)
+    if "enabled" in asked.model_fields_set:
+        await parts.clients.set_enabled(caller.actor, caller.tenant_id, client_id, asked.enabled)
 
 
 @routes.delete("/oauth/clients/{client_id}", status_code=204)
@@ -129,4 +145,5 @@ def _view(listed: ListedClient) -> ClientView:
         user_email=listed.user_email,
         created_at=listed.created_at,
         disabled_at=listed.disabled_at,
+        result_text=client.result_text,
     )

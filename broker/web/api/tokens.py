@@ -13,6 +13,7 @@ from core.api.callers import ChangingPerson, FreshPerson, Person, whose
 from core.api.paging import Cursor, Most, TextKey, key_of, paged
 from core.api.shapes import Asked, PageOf, ShortName, Time, Told
 from core.errors import Forbidden
+from core.known_clients import ResultText
 from core.scopes import ADMIN_READ, ADMIN_WRITE, covers
 
 routes = router("tokens")
@@ -41,15 +42,21 @@ class TokenView(Told):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    result_text: ResultText | None
 
 
 class NewToken(Asked):
-    """Without `expires_at` the token does not expire; where the tenant sets a longest life, it has to be named."""
+    """Without `expires_at` the token does not expire; where the tenant sets a longest life, it has to be named.
+
+    `result_text` is what its client is sent beside a result's structured part: `short` if it shows its model that part,
+    `full` if it shows the text; without it, what is known of the client decides.
+    """
 
     name: ShortName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
     read_only: bool = False
     expires_at: Time | None = None
+    result_text: ResultText | None = None
 
 
 class MadeToken(Told):
@@ -87,6 +94,7 @@ async def make_token(
         scopes=asked.scopes,
         read_only=asked.read_only,
         expires_at=asked.expires_at,
+        result_text=asked.result_text,
         request_key=idempotency_key,
     )
     return MadeToken(id=token_id, token=token.reveal())

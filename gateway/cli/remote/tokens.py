@@ -7,6 +7,7 @@ import msgspec
 
 from broker.identity.api_tokens import ApiToken
 from core.errors import Forbidden
+from core.known_clients import ResultText
 from core.secret import Secret
 from gateway.cli.remote.api import Api
 from gateway.cli.remote.me import me
@@ -19,7 +20,13 @@ class _Made(msgspec.Struct):
 
 
 def create_token(
-    api: Api, user: str | None, name: str, scopes: Sequence[str], read_only: bool, expires_at: datetime | None
+    api: Api,
+    user: str | None,
+    name: str,
+    scopes: Sequence[str],
+    read_only: bool,
+    expires_at: datetime | None,
+    result_text: ResultText | None,
 ) -> tuple[str, Secret, str]:
     """Make a token; its id, the token, and whose it is.
 
@@ -30,6 +37,8 @@ def create_token(
     if user is not None and user.lower() != mine:
         raise Forbidden(f"at a server people make tokens for themselves, and you are {mine}: leave out --user")
     body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
+    if result_text is not None:  # a server of before it knows no such field
+        body["result_text"] = result_text
     made, _ = api.make("/tokens", _Made, body)
     return made.id, Secret(made.token), mine
 

@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.envelope import has_too_many_values
+from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, containers_of, has_too_many_values
 from gateway.meta_tools.batch.step import Place, Problem, Step
 from gateway.meta_tools.batch.wording import did_you_mean, kind, listed, quoted
+from gateway.meta_tools.json_text import NotAnObject, object_of
 
 MAX_STEPS = 50
 MAX_BYTES = 1 << 20  # of text; an array has the limit of the request's body
@@ -17,7 +18,7 @@ MAX_LINES = 10_000  # blank ones included
 MAX_DEPTH = 64  # containers within containers, the step itself is the first
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-_MAX_NAME = 200
+_MAX_NAME = 64
 _MAX_UNKNOWN = 5
 
 
@@ -36,10 +37,13 @@ def parse(commands: str | list[Any]) -> tuple[list[Step], list[Problem]]:
     placed = _placed(commands)
     if isinstance(placed, Problem):
         return [], [placed]
+    values = [(place, _loads(raw.text) if isinstance(raw, _Line) else raw) for place, raw in placed]
+    if problem := _too_much(_params_in_texts(values)):
+        return [], [problem]
     steps: list[Step] = []
     problems: list[Problem] = []
-    for place, raw in placed:
-        made = _step(place, raw)
+    for place, value in values:
+        made = _step(place, value)
         if isinstance(made, Step):
             steps.append(made)
         else:
@@ -63,8 +67,8 @@ def _placed(commands: object) -> _Placed | Problem:
 def _from_text(text: str) -> _Placed | Problem:
     if len(text) > MAX_BYTES or len(encoded := text.encode("utf-8", "replace")) > MAX_BYTES:
         return Problem(Place(1), f"the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps")
-    if has_too_many_values(encoded):
-        return Problem(Place(1), "the text has too many values; send fewer or smaller steps")
+    if problem := _too_much([encoded]):  # on the bytes, before anything is built, as for a message
+        return problem
     if text.count("\n") >= MAX_LINES:
         return Problem(Place(MAX_LINES), f"the text has more than {MAX_LINES} lines; send fewer")
     # Not splitlines: it would break lines at U+2028, which JSON strings may hold.
@@ -99,16 +103,31 @@ def _loads(text: str) -> Any:
         return error
 
 
-def _step(place: Place, raw: Any) -> Step | list[str]:
-    value = _loads(raw.text) if isinstance(raw, _Line) else raw
+def _params_in_texts(values: list[tuple[Place, Any]]) -> list[bytes]:
+    """The `params` that are JSON text, of all steps."""
+    steps = [cast("dict[str, Any]", value) for _, value in values if isinstance(value, dict)]
+    return [params.encode("utf-8", "replace") for step in steps if isinstance(params := step.get("params"), str)]
+
+
+def _too_much(texts: list[bytes]) -> Problem | None:
+    """What is wrong with JSON texts that together hold more than one message may."""
+    if sum(map(containers_of, texts)) > MAX_CONTAINERS:
+        return Problem(Place(1), f"the steps hold more than {MAX_CONTAINERS} objects and arrays; send fewer")
+    if has_too_many_values(texts):
+        return Problem(Place(1), f"the steps hold more than {MAX_VALUES} values or {MAX_FIELDS} fields; send fewer")
+    return None
+
+
+def _step(place: Place, value: Any) -> Step | list[str]:
     if isinstance(value, orjson.JSONDecodeError):
         return [f"not valid JSON: {value.msg} at column {value.colno}; each line is one whole JSON object"]
     if not isinstance(value, dict):
         return [f'expected an object such as {{"id": …, "module": …, "tool_name": …}}, got {kind(value)}']
     given = {name: field for name, field in cast("dict[str, Any]", value).items() if field is not None}
+    errors = list(_read_params(given))
     if _too_deep(given):
         return [f"nested more than {MAX_DEPTH} levels deep"]
-    errors = [*_unknown(given), *_wrong(given)]
+    errors += [*_unknown(given), *_wrong(given)]
     if errors:
         return errors
     return Step(
@@ -121,6 +140,16 @@ def _step(place: Place, raw: Any) -> Step | list[str]:
         output=given.get("output", False),
         on_error=given.get("on_error", "skip"),
     )
+
+
+def _read_params(given: dict[str, Any]) -> Iterator[str]:
+    """Put the object in the place of `params` that are JSON text of one."""
+    if isinstance(params := given.get("params"), str):
+        try:
+            given["params"] = object_of("params", params, MAX_DEPTH - 1)
+        except NotAnObject as wrong:
+            del given["params"]
+            yield str(wrong)
 
 
 def _too_deep(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """What the caller of a batch reads: structured content and the same as short lines of text."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -64,10 +64,11 @@ class Report:
     is_error: bool
 
 
-def report_outcome(outcome: BatchOutcome) -> Report:
-    """What ran and what not; results as far as steps asked for them."""
+def report_outcome(outcome: BatchOutcome, *, short: bool = False) -> Report:
+    """What ran and what not; results as far as steps asked for them. A `short` text leaves the results out."""
     steps = [_step(step) for step in outcome.steps]
-    return Report({"steps": steps}, "\n".join(_line(step) for step in outcome.steps), outcome.is_error)
+    lines = [_line(replace(step, result=None) if short else step) for step in outcome.steps]
+    return Report({"steps": steps}, "\n".join(lines), outcome.is_error)
 
 
 def report_plan(plan: Plan) -> Report:

@@ -62,24 +62,34 @@ async def run(
     max_result_bytes: int = MAX_RESULT_BYTES,
     deadline: float | None = None,
     report_progress: ReportProgress | None = None,
+    ended: Callable[[], str] = str,
 ) -> BatchOutcome:
     """Run the plan, at most `parallel` steps at a time. Cancelling this cancels the steps that run, and waits for them.
+
+    `ended` says why the caller may have no more run, or nothing: no step begins then, and no result is shown.
 
     `call` validates the params that it is given, which hold no references any more, and gives every failure as a
     StepResult. At `deadline` (the event loop's time) what runs is cut off and the rest skipped; the outcome says so.
     """
-    running = _Run(plan, call, parallel, deadline, report_progress)
+    running = _Run(plan, call, parallel, deadline, report_progress, ended)
     try:
         await running.to_the_end()
     finally:
         await running.cancel()
-    return _outcome(plan, running.outcomes, max_result_bytes)
+    return _outcome(plan, running.outcomes, max_result_bytes, ended())
 
 
 class _Run:
     def __init__(
-        self, plan: Plan, call: Call, parallel: int, deadline: float | None, report_progress: ReportProgress | None
+        self,
+        plan: Plan,
+        call: Call,
+        parallel: int,
+        deadline: float | None,
+        report_progress: ReportProgress | None,
+        ended: Callable[[], str],
     ) -> None:
+        self._ended = ended
         self.outcomes: dict[str, StepOutcome] = {}
         self._call = call
         self._parallel = parallel
@@ -115,6 +125,8 @@ class _Run:
     def _start_what_can(self) -> None:
         if self._left() == 0:
             self._skip(self._waiting, _NO_TIME)
+        if reason := self._ended():
+            self._skip(self._waiting, reason)
         for planned in list(self._waiting.values()):
             if len(self._running) >= self._parallel:
                 return
@@ -179,11 +191,14 @@ def _result(task: asyncio.Task[StepResult]) -> StepResult:
     return StepResult(None, _INTERNAL, is_error=True)
 
 
-def _outcome(plan: Plan, outcomes: dict[str, StepOutcome], max_result_bytes: int) -> BatchOutcome:
+def _outcome(plan: Plan, outcomes: dict[str, StepOutcome], max_result_bytes: int, ended: str) -> BatchOutcome:
     ordered = [outcomes[planned.step.id] for planned in plan.steps]
     wanted = [outcomes[planned.step.id] for planned in plan.steps if planned.step.output]
     useless = all(outcome.status != "ok" for outcome in ordered) or any(outcome.status != "ok" for outcome in wanted)
-    return BatchOutcome(tuple(_within(ordered, max_result_bytes)), is_error=useless)
+    if ended:
+        withheld = f"ran, but its result is withheld: {ended}"
+        ordered = [one if one.result is None else replace(one, result=None, error=withheld) for one in ordered]
+    return BatchOutcome(tuple(_within(ordered, max_result_bytes)), is_error=useless or bool(ended))
 
 
 def _within(outcomes: list[StepOutcome], max_bytes: int) -> Iterable[StepOutcome]:

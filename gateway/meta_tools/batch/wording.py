@@ -18,8 +18,9 @@ def cut(text: str, limit: int) -> str:
 
 
 def quoted(value: object) -> str:
-    """The value as a JSON string on one line, cut; half a surrogate pair becomes a question mark."""
-    return json.dumps(printable(cut(str(value), _SHOWN)), ensure_ascii=False)
+    """The value as a JSON string on one line, cut; what cannot be printed becomes a question mark."""
+    text = json.dumps(printable(cut(str(value), _SHOWN)), ensure_ascii=False)
+    return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
 
 
 def printable(text: str) -> str:

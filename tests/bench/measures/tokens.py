@@ -10,7 +10,7 @@ import orjson
 from core.caller import Caller, Credential
 from core.permissions import Policy, make_role
 from gateway.catalogue import build, installed
-from gateway.meta_tools.definitions import definitions
+from gateway.meta_tools.definitions import definitions, instructions
 from gateway.sieve.sieve import Sieve
 from modules.kit import Module
 from tests.bench.lab import Lab
@@ -31,10 +31,10 @@ CASES = {
 
 
 def measure(lab: Lab) -> list[Result]:
-    """The definitions as the handler of tools/list makes them."""
+    """The definitions and the instructions as the handlers make them."""
     counts = {what: tokens(installed().modules if what == OWN else filling(*size)) for what, size in CASES.items()}
     rows = [
-        Row("P10", f"tools/list, {what}", "tokens", (float(count),), 900, 600, more_is_better=False)
+        Row("P10", f"tools/list and instructions, {what}", "tokens", (float(count),), 900, 600, more_is_better=False)
         for what, count in counts.items()
     ]
     more = float(counts[TEN_THOUSAND] - counts[TWELVE])
@@ -43,11 +43,11 @@ def measure(lab: Lab) -> list[Result]:
 
 
 def tokens(modules: Sequence[Module]) -> int:
-    """The tokens of the three definitions for a caller who may use all of these modules."""
+    """The tokens of instructions and definitions for a caller who may use all of these modules."""
     everything = Policy((make_role("all", [("allow", "*")]),), frozenset(module.name for module in modules))
     credential = Credential("bench", "api_token", NIL, NIL, frozenset({"mcp:read", "mcp:write"}))
     view = Sieve(build(modules)).view(Caller(credential, "bench@localhost", "user", everything))
-    return count(definitions(view)["tools"])
+    return count(definitions(view)["tools"]) + count(instructions(view))
 
 
 def count(value: object) -> int:

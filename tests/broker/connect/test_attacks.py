@@ -7,7 +7,11 @@ from datetime import timedelta
 import httpx2
 import pytest
 
+from core.directory.roles import revoke
+from core.directory.services import set_service
+from core.directory.users import unassign_role
 from tests.broker.connect.rig import Browser, Scene, changed, parameters, provider_document, shown
+from tests.support.product import ACTOR, Person
 
 UNKNOWN = "This answer belongs to nothing that you began here"
 ISSUER = "This answer did not come from the right place"
@@ -80,6 +84,28 @@ async def test_too_late(scene: Scene) -> None:
         back = await arrived(browser)
         scene.product.clock.ahead += timedelta(minutes=11)
         await refused(scene, await browser.get(back))
+
+
+@pytest.mark.parametrize("lost", ["role", "permission", "service"])
+async def test_what_was_taken_away_meanwhile_is_not_connected(scene: Scene, lost: str) -> None:
+    """Ten minutes are long: what the person may do is looked at again before the code is shown to anybody."""
+    ada, eve = await scene.person("ada@acme.test"), await scene.person("ada@acme.test", "globex")
+    async with scene.browser(ada) as browser, scene.browser(eve) as other:
+        back, unharmed = await arrived(browser), await arrived(other)
+        await taken_away(scene, ada, lost)
+        await refused(scene, await browser.get(back))
+        assert "Shop is connected" in shown(await other.get(unharmed)), "the same names in another tenant"
+
+
+async def taken_away(scene: Scene, person: Person, lost: str) -> None:
+    """Let the service of the shop not exist for them any more."""
+    console, tenant = scene.product.console, person.tenant.id
+    if lost == "role":
+        await unassign_role(console, ACTOR, tenant, person.email, person.email)
+    elif lost == "permission":
+        await revoke(console, ACTOR, tenant, person.email, "shop.*")
+    else:
+        await set_service(console, ACTOR, tenant, "shop", enabled=False)
 
 
 @pytest.mark.parametrize("state", ["", "x" * 43, "x" * 5000, "%00", "0" * 42 + "é"])
@@ -214,6 +240,25 @@ async def test_a_question_is_for_who_began(scene: Scene) -> None:
         assert await scene.accounts() == before
         scene.product.clock.ahead += timedelta(minutes=11)
         assert (await browser.post(question, decision="connect")).status_code == 404
+
+
+@pytest.mark.parametrize("lost", ["role", "permission", "service"])
+async def test_a_question_is_not_for_who_may_not_connect_any_more(scene: Scene, lost: str) -> None:
+    ada = await scene.person("ada@acme.test")
+    async with scene.browser(ada) as browser:
+        await scene.vendor.sign_in_as("first", email="first@vendor.test")
+        await browser.connect()
+        browser.leave_vendors()
+        await scene.vendor.sign_in_as("second", email="second@vendor.test")
+        page = await browser.connect()
+        assert "Another account" in shown(page)
+        before = await scene.accounts()
+        await taken_away(scene, ada, lost)
+        assert (await browser.get(str(page.url))).status_code == 404
+        assert (await browser.post(str(page.url), decision="connect")).status_code == 404
+        assert await scene.accounts() == before
+        assert (await browser.post(str(page.url), decision="keep")).status_code == 303, "to decline needs no right"
+        assert [one["id"] for one in await scene.accounts()] == [before[0]["id"]]
 
 
 async def test_two_answers_to_one_question(scene: Scene) -> None:

@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from tests.broker.connect.rig import Browser, Scene, provider_document, shown
+import httpx2
+
+from tests.broker.connect.rig import CALLBACK, Browser, Scene, provider_document, shown
+from tests.support.product import Person
 
 UNTOLD = "Whether it is the same account is not known here"
 
@@ -90,3 +93,42 @@ async def test_a_dead_refresh_token_is_not_inherited(scene: Scene) -> None:
         assert "Shop is connected" in shown(await browser.connect())
         (after,) = await scene.accounts()
         assert (after["status"], after["refresh"]) == ("active", None)
+
+
+async def another_client(scene: Scene) -> tuple[str, str]:
+    """A second OAuth client that the vendor knows (RFC 7591)."""
+    asked = {"redirect_uris": [f"{CALLBACK}/vendor"], "application_type": "native", "scope": "openid email profile"}
+    async with httpx2.AsyncClient(base_url=scene.vendor.issuer) as http:
+        answer = await http.post("/reg", json={**asked, "grant_types": ["authorization_code", "refresh_token"]})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["client_id"], answer.json()["client_secret"]
+
+
+async def test_nothing_is_inherited_from_a_grant_of_another_oauth_client(scene: Scene) -> None:
+    """A refresh token is its client's (RFC 6749 §6): shown with another, it is refused, or ends the grant."""
+    ada, eve = await scene.person("ada@acme.test"), await scene.person("ada@acme.test", "globex")
+    async with scene.browser(ada) as browser, scene.browser(eve) as other:
+        await agreed_as(scene, browser, "first")
+        await browser.connect()
+        await other.connect()
+        (before,) = await accounts_of(scene, ada)
+        foreign = await accounts_of(scene, eve)
+        client_id, secret = await another_client(scene)
+        (role,) = await scene.rows(
+            "SELECT id FROM core.roles WHERE name = $1 AND tenant_id = $2", ada.email, ada.tenant.id
+        )
+        new_client = await scene.register(ada.tenant, "vendor", client_id, secret, role["id"])
+        await without_refresh_token(scene)
+        revoked = await scene.revoked()
+        page = await browser.connect()
+        assert "Shop is connected" in shown(page), shown(page)
+        (after,) = await accounts_of(scene, ada)
+    assert after["id"] != before["id"], "the account of the other client is not renewed"
+    assert (after["oauth_client_id"], after["refresh"]) == (new_client, None)
+    assert await scene.revoked() == revoked + 1, "the grant before was ended at the vendor"
+    assert await accounts_of(scene, eve) == foreign
+
+
+async def accounts_of(scene: Scene, person: Person) -> list[dict[str, Any]]:
+    """The accounts of one person's tenant."""
+    return [one for one in await scene.accounts() if one["tenant_id"] == person.tenant.id]

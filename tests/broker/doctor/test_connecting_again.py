@@ -47,7 +47,7 @@ async def test_2g_56_a_callback_in_a_browser_that_single_sign_on_let_in(ward: Wa
         company = GOES_ON.search(begun.text)
         assert company
         page = await browser.get(await browser.consent(html.unescape(company[1])))
-        assert "Not connected" in shown(page) or "Continue to" in shown(page)
+        assert "Continue to Google" in shown(page), "signed in, and on the page that was asked for"
         back = case.vendor.state.agree(await browser.start(case.module, case.provider))
         assert "is connected" in shown(await browser.get(back))
         assert (await case.standing())["state"] == "connected"

@@ -22,7 +22,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from gateway.single.serving import served
+from gateway.http_server.server import HttpServer
+from gateway.http_server.server import serving as serve
 
 CLIENT_ID, CLIENT_SECRET = "client", "vendor+secret/with:signs%"
 DIRECTORY = "11111111-2222-3333-4444-555555555555"
@@ -184,5 +185,5 @@ async def serving(vendor: "OpenIdVendor | GitHubVendor") -> AsyncIterator[None]:
     """The vendor on a loopback port of its own."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         vendor.origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with served(vendor.app(), listener):  # type: ignore[arg-type]
+        async with serve(HttpServer(vendor.app()), listener):  # type: ignore[arg-type]
             yield

@@ -85,7 +85,9 @@ async def test_the_first_keys_are_made_when_first_needed_and_once(world: World) 
 
 
 async def test_the_document_shows_public_keys_only(store: SigningKeyStore) -> None:
-    for key in json.loads(await Process(store).keys.document())["keys"]:
+    keys = json.loads(await Process(store).keys.document())["keys"]
+    assert len(keys) == 2, "one signs and one follows"
+    for key in keys:
         assert set(key) == {"kty", "n", "e", "kid", "use", "alg"}
         assert (key["kty"], key["use"], key["alg"]) == ("RSA", "sig", "RS256")
 

@@ -1,15 +1,20 @@
 """Every class of failure, by profile: what happens to the account, what to the vendor, and whom nobody blames."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
-from broker.accounts.store import change_client
+from broker.accounts.store import Grant, change_client, relink
 from broker.accounts.values import Fresh, Stuck, StuckState
 from broker.refresh.timing import Timing
+from broker.vault.credentials import Owner
 from broker.vendor_oauth.exchange import ErrorClass, VendorClient
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Broken, Scripted, failed
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
+from tests.support.failpoints import held_at
 
 LATER = 400
 """Past every backoff, in seconds."""
@@ -263,3 +268,46 @@ async def test_a_disabled_account_is_left_alone(rig: Rig, strict: Vendor) -> Non
     account = await rig.connect(strict)
     await rig.execute("UPDATE vault.accounts SET status = 'disabled', reason = 'by_admin' WHERE id = $1", account)
     assert await stuck(rig, account) == Stuck(StuckState.DISABLED, "by_admin")
+
+
+async def test_a_token_that_was_replaced_between_look_and_claim_is_not_shown(
+    rig: Rig, strict: Vendor, tmp_path: Path
+) -> None:
+    """As when the owner has connected the account again meanwhile: the token in hand belongs to the grant before."""
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    tokens = await strict.grant("ada")
+    oauth = strict.provider.oauth
+    assert oauth is not None
+    grant = Grant(strict.id, rig.clients[strict.id], Owner("personal", rig.tenant.users[0]), tokens, oauth.refresh)
+    async with held_at(tmp_path, "before_claim") as held:
+        asking = asyncio.create_task(rig.token(account))
+        await held.reached()
+        async with rig.database.tenant(rig.tenant.id) as work:
+            await relink(work, rig.vault, account, grant)
+        held.go_on()
+        assert (await asking).access.reveal() == tokens.access.reveal()
+    assert await strict.calls() == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "state"),
+    [("disabled", "by_admin", StuckState.DISABLED), ("needs_reauth", "revoked", StuckState.NEEDS_REAUTH)],
+)
+async def test_an_account_that_ends_between_look_and_claim_is_not_shown_to_the_vendor(
+    rig: Rig, strict: Vendor, tmp_path: Path, status: str, reason: str, state: StuckState
+) -> None:
+    """As when somebody disconnects it meanwhile: its refresh token is the vendor's to end, not ours to use."""
+    account, other = await rig.connect(strict), await rig.connect(strict, "bob")
+    await rig.ahead(HOUR + 10)
+    async with held_at(tmp_path, "before_claim") as held:
+        asking = asyncio.create_task(stuck(rig, account))
+        await held.reached()
+        await rig.execute("UPDATE vault.accounts SET status = $2, reason = $3 WHERE id = $1", account, status, reason)
+        held.go_on()
+        assert await asking == Stuck(state, reason)
+    assert await strict.calls() == 0
+    row = await rig.row(account)
+    assert (row["lease_owner"], row["attempt_no"], row["uncertain"]) == (None, 0, False)
+    await rig.token(other)
+    assert await strict.calls() == 1, "another account of the same client goes on"

@@ -16,12 +16,12 @@ from broker.refresh.timing import Timing
 from broker.vault.credentials import Owner
 from broker.vendor_oauth.exchange import ErrorClass, TokenEndpoint, Tokens
 from core.db import Database
-from core.failpoints import arm
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Held, Scripted, failed
 from tests.broker.refresh.rig import Rig, rig_on
 from tests.broker.refresh.vendor import HOUR, Vendor
 from tests.support.eventually import within
+from tests.support.failpoints import held_at
 from tests.support.postgres import ScratchDatabase
 from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 
@@ -163,19 +163,12 @@ async def test_a_process_that_slept_past_its_lease_sends_nothing(rig: Rig, stric
     await rig.ahead(HOUR + 10)
     slept = 0.0
     sleeper = rig.with_endpoint(rig.tools.endpoint, Timing(), lambda: boottime() + slept)
-    arm(tmp_path, "before_send")
-    try:
+    async with held_at(tmp_path, "before_send") as held:
         asking = asyncio.create_task(sleeper.fresh(rig.tenant.id, account))
-
-        async def claimed() -> bool:
-            return (tmp_path / "before_send.reached").exists()
-
-        await within(10, claimed)
+        await held.reached()
         slept = 20.0  # the lease has ten seconds left, and a call may take longer
-        (tmp_path / "before_send.go").touch()
+        held.go_on()
         answer = await asking
-    finally:
-        arm(tmp_path)
     assert isinstance(answer, Stuck)
     assert await strict.calls() == 0
     row = await rig.row(account)
@@ -305,6 +298,22 @@ async def test_a_spooled_answer_is_stored_once(rig: Rig, strict: Vendor) -> None
     assert (await rig.row(account))["version"] == answer.version
     assert await rig.count("vault.candidates") == 0
     assert not list(rig.spool.iterdir())
+
+
+async def test_a_spooled_answer_that_the_database_refuses_is_kept(rig: Rig, strict: Vendor) -> None:
+    account = await rig.connect(strict)
+    await rig.ahead(HOUR + 10)
+    spool = Spool(rig.spool)
+    spool.remove = lambda path: None  # type: ignore[method-assign]
+    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    assert isinstance(await rig.another(settler=settler).fresh(rig.tenant.id, account), Fresh)
+    (waiting,) = rig.spool.iterdir()
+    await rig.execute("REVOKE SELECT ON vault.accounts FROM mcpist_broker")
+    await rig.another().open()
+    assert list(rig.spool.iterdir()) == [waiting]
+    await rig.execute("GRANT SELECT ON vault.accounts TO mcpist_broker")
+    await rig.another().open()
+    assert list(rig.spool.iterdir()) == []
 
 
 async def test_a_full_disk_does_not_keep_an_answer_from_the_database(rig: Rig, strict: Vendor) -> None:

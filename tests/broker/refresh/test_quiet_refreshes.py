@@ -14,6 +14,7 @@ from broker.interface import Lease, LeaseRequest, NoCredential, Refused
 from broker.providers.model import Provider, RefreshRules
 from broker.vault.credentials import Owner
 from broker.vendor_oauth.exchange import ErrorClass, Tokens, VendorClient
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
 from core.connection import Connection
@@ -27,7 +28,7 @@ from gateway.auth.refusals import Refusals
 from gateway.catalogue import build
 from gateway.connecting import ConnectLinks
 from gateway.leases import Held, Leases
-from gateway.mcp.context import RequestContext
+from gateway.mcp.context import Authority, RequestContext
 from gateway.operations.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders, Rig
@@ -89,7 +90,9 @@ class Gateway:
         await self.authenticate(self.header, "192.0.2.1")
         caller = Caller(self.broker.credential, "ada@acme.test", "user", Policy((), frozenset()))
         deadline = asyncio.get_running_loop().time() + 5
-        return await self.leases.hold(RequestContext(caller, "r", deadline, subject=Secret("mcpist_made-up")), TOOL)
+        return await self.leases.hold(
+            RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up")), TOOL
+        )
 
     @property
     def asked(self) -> tuple[int, int]:
@@ -122,7 +125,7 @@ async def gateway(rig: Rig) -> AsyncIterator[Gateway]:
         generations = Generations(rig.scratch.as_role("mcpist_gateway"), database)
         audit, broker = AuditWriter(database), CountingBroker(rig)
         refusals = Refusals(audit, AttemptLimits(3, 3, clock=time.time), Metrics())
-        authenticate = Authenticator(broker, database, generations, refusals)
+        authenticate = Authenticator(broker, database, generations, refusals, AuditPasses())
         leases = Leases(broker, generations, ConnectLinks("https://mcpist.test"))
         listening = asyncio.create_task(generations.run())
         await generations.begun(5)

@@ -2,12 +2,15 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from broker.accounts.accounts import Accounts
 from broker.accounts.values import Fresh, Stuck, StuckState
 from broker.providers.model import RefreshRules
 from broker.refresh.outcome import keep_alive_time, refresh_time
+from broker.refresh.refresher import Tools
 from broker.refresh.sweeper import Sweeper
 from broker.refresh.timing import Timing
 from broker.vendor_oauth.exchange import ErrorClass
@@ -84,6 +87,37 @@ async def test_two_sweepers_and_a_caller_make_one_call(rig: Rig, strict: Vendor)
     assert await strict.reuses() == 0
 
 
+class Queued(Accounts):
+    """Those of a process whose turn comes late."""
+
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(tools)
+        self.asked, self.turn = asyncio.Event(), asyncio.Event()
+
+    async def refresh(self, *args: Any, **options: Any) -> Fresh | Stuck:
+        self.asked.set()
+        await self.turn.wait()
+        return await super().refresh(*args, **options)
+
+
+async def test_what_another_sweeper_has_refreshed_since_it_was_listed_is_not_due_any_more(
+    rig: Rig, strict: Vendor
+) -> None:
+    account = await rig.connect(strict)
+    before = await rig.token(account)
+    await rig.ahead(HOUR - 300)
+    queued = Queued(rig.tools)
+    waiting = asyncio.create_task(Sweeper(queued, rig.database, rig.tools.timing).sweep())
+    await queued.asked.wait()
+    assert await sweeper(rig).sweep() == 1
+    queued.turn.set()
+    assert await waiting == 1
+    assert await strict.calls() == 1
+    assert (await rig.token(account)).version == before.version + 1
+    await rig.ahead(2 * HOUR - 600)
+    assert await sweeper(rig).sweep() == 1, "and it is due again in its time"
+
+
 async def test_what_nobody_uses_is_refreshed_to_keep_it_alive_only(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(20 * DAY)
@@ -134,12 +168,16 @@ async def test_an_oauth_client_that_the_vendor_refuses_is_not_swept(rig: Rig, st
     assert 1 <= len(endpoint.shown) <= 3
 
 
-async def test_it_runs_and_outlives_a_failure(rig: Rig, strict: Vendor) -> None:
+async def test_it_runs_and_outlives_a_failure(rig: Rig, strict: Vendor, caplog: pytest.LogCaptureFixture) -> None:
     account = await rig.connect(strict)
     await rig.execute("ALTER FUNCTION vault.due_accounts(interval, integer, integer) RENAME TO hidden")
     running = asyncio.create_task(sweeper(rig, every=0.02).run())
+
+    async def failed() -> bool:
+        return "accounts were not swept" in caplog.messages
+
     try:
-        await asyncio.sleep(0.1)
+        await within(10, failed)
         await rig.execute("ALTER FUNCTION vault.hidden(interval, integer, integer) RENAME TO due_accounts")
         await rig.ahead(HOUR - 300)
 

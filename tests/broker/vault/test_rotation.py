@@ -114,6 +114,26 @@ async def test_two_rewraps_at_once_do_no_harm(world: World) -> None:
     assert await secret_of(world, tenant, owners[0], ONLY_NEW) == "secret-one-0"
 
 
+async def test_a_data_key_that_was_rewrapped_meanwhile_keeps_what_it_got(world: World) -> None:
+    """One command still wraps under k2 while another, begun after k3 was activated, has done so under k3."""
+    tenant, owners = await filled(world, "one", 1)
+    keys = {"k1": K1, "k2": K2, "k3": b"3" * 32}
+    newest = LocalKeys("k3", keys)
+
+    class Slow(LocalKeys):
+        """The other command is done while this one asks its keeper."""
+
+        async def wrap(self, plain: bytes, context: bytes) -> Any:
+            wrapped = await super().wrap(plain, context)
+            assert await rewrapped(world, tenant, newest) == 1
+            return wrapped
+
+    assert await rewrapped(world, tenant, Slow("k2", keys)) == 0
+    assert await rows(world, "SELECT kek_id FROM vault.deks") == [("k3",)]
+    only = LocalKeys("k3", {"k3": keys["k3"]})
+    assert await secret_of(world, tenant, owners[0], only) == "secret-one-0"
+
+
 async def test_a_rewrap_that_was_killed_half_way_goes_on(world: World) -> None:
     tenant, owners = await filled(world, "one", 1)
     for _ in range(5):

@@ -11,8 +11,8 @@ from tests.support.postgres import ScratchDatabase
 
 
 @pytest.fixture
-async def gateway(database: ScratchDatabase) -> AsyncIterator[Database]:
-    async with database.open("mcpist_gateway") as opened:
+async def broker(database: ScratchDatabase) -> AsyncIterator[Database]:
+    async with database.open("mcpist_broker") as opened:
         yield opened
 
 

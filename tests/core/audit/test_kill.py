@@ -29,7 +29,7 @@ from gateway.postgres.supervisor import EmbeddedPostgres
 from tests.core.audit.support import TENANT, until, utc_now
 from tests.support.postgres import PASSWORDS
 
-GATEWAY, CONSOLE = "mcpist_gateway", "mcpist_console"
+BROKER, CONSOLE = "mcpist_broker", "mcpist_console"
 REPOSITORY = Path(__file__).parents[3]
 
 
@@ -135,14 +135,14 @@ async def server(home: Path) -> AsyncIterator[Running]:
 async def test_writers_are_killed(server: Running) -> None:
     acknowledged: list[str] = []
     for _ in range(5):
-        async with server.process("write", GATEWAY) as writer:
+        async with server.process("write", BROKER) as writer:
             await writer.says_more(100)
         acknowledged += writer.lines
         assert await server.check(acknowledged) >= len(acknowledged)
 
 
 async def test_sealers_are_killed(server: Running) -> None:
-    async with server.process("write", GATEWAY) as writer:
+    async with server.process("write", BROKER) as writer:
         await writer.says_more(2_000)
     for _ in range(5):
         async with (
@@ -155,7 +155,7 @@ async def test_sealers_are_killed(server: Running) -> None:
 
 async def test_postgres_is_killed_under_writers_and_sealers(server: Running) -> None:
     before = await server.check([])
-    async with server.process("write", GATEWAY) as writer, server.process("seal", CONSOLE) as sealer:
+    async with server.process("write", BROKER) as writer, server.process("seal", CONSOLE) as sealer:
         for _ in range(3):
             await writer.says_more(100)
             await sealer.says_more(2)
@@ -170,7 +170,7 @@ async def test_everything_is_killed_for_long(server: Running) -> None:
     acknowledged: list[str] = []
     for turn in range(25):
         async with (
-            server.process("write", GATEWAY) as writer,
+            server.process("write", BROKER) as writer,
             server.process("seal", CONSOLE) as sealer,
         ):
             await writer.says_more(50 + turn * 7)

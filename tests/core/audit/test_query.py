@@ -35,7 +35,7 @@ async def found(console: Database, filter: Filter, **options: Any) -> list[Item]
 
 
 @pytest.fixture
-async def log(gateway: Database, sealer: Sealer) -> list[Event]:
+async def log(broker: Database, sealer: Sealer) -> list[Event]:
     """Ten calls, a second apart; the last has no outcome. Then other things, one of another tenant."""
     calls = [
         call(n, at=START + n * 1_000_000_000, tool=f"tool_{n % 2}", user_id=USER if n < 5 else uuid4())
@@ -48,7 +48,7 @@ async def log(gateway: Database, sealer: Sealer) -> list[Event]:
         admin_event(22, Kind.DENIED, module="hidden", tool="made_up", outcome=Outcome.DENIED, request_id="request-3"),
         call(77, tenant_id=OTHER, at=START),
     ]
-    await append(gateway, [*calls, *ends, *others])
+    await append(broker, [*calls, *ends, *others])
     await sealer.seal_all()
     return calls
 
@@ -69,8 +69,8 @@ async def test_a_call_that_was_never_heard_of_again_is_unknown(console: Database
     assert (item.outcome, item.duration_us) == (Outcome.UNKNOWN, None)
 
 
-async def test_unknown_begins_after_the_threshold(console: Database, gateway: Database, sealer: Sealer) -> None:
-    await append(gateway, [call(1)])
+async def test_unknown_begins_after_the_threshold(console: Database, broker: Database, sealer: Sealer) -> None:
+    await append(broker, [call(1)])
     await sealer.seal_all()
     assert [item.outcome for item in await found(console, EVERYTHING)] == [Outcome.PENDING]
     now = timedelta(0)
@@ -119,8 +119,8 @@ async def test_pages_give_everything_once(console: Database) -> None:
         assert seen == await found(console, filter)
 
 
-async def test_equal_times_do_not_confuse_pages(console: Database, gateway: Database, sealer: Sealer) -> None:
-    await append(gateway, [admin_event(0, request_id=str(n)) for n in range(7)])
+async def test_equal_times_do_not_confuse_pages(console: Database, broker: Database, sealer: Sealer) -> None:
+    await append(broker, [admin_event(0, request_id=str(n)) for n in range(7)])
     await sealer.seal_all()
     first = await page(console, TENANT, EVERYTHING, None, 4)
     second = await page(console, TENANT, EVERYTHING, first.next_cursor, 4)
@@ -128,9 +128,9 @@ async def test_equal_times_do_not_confuse_pages(console: Database, gateway: Data
 
 
 @pytest.mark.usefixtures("log")
-async def test_new_events_do_not_shift_the_next_page(console: Database, gateway: Database, sealer: Sealer) -> None:
+async def test_new_events_do_not_shift_the_next_page(console: Database, broker: Database, sealer: Sealer) -> None:
     first = await page(console, TENANT, EVERYTHING, None, 3)
-    await append(gateway, [admin_event(100)])
+    await append(broker, [admin_event(100)])
     await sealer.seal_all()
     second = await page(console, TENANT, EVERYTHING, first.next_cursor, 3)
     assert [item.request_id for item in second.items] == ["request-9", "request-8", "request-7"]
@@ -144,9 +144,9 @@ async def test_each_tenant_reads_its_own(console: Database) -> None:
     assert (await page(console, uuid4(), EVERYTHING)).items == ()
 
 
-async def test_an_outcome_s_details_join_its_call_s(console: Database, gateway: Database, sealer: Sealer) -> None:
+async def test_an_outcome_s_details_join_its_call_s(console: Database, broker: Database, sealer: Sealer) -> None:
     intent = call(detail={"from": "intent"})
-    await append(gateway, [intent, outcome_of(intent, Outcome.TIMEOUT, 5, {"to": "outcome"})])
+    await append(broker, [intent, outcome_of(intent, Outcome.TIMEOUT, 5, {"to": "outcome"})])
     await sealer.seal_all()
     (item,) = await found(console, EVERYTHING)
     assert item.detail == {"from": "intent", "to": "outcome"}

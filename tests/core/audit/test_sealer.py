@@ -31,10 +31,10 @@ async def left(database: ScratchDatabase) -> int:
         return await admin.fetchval("SELECT count(*) FROM audit.incoming")
 
 
-async def test_every_field_arrives(database: ScratchDatabase, gateway: Database, sealer: Sealer) -> None:
+async def test_every_field_arrives(database: ScratchDatabase, broker: Database, sealer: Sealer) -> None:
     intent = call(arguments=b'{"a": 1}', detail={"b": "日本語", "a": 1}, actor="operator")
     outcome = outcome_of(intent, Outcome.ERROR, 1234)
-    await append(gateway, [intent, outcome])
+    await append(broker, [intent, outcome])
     assert await sealer.seal_once() == 2
     first, second = await sealed(database)
     assert (first["seq"], second["seq"]) == (1, 2)
@@ -52,10 +52,10 @@ async def test_an_empty_queue_is_nothing_to_do(sealer: Sealer) -> None:
 
 
 async def test_batches_keep_the_order_and_each_tenant_its_own_chain(
-    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
 ) -> None:
     events = [call(n, tenant_id=(TENANT, OTHER, None)[n % 3]) for n in range(300)]
-    await append(gateway, events)
+    await append(broker, events)
     assert await sealer.seal_all() == 300
     for number, tenant in enumerate((TENANT, OTHER, DEPLOYMENT)):
         rows = await sealed(database, tenant)
@@ -65,16 +65,16 @@ async def test_batches_keep_the_order_and_each_tenant_its_own_chain(
 
 
 async def test_what_is_committed_later_stands_later_and_what_is_taken_back_nowhere(
-    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
 ) -> None:
     """A long transaction writes its event first and commits last; another one is rolled back."""
-    async with gateway.connection() as long, gateway.connection() as taken_back:
+    async with broker.connection() as long, broker.connection() as taken_back:
         first, second = long.transaction(), taken_back.transaction()
         await first.start()
         await second.start()
         await long.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(1))])
         await taken_back.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(2))])
-        await append(gateway, [call(3)])
+        await append(broker, [call(3)])
         assert await sealer.seal_once() == 1, "nobody waits for what is not committed"
         await second.rollback()
         await first.commit()
@@ -85,14 +85,14 @@ async def test_what_is_committed_later_stands_later_and_what_is_taken_back_nowhe
 
 
 async def test_doubles_are_dropped_within_a_batch_and_later(
-    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
 ) -> None:
     events = [call(n) for n in range(5)]
-    await append(gateway, [*events, *events[:2]])
+    await append(broker, [*events, *events[:2]])
     await sealer.seal_all()
-    await append(gateway, events[3:])
+    await append(broker, events[3:])
     await sealer.seal_all()
-    await append(gateway, [*events, call(5)])
+    await append(broker, [*events, call(5)])
     await sealer.seal_all()
     assert [row["request_id"] for row in await sealed(database)] == [f"request-{n}" for n in range(6)]
     assert await left(database) == 0
@@ -100,7 +100,7 @@ async def test_doubles_are_dropped_within_a_batch_and_later(
 
 
 async def test_nothing_that_a_process_appends_holds_up_the_others(
-    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
 ) -> None:
     hostile = [
         b"",
@@ -116,9 +116,9 @@ async def test_nothing_that_a_process_appends_holds_up_the_others(
         pack(call(duration_us=-(2**63))),
         pack(call(credential_id="c" * 3000)),
     ]
-    async with gateway.connection() as connection:
+    async with broker.connection() as connection:
         await connection.fetchval("SELECT audit.append($1, $2)", [TENANT] * len(hostile), hostile)
-    await append(gateway, [call(99)])
+    await append(broker, [call(99)])
     assert await sealer.seal_all() == len(hostile) + 1
     rows = await sealed(database)
     assert len(rows) == len(hostile) + 1
@@ -128,9 +128,9 @@ async def test_nothing_that_a_process_appends_holds_up_the_others(
 
 
 async def test_the_column_decides_whose_event_it_is(
-    database: ScratchDatabase, gateway: Database, sealer: Sealer
+    database: ScratchDatabase, broker: Database, sealer: Sealer
 ) -> None:
-    async with gateway.connection() as connection:
+    async with broker.connection() as connection:
         await connection.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(tenant_id=OTHER))])
     await sealer.seal_all()
     assert len(await sealed(database)) == 1
@@ -138,9 +138,9 @@ async def test_the_column_decides_whose_event_it_is(
 
 
 async def test_a_failure_in_the_middle_leaves_everything_as_it_was(
-    database: ScratchDatabase, gateway: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
 ) -> None:
-    await append(gateway, [call(n) for n in range(10)])
+    await append(broker, [call(n) for n in range(10)])
     async with database.admin_connection() as admin:
         await admin.execute(
             """CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS
@@ -156,8 +156,8 @@ async def test_a_failure_in_the_middle_leaves_everything_as_it_was(
     assert (await verify(console, TENANT)).checked == 10
 
 
-async def test_many_sealers_work_as_one(database: ScratchDatabase, gateway: Database, console: Database) -> None:
-    await append(gateway, [call(n) for n in range(500)])
+async def test_many_sealers_work_as_one(database: ScratchDatabase, broker: Database, console: Database) -> None:
+    await append(broker, [call(n) for n in range(500)])
     sealers = [Sealer(console, utc_now) for _ in range(6)]
 
     async def work(sealer: Sealer) -> int:
@@ -172,7 +172,7 @@ async def test_many_sealers_work_as_one(database: ScratchDatabase, gateway: Data
 
 
 async def test_months_go_to_partitions_and_the_clock_may_go_back(
-    database: ScratchDatabase, gateway: Database, console: Database
+    database: ScratchDatabase, broker: Database, console: Database
 ) -> None:
     times = [
         datetime(2031, 12, 31, 23, 59, tzinfo=UTC),
@@ -180,7 +180,7 @@ async def test_months_go_to_partitions_and_the_clock_may_go_back(
         datetime(2031, 1, 5, tzinfo=UTC),
     ]
     for time_of_sealing in times:
-        await append(gateway, [call()])
+        await append(broker, [call()])
         await Sealer(console, lambda at=time_of_sealing: at).seal_all()
     async with database.admin_connection() as admin:
         names = [row[0] for row in await admin.fetch("SELECT tableoid::regclass::text FROM audit.events ORDER BY seq")]
@@ -189,9 +189,9 @@ async def test_months_go_to_partitions_and_the_clock_may_go_back(
 
 
 async def test_partitions_are_closed_to_everyone(
-    database: ScratchDatabase, gateway: Database, console: Database, sealer: Sealer
+    database: ScratchDatabase, broker: Database, console: Database, sealer: Sealer
 ) -> None:
-    await append(gateway, [call()])
+    await append(broker, [call()])
     await sealer.seal_all()
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
@@ -203,13 +203,13 @@ async def test_partitions_are_closed_to_everyone(
     assert all(row["forced"] and row["policies"] == 1 and row["relacl"] is None for row in rows)
 
 
-async def test_it_runs_by_itself_and_wakes(database: ScratchDatabase, gateway: Database, console: Database) -> None:
+async def test_it_runs_by_itself_and_wakes(database: ScratchDatabase, broker: Database, console: Database) -> None:
     sealer = Sealer(console, utc_now, shortest=0.01, longest=60)
     running = asyncio.create_task(sealer.run())
     try:
         total = 0
         for count in (1, BATCH + 1, 3):
-            await append(gateway, [call() for _ in range(count)])
+            await append(broker, [call() for _ in range(count)])
             total += count
             sealer.wake()
             deadline = time.monotonic() + 20
@@ -221,9 +221,9 @@ async def test_it_runs_by_itself_and_wakes(database: ScratchDatabase, gateway: D
 
 
 async def test_it_survives_the_database_s_absence(
-    database: ScratchDatabase, gateway: Database, console: Database
+    database: ScratchDatabase, broker: Database, console: Database
 ) -> None:
-    await append(gateway, [call()])
+    await append(broker, [call()])
     sealer = Sealer(console, utc_now, shortest=0.01, longest=0.05)
     async with away(database):
         running = asyncio.create_task(sealer.run())
@@ -239,9 +239,9 @@ async def test_it_survives_the_database_s_absence(
 
 
 async def test_the_database_refuses_what_does_not_continue_the_chain(
-    database: ScratchDatabase, gateway: Database, console: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
+    database: ScratchDatabase, broker: Database, console: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await append(gateway, [call(), call()])
+    await append(broker, [call(), call()])
     await sealer.seal_all()
     from core.audit import sealer as module
 
@@ -250,7 +250,7 @@ async def test_the_database_refuses_what_does_not_continue_the_chain(
 
     chained = module._chained
     monkeypatch.setattr(module, "_chained", forked)
-    await append(gateway, [call()])
+    await append(broker, [call()])
     with pytest.raises(asyncpg.RaiseError, match="do not continue the chain"):
         await sealer.seal_once()
     assert await left(database) == 1

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 import pytest
 
-from core.audit.chain import Entry
+from core.audit.chain import Entry, link
 from core.audit.event import Kind
 from core.audit.query import Anchor, Verification, anchors, verify
 from core.audit.retention import drop_older
@@ -23,9 +24,9 @@ COUNT = 20
 
 
 @pytest.fixture
-async def tamper(database: ScratchDatabase, gateway: Database, console: Database, sealer: Sealer) -> Tamper:
+async def tamper(database: ScratchDatabase, broker: Database, console: Database, sealer: Sealer) -> Tamper:
     """Twenty events for each of two tenants; then what an administrator does to one, and what the check says."""
-    await append(gateway, [call(n, tenant_id=t, detail={"n": n}) for n in range(COUNT) for t in (TENANT, OTHER)])
+    await append(broker, [call(n, tenant_id=t, detail={"n": n}) for n in range(COUNT) for t in (TENANT, OTHER)])
     await sealer.seal_all()
 
     async def apply(*statements: str, **options: Any) -> Verification:
@@ -86,6 +87,20 @@ async def test_an_edited_event(tamper: Tamper) -> None:
         assert found.problem
         restored = await tamper("DELETE FROM audit.events", "INSERT INTO audit.events TABLE public.saved")
         assert restored.ok
+
+
+async def test_an_event_that_is_rewritten_with_its_own_hash(tamper: Tamper, database: ScratchDatabase) -> None:
+    """Its hash fits it then, and the next event's does not fit that hash."""
+    columns = ", ".join(Entry._fields)
+    async with database.admin_connection() as admin:
+        row = await admin.fetchrow(f"SELECT {columns} FROM audit.events WHERE tenant_id = $1 AND seq = 7", TENANT)
+        before = await admin.fetchval("SELECT hash FROM audit.events WHERE tenant_id = $1 AND seq = 6", TENANT)
+    edited = Entry(**{**row, "detail": msgspec.json.decode(row["detail"]), "tool": "other"})
+    fitting = link(before, edited).hex()
+    found = await tamper(
+        f"UPDATE audit.events SET tool = 'other', hash = decode('{fitting}', 'hex') WHERE MINE AND seq = 7"
+    )
+    assert (found.first_bad, found.checked) == (8, 7)
 
 
 @pytest.mark.parametrize("seq", [1, 7])
@@ -157,11 +172,11 @@ async def test_only_an_anchor_shows_a_tail_that_was_cut_with_its_head(tamper: Ta
 
 
 async def test_an_anchor_shows_a_chain_that_was_computed_anew(
-    tamper: Tamper, console: Database, gateway: Database, sealer: Sealer
+    tamper: Tamper, console: Database, broker: Database, sealer: Sealer
 ) -> None:
     kept = await anchors(console)
     await tamper(*CUT_AND_REPAIRED)
-    await append(gateway, [call(n) for n in range(30)])
+    await append(broker, [call(n) for n in range(30)])
     await sealer.seal_all()
     assert (await verify(console, TENANT)).ok
     found = await verify(console, TENANT, against=kept)
@@ -174,21 +189,21 @@ async def test_an_anchor_shows_a_log_that_is_gone(tamper: Tamper, console: Datab
     assert (found.first_bad, found.problem) == (COUNT, "the anchored event is missing")
 
 
-async def test_more_than_a_batch(gateway: Database, console: Database, sealer: Sealer) -> None:
-    await append(gateway, [call(n) for n in range(2_500)])
+async def test_more_than_a_batch(broker: Database, console: Database, sealer: Sealer) -> None:
+    await append(broker, [call(n) for n in range(2_500)])
     await sealer.seal_all()
     assert (await verify(console, TENANT)).checked == 2_500
 
 
 @pytest.fixture
-async def months(gateway: Database, console: Database) -> datetime:
+async def months(broker: Database, console: Database) -> datetime:
     """Ten events in each of six months up to now; the first day of this month."""
     first = utc_now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     starts = [first]
     while len(starts) < 6:
         starts.insert(0, (starts[0] - timedelta(days=1)).replace(day=1))
     for start in starts:
-        await append(gateway, [call(n) for n in range(10)])
+        await append(broker, [call(n) for n in range(10)])
         await Sealer(console, lambda now=start: now).seal_all()
     return first
 
@@ -204,7 +219,7 @@ async def test_since_begins_in_the_middle(database: ScratchDatabase, console: Da
 
 
 async def test_dropping_old_months_keeps_the_chain(
-    database: ScratchDatabase, console: Database, gateway: Database, sealer: Sealer, months: datetime
+    database: ScratchDatabase, console: Database, broker: Database, sealer: Sealer, months: datetime
 ) -> None:
     kept = await anchors(console)
     administrator = Database(database.admin)
@@ -218,7 +233,7 @@ async def test_dropping_old_months_keeps_the_chain(
         await administrator.close()
     found = await verify(console, TENANT, against=[*kept, Anchor(TENANT, 5, b"dropped")])
     assert (found.ok, found.checked) == (True, 30)
-    await append(gateway, [call()])
+    await append(broker, [call()])
     await sealer.seal_all()
     assert (await verify(console, TENANT)).checked == 31
     async with database.admin_connection() as admin:
@@ -229,13 +244,13 @@ async def test_dropping_old_months_keeps_the_chain(
 
 
 async def test_a_log_that_was_dropped_whole_goes_on(
-    database: ScratchDatabase, console: Database, gateway: Database, sealer: Sealer
+    database: ScratchDatabase, console: Database, broker: Database, sealer: Sealer
 ) -> None:
-    await append(gateway, [call(n) for n in range(3)])
+    await append(broker, [call(n) for n in range(3)])
     await Sealer(console, lambda: datetime(2001, 5, 5, tzinfo=UTC)).seal_all()
     async with database.admin_connection() as admin:
         await admin.execute("SELECT audit.drop_before(1)")
     assert (await verify(console, TENANT)).ok
-    await append(gateway, [call()])
+    await append(broker, [call()])
     await sealer.seal_all()
     assert (await verify(console, TENANT)).checked == 1

@@ -20,25 +20,25 @@ async def stored(database: ScratchDatabase) -> list[Event]:
         return [unpack(row["record"]) for row in await admin.fetch("SELECT record FROM audit.incoming ORDER BY id")]
 
 
-async def test_a_written_event_is_there(database: ScratchDatabase, gateway: Database) -> None:
+async def test_a_written_event_is_there(database: ScratchDatabase, broker: Database) -> None:
     event = call(detail={"a": 1})
-    async with writing(gateway) as writer:
+    async with writing(broker) as writer:
         await writer.write(event)
         assert await stored(database) == [event]
         assert writer.waiting == 0
 
 
-async def test_order_is_kept(database: ScratchDatabase, gateway: Database) -> None:
+async def test_order_is_kept(database: ScratchDatabase, broker: Database) -> None:
     events = [call(n) for n in range(2_500)]
-    async with writing(gateway) as writer:
+    async with writing(broker) as writer:
         for event in events[:-1]:
             writer.queue(event)
         await writer.write(events[-1])
         assert [event.id for event in await stored(database)] == [event.id for event in events]
 
 
-async def test_many_writers_share_flushes(database: ScratchDatabase, gateway: Database) -> None:
-    async with writing(gateway) as writer:
+async def test_many_writers_share_flushes(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker) as writer:
 
         async def write(number: int) -> None:
             for _ in range(20):
@@ -53,9 +53,9 @@ async def test_many_writers_share_flushes(database: ScratchDatabase, gateway: Da
     assert len({event.id for event in await stored(database)}) == 64 * 20 * 2
 
 
-async def test_calls_in_parallel_gather_for_a_flush(gateway: Database) -> None:
+async def test_calls_in_parallel_gather_for_a_flush(broker: Database) -> None:
     """Eight at once, each with something else to do before it writes: without gathering, a flush for every two."""
-    async with writing(gateway) as writer:
+    async with writing(broker) as writer:
 
         async def write(number: int) -> None:
             for turn in range(30):
@@ -67,24 +67,22 @@ async def test_calls_in_parallel_gather_for_a_flush(gateway: Database) -> None:
         assert writer.written / writer.flushes > 4
 
 
-async def test_a_lone_caller_waits_for_nobody(gateway: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lone_caller_waits_for_nobody(broker: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.audit.writer.GATHER", 60.0)
-    async with writing(gateway) as writer:
+    async with writing(broker) as writer:
         for number in range(5):
             await writer.write(call(number))
         assert writer.flushes == 5
 
 
-async def test_a_flush_tells_whoever_wants_to_know(gateway: Database) -> None:
+async def test_a_flush_tells_whoever_wants_to_know(broker: Database) -> None:
     told = asyncio.Event()
-    async with writing(gateway, on_flush=told.set) as writer:
+    async with writing(broker, on_flush=told.set) as writer:
         await writer.write(call())
     assert told.is_set()
 
 
-async def test_flushes_are_synchronous_whatever_the_role_s_setting(
-    database: ScratchDatabase, gateway: Database
-) -> None:
+async def test_flushes_are_synchronous_whatever_the_role_s_setting(database: ScratchDatabase, broker: Database) -> None:
     async with database.admin_connection() as admin:
         await admin.execute(f'ALTER DATABASE "{database.name}" SET synchronous_commit = off')
         await admin.execute(
@@ -95,14 +93,14 @@ async def test_flushes_are_synchronous_whatever_the_role_s_setting(
         await admin.execute(
             "CREATE TRIGGER note AFTER INSERT ON audit.incoming FOR EACH ROW EXECUTE FUNCTION public.note()"
         )
-    async with writing(gateway) as writer:
+    async with writing(broker) as writer:
         await writer.write(call())
-    await append(gateway, [call()])
+    await append(broker, [call()])
     assert len(await stored(database)) == 2
 
 
-async def test_a_dropped_connection_is_not_noticed(database: ScratchDatabase, gateway: Database) -> None:
-    async with writing(gateway) as writer, database.admin_connection() as admin:
+async def test_a_dropped_connection_is_not_noticed(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker) as writer, database.admin_connection() as admin:
         await writer.write(call(1))
         await admin.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
@@ -113,10 +111,10 @@ async def test_a_dropped_connection_is_not_noticed(database: ScratchDatabase, ga
 
 
 async def test_an_absent_database_refuses_intents_and_keeps_outcomes(
-    database: ScratchDatabase, gateway: Database
+    database: ScratchDatabase, broker: Database
 ) -> None:
     begun = call(1)
-    async with writing(gateway, patience=0.3) as writer:
+    async with writing(broker, patience=0.3) as writer:
         await writer.write(begun)
         async with away(database):
             writer.queue(outcome_of(begun, Outcome.OK, 5))
@@ -137,8 +135,8 @@ async def test_an_absent_database_refuses_intents_and_keeps_outcomes(
     assert kept[-1].request_id == "request-4"
 
 
-async def test_it_comes_back_where_only_refused_intents_were_left(database: ScratchDatabase, gateway: Database) -> None:
-    async with writing(gateway, patience=0.2) as writer:
+async def test_it_comes_back_where_only_refused_intents_were_left(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker, patience=0.2) as writer:
         async with away(database):
             with pytest.raises(Unavailable):
                 await writer.write(call(1))
@@ -149,9 +147,9 @@ async def test_it_comes_back_where_only_refused_intents_were_left(database: Scra
 
 
 async def test_an_intent_that_waited_out_a_short_absence_is_written(
-    database: ScratchDatabase, gateway: Database
+    database: ScratchDatabase, broker: Database
 ) -> None:
-    async with writing(gateway, patience=20) as writer:
+    async with writing(broker, patience=20) as writer:
         await writer.write(call(1))
         async with away(database):
             waiting = writer.submit(call(2))
@@ -161,9 +159,9 @@ async def test_an_intent_that_waited_out_a_short_absence_is_written(
 
 
 async def test_a_full_queue_refuses_intents_before_it_loses_outcomes(
-    database: ScratchDatabase, gateway: Database
+    database: ScratchDatabase, broker: Database
 ) -> None:
-    async with writing(gateway, patience=30, most_waiting=20_000) as writer:
+    async with writing(broker, patience=30, most_waiting=20_000) as writer:
         await writer.write(call())
         async with away(database):
             while not (refused := writer.submit(call())).done():
@@ -183,8 +181,8 @@ async def test_a_full_queue_refuses_intents_before_it_loses_outcomes(
     assert len([event for event in kept if event.kind == Kind.CALL_INTENT]) == 1 + queued
 
 
-async def test_one_who_goes_away_while_waiting_disturbs_nobody(database: ScratchDatabase, gateway: Database) -> None:
-    async with writing(gateway) as writer:
+async def test_one_who_goes_away_while_waiting_disturbs_nobody(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker) as writer:
         leaving, staying = (asyncio.create_task(writer.write(call(n))) for n in (1, 2))
         await asyncio.sleep(0)
         leaving.cancel()
@@ -194,8 +192,8 @@ async def test_one_who_goes_away_while_waiting_disturbs_nobody(database: Scratch
     assert [event.request_id for event in await stored(database)] == ["request-1", "request-2"]
 
 
-async def test_close_writes_what_waits_and_refuses_the_rest(database: ScratchDatabase, gateway: Database) -> None:
-    async with writing(gateway) as writer:
+async def test_close_writes_what_waits_and_refuses_the_rest(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker) as writer:
         for number in range(3_000):
             writer.queue(call(number))
         await writer.close()
@@ -206,10 +204,10 @@ async def test_close_writes_what_waits_and_refuses_the_rest(database: ScratchDat
     assert len(await stored(database)) == 3_000
 
 
-async def test_a_writer_that_is_cancelled_leaves_nobody_waiting(gateway: Database) -> None:
-    async with writing(gateway) as writer:
+async def test_a_writer_that_is_cancelled_leaves_nobody_waiting(broker: Database) -> None:
+    async with writing(broker) as writer:
         await writer.write(call())
-        async with gateway.connection() as held:
+        async with broker.connection() as held:
             await held.execute("BEGIN")
             running = [task for task in asyncio.all_tasks() if "run" in repr(task.get_coro())]
             waiting = writer.submit(call())
@@ -220,20 +218,20 @@ async def test_a_writer_that_is_cancelled_leaves_nobody_waiting(gateway: Databas
             await held.execute("ROLLBACK")
 
 
-async def test_nothing_waits_without_a_flusher(gateway: Database) -> None:
-    writer = AuditWriter(gateway, patience=0.05)
+async def test_nothing_waits_without_a_flusher(broker: Database) -> None:
+    writer = AuditWriter(broker, patience=0.05)
     with pytest.raises(Unavailable):
         await writer.write(call())
 
 
-async def test_hostile_names_are_stored(database: ScratchDatabase, gateway: Database) -> None:
-    async with writing(gateway) as writer:
+async def test_hostile_names_are_stored(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker) as writer:
         await writer.write(call(tool="\ud800", module="x" * 3_000_000, kind=Kind.DENIED))
     assert (await stored(database))[0].kind == Kind.DENIED
 
 
-async def test_a_tally_is_one_event(database: ScratchDatabase, gateway: Database) -> None:
-    async with writing(gateway) as writer:
+async def test_a_tally_is_one_event(database: ScratchDatabase, broker: Database) -> None:
+    async with writing(broker) as writer:
         tally = Tally(writer, Kind.AUTH_MALFORMED, clock=lambda: 7, interval=60)
         for _ in range(1_000):
             tally.add()
@@ -243,8 +241,8 @@ async def test_a_tally_is_one_event(database: ScratchDatabase, gateway: Database
     assert (event.kind, event.detail, event.tenant_id, event.at) == (Kind.AUTH_MALFORMED, {"count": 1_000}, None, 7)
 
 
-async def test_events_of_no_tenant_stand_under_the_deployment(database: ScratchDatabase, gateway: Database) -> None:
-    await append(gateway, [call(tenant_id=None), call()])
+async def test_events_of_no_tenant_stand_under_the_deployment(database: ScratchDatabase, broker: Database) -> None:
+    await append(broker, [call(tenant_id=None), call()])
     async with database.admin_connection() as admin:
         tenants = await admin.fetch("SELECT tenant_id FROM audit.incoming ORDER BY id")
     assert [row["tenant_id"] for row in tenants] == [DEPLOYMENT, TENANT]

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from broker.interface import RefusalReason, Refused
+from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Credential
 from core.db import Database
@@ -78,10 +79,15 @@ async def broker(make_tenant: Callable[..., Awaitable[MadeTenant]], clock: Clock
 
 
 @pytest.fixture
+def generations(database: ScratchDatabase, gateway: Database) -> Generations:
+    """They are kept up to date while there is an authenticator."""
+    return Generations(database.as_role("mcpist_gateway"), gateway)
+
+
+@pytest.fixture
 async def authenticate(
-    database: ScratchDatabase, gateway: Database, broker: CountingBroker, clock: Clock
+    generations: Generations, gateway: Database, broker: CountingBroker, clock: Clock
 ) -> AsyncIterator[Authenticator]:
-    generations = Generations(database.as_role("mcpist_gateway"), gateway)
     audit = AuditWriter(gateway)
     tasks = [asyncio.create_task(work) for work in (generations.run(), audit.run())]
     refusals = Refusals(audit, AttemptLimits(3, 3, clock=clock), Metrics())
@@ -90,7 +96,7 @@ async def authenticate(
         return generations.listening
 
     await within(5, listening)
-    yield Authenticator(broker, gateway, generations, refusals, clock=clock)
+    yield Authenticator(broker, gateway, generations, refusals, AuditPasses(), clock=clock)
     await audit.close()
     for task in tasks:
         task.cancel()
@@ -218,11 +224,18 @@ async def test_a_generation_that_rises_ends_what_is_cached(
 
 
 async def test_what_was_read_before_a_change_is_not_kept_after_it(
-    authenticate: Authenticator, broker: CountingBroker, database: ScratchDatabase, token: str
+    authenticate: Authenticator, generations: Generations, broker: CountingBroker, database: ScratchDatabase, token: str
 ) -> None:
     """The broker's answer is older than the change, the rest is newer: such a mixture is asked for again."""
     await promote(database, broker)
     await authenticate(token, "192.0.2.1")
+    before = broker.credential.generation
+    assert before is not None
+
+    async def announced() -> bool:
+        return (generations.current(broker.credential.tenant_id) or before) > before
+
+    await within(5, announced)
     await authenticate(token, "192.0.2.1")
     assert broker.asked == 2
 

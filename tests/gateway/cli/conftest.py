@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,8 +87,25 @@ class Home:
         self, *arguments: str, stdin: int | IO[bytes] = subprocess.DEVNULL, **more: str
     ) -> "subprocess.Popen[bytes]":
         """Start a command as a process of its own."""
+        return self._start("", arguments, stdin, more)
+
+    def start_held(self, folder: Path, point: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        """Start a command as a process that waits at a fail-point, and return when it is there."""
+        arm = f"from pathlib import Path; from core.failpoints import arm; arm(Path({str(folder)!r}), {point!r}); "
+        process = self._start(arm, arguments, subprocess.DEVNULL, {})
+        deadline = time.monotonic() + LONG
+        while not (folder / f"{point}.reached").exists():
+            assert process.poll() is None, process.communicate()[1].decode()
+            assert time.monotonic() < deadline, f"{arguments} never comes to {point}"
+            time.sleep(0.02)
+        return process
+
+    def _start(
+        self, first: str, arguments: Sequence[str], stdin: int | IO[bytes], more: Mapping[str, str]
+    ) -> "subprocess.Popen[bytes]":
+        """`first` is Python that runs before the command."""
         return subprocess.Popen(
-            [sys.executable, "-c", "from gateway.cli import main; main()", *arguments],
+            [sys.executable, "-c", f"{first}from gateway.cli import main; main()", *arguments],
             cwd=ROOT,
             env={**self.environment, **more},
             stdin=stdin,

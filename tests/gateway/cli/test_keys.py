@@ -6,9 +6,9 @@ import json
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -184,19 +184,29 @@ def original(home: Home) -> dict[str, str]:
     return next(one for one in checks if one["check"] == "deployment")
 
 
-def test_a_command_that_is_killed_half_way_is_run_again(home: Home) -> None:
-    """The process is killed at any moment; every state in between is one that works."""
-    new: str = home.run("keys", "add", "--json").json()["id"]
+def test_a_command_that_is_killed_half_way_is_run_again(home: Home, tmp_path: Path) -> None:
+    """Killed before its first transaction commits and after it, a command leaves a state that works."""
+    old, new = active(home), home.run("keys", "add", "--json").json()["id"]
     assert home.run("keys", "activate", new).code == 0
-    for wait in (0.3, 0.9, 1.5):
-        process = home.start("keys", "rewrap")
-        time.sleep(wait)  # it has begun, or it has not: whichever it is
-        process.kill()
-        process.communicate()
+    before: Any = status(home)[old]["data_keys"]
+    assert before > 0
+    for point, left in (("rewrapping", before), ("rewrapped", before - 1)):
+        kill_at(home, tmp_path, point, "keys", "rewrap")
+        assert status(home)[old]["data_keys"] == left
         assert call(home).code == 0
-    assert home.run("keys", "rewrap").code == 0
-    assert home.run("keys", "reencrypt").code == 0
-    old = [kek_id for kek_id in status(home) if kek_id != new]
-    for kek_id in old:
+    assert home.run("keys", "rewrap", "--json").json()["data_keys"] == before - 1
+    for point in ("reencrypting", "reencrypted"):
+        kill_at(home, tmp_path, point, "keys", "reencrypt")
+        assert call(home).code == 0
+    done = home.run("keys", "reencrypt", "--json").json()
+    assert (done["data_keys"], done["secrets"]) == (0, 0), "the second of the killed commands had done it"
+    for kek_id in [kek_id for kek_id in status(home) if kek_id != new]:
         assert home.run("keys", "retire", kek_id).code == 0
     assert call(home).code == 0
+
+
+def kill_at(home: Home, folder: Path, point: str, *arguments: str) -> None:
+    """Run a command up to a fail-point and kill it there."""
+    process = home.start_held(folder, point, *arguments)
+    process.kill()
+    process.communicate()

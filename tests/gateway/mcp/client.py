@@ -56,6 +56,8 @@ class Client:
     def __init__(self, app: Any) -> None:
         self.app = app
         self.gone = asyncio.Event()
+        self.body = b""
+        """What has come of the latest answer's body so far."""
 
     async def rpc(self, revision: str, method: str, params: Any = None, id: Any = 1, **changes: str | None) -> Response:
         headers = replaced(headers_for(revision, method, params), **changes)
@@ -81,6 +83,7 @@ class Client:
             for n, piece in enumerate(pieces)
         ]
         sent: list[Any] = []
+        self.body = b""
 
         async def receive() -> Any:
             if incoming:
@@ -90,6 +93,7 @@ class Client:
 
         async def send(message: Any) -> None:
             sent.append(message)
+            self.body += message.get("body", b"")
 
         full = {
             "type": "http",

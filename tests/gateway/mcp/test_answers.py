@@ -57,7 +57,18 @@ async def test_discover(client: Client) -> None:
     assert result["capabilities"] == {"tools": {"listChanged": False}}
     assert result["resultType"] == "complete"
     assert (result["cacheScope"], result["ttlMs"]) == ("private", 5000)
-    assert result["_meta"] == {SERVER: {"name": "mcpist", "version": VERSION}}
+    assert result["_meta"] == {SERVER: {"name": "mcpist", "title": "MCPist", "version": VERSION}}
+    assert "instructions" not in result
+
+
+@pytest.mark.parametrize("revision", ALL)
+async def test_instructions_are_the_caller_s(toys: Toys, revision: str) -> None:
+    toys.instructions = lambda caller: f'for "{caller.email}"'
+    client = Client(toys.endpoint())
+    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    asked = ("server/discover", {}) if revision == MODERN else ("initialize", params)
+    result = (await client.rpc(revision, *asked)).message["result"]
+    assert result["instructions"] == f'for "{CALLER.email}"'
 
 
 @pytest.mark.parametrize(

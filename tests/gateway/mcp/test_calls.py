@@ -52,7 +52,7 @@ async def test_an_unexpected_failure_says_nothing_but_a_request_id(
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_failing_tool_is_a_result(client: Client, revision: str) -> None:
     result = (await client.call(revision, "fails")).message["result"]
-    assert (result["isError"], result["content"][0]["text"]) == (True, "Error: no such page")
+    assert (result["isError"], result["content"][0]["text"]) == (True, "no such page")
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -62,7 +62,7 @@ async def test_an_expected_failure_is_told_to_the_model(client: Client, revision
     assert response.message["result"]["isError"] is True
     assert (
         response.message["result"]["content"][0]["text"]
-        == "Error: MCPist is not ready: its database is away; try again in 2 s"
+        == "MCPist is not ready: its database is away; try again in 2 s"
     )
 
 
@@ -113,7 +113,7 @@ async def test_a_deadline_is_told_to_the_model(toys: Toys, revision: str, tool: 
     result = response.message["result"]
     assert response.status == 200
     assert result["isError"] is True
-    assert result["content"][0]["text"].startswith("Error: the call took longer than 0.1 s")
+    assert result["content"][0]["text"].startswith("the call took longer than 0.1 s")
     assert SECRET not in response.body.decode()
     assert endpoint.running == 0
     assert toys.released == toys.admitted
@@ -163,14 +163,16 @@ async def test_a_call_ends_when_its_client_leaves(toys: Toys, revision: str, too
 
 
 async def test_nobody_watches_a_short_call(toys: Toys) -> None:
-    endpoint = toys.endpoint(disconnect_watch_after=60.0)
-    client = Client(endpoint)
+    """Beside one that began later, is watched from its start, and ends at the first look."""
+    client = Client(toys.endpoint(disconnect_watch_after=60.0))
     task = asyncio.create_task(client.call("2025-11-25", "wait"))
     await toys.started.wait()
     client.gone.set()
-    await asyncio.sleep(0.12)
+    watched = Client(Toys().endpoint(disconnect_watch_after=0.0))
+    watched.gone.set()
+    assert (await watched.call("2025-11-25", "wait")).status == 0
     assert not task.done()
-    assert len(stray_tasks()) == 1
+    assert stray_tasks() == [task]
     toys.resume.set()
     assert (await task).status == 200
 

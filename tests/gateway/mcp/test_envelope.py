@@ -133,9 +133,9 @@ def test_values_and_fields_are_counted_outside_of_strings(value: Any, ascii_only
     separators, fields = counted(value)
     for most in (separators, separators - 1):
         with mock.patch.multiple(envelope, MAX_VALUES=most, MAX_FIELDS=fields):
-            assert has_too_many_values(text) == (separators > most)
+            assert has_too_many_values([text]) == (separators > most)
     with mock.patch.multiple(envelope, MAX_VALUES=separators, MAX_FIELDS=fields - 1):
-        assert has_too_many_values(text)
+        assert has_too_many_values([text])
 
 
 def counted(value: Any) -> tuple[int, int]:

@@ -60,6 +60,7 @@ MALFORMED: list[tuple[bytes, int, Any]] = [
     (nested(1500), -32600, None),
     (b"[" * 1024, -32700, None),
     (b'{"a":' * 200 + b"1" + b"}" * 200, -32600, None),
+    (b'{"jsonrpc":"2.0","id":1,"method":"ping","x":' + b"[" * 64 + b"]" * 64 + b"}", -32600, 1),
     (b'{"jsonrpc":"2.0","id":1,"method":"ping","x":' + b"[" * 100 + b"]" * 100 + b"}", -32600, 1),
 ]
 
@@ -87,6 +88,7 @@ async def test_what_is_allowed_in_an_envelope(client: Client, revision: str) -> 
         b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}',
         b'{"jsonrpc":"2.0","id":"x","method":"ping","extra":{"id":1,"method":"a","a":"\\"method\\""}}',
         b'{"jsonrpc":"2.0","id":1,"method":"p\\u0069ng","params":{"id":1,"method":2,"params":3,"jsonrpc":4}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","x":' + b"[" * 63 + b"]" * 63 + b"}",
     ):
         response = await client.post(body, headers_for(revision))
         assert (response.status, response.message.get("result")) == (200, {}), body

@@ -13,6 +13,7 @@ from core.permissions import Policy
 from gateway.mcp.context import Handler, ProtocolError, RequestContext
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
+from gateway.mcp.own import Instructions
 from gateway.mcp.ports import Observation
 from gateway.mcp.settings import McpSettings
 
@@ -55,6 +56,7 @@ class Toys:
         self.released = 0
         self.capacity = 1000
         self.authentication_fails: Exception | None = None
+        self.instructions: Instructions | None = None
 
     def endpoint(self, handlers: dict[str, Handler] | None = None, **settings: Any) -> McpEndpoint:
         return McpEndpoint(
@@ -62,6 +64,7 @@ class Toys:
             self.authenticate,
             McpSettings(**{"public_url": PUBLIC_URL, **settings}),
             server_version=VERSION,
+            instructions=self.instructions,
             admit=self.admit,
             observe=self.observed.append,
         )
@@ -117,7 +120,7 @@ class Toys:
         return {"content": [], "structuredContent": [1, 2]}
 
     async def tool_fails(self, context: RequestContext, arguments: dict[str, Any]) -> dict[str, Any]:
-        return {"content": [{"type": "text", "text": "Error: no such page"}], "isError": True}
+        return {"content": [{"type": "text", "text": "no such page"}], "isError": True}
 
     async def tool_crashes(self, context: RequestContext, arguments: dict[str, Any]) -> dict[str, Any]:
         raise RuntimeError(SECRET)

@@ -37,6 +37,30 @@ async def test_attaching_waits_until_the_owner_is_ready(home: Path, postgres: Em
     assert len(lines) == 1
 
 
+async def test_attaching_waits_behind_the_file_of_a_server_that_was_killed(
+    home: Path, processes: Processes, postgres: EmbeddedPostgres
+) -> None:
+    """A new owner holds the lock, and the file that says `ready` is of a server that is dead."""
+    killed = processes.own(home)
+    killed.kill()
+    os.kill(killed.postmaster, signal.SIGKILL)
+    await until(lambda: server_pids(Layout(home)) == [])
+    noted = read_pid_file(Layout(home).data)
+    assert noted is not None
+    assert (noted.pid, noted.ready) == (killed.postmaster, True)
+    lock, lines = await HomeLock.acquire(home / "lock"), list[str]()
+    attaching = asyncio.create_task(attach(home, on_progress=lines.append))
+    await until(lambda: attaching.done() or bool(lines))
+    assert not attaching.done(), "it believed the file of a dead server"
+    lock.release()
+    with pytest.raises(OwnerGone):
+        await attaching
+    starting = asyncio.create_task(postgres.start())
+    await until(lambda: is_held(home / "lock"))
+    assert await value(await attach(home), "SELECT 1") == 1
+    await starting
+
+
 async def test_there_is_nothing_to_attach_to(home: Path, postgres: EmbeddedPostgres) -> None:
     with pytest.raises(OwnerGone):
         await attach(home)

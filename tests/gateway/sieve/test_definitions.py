@@ -1,4 +1,4 @@
-"""What every client loads at its start: three definitions within a budget, whatever there is behind them."""
+"""What every client loads at its start: instructions and three definitions within a budget, whatever is behind them."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from gateway.catalogue import MOST_LINE, Catalogue, installed
-from gateway.meta_tools.definitions import MOST_MODULES, definitions
-from gateway.sieve.sieve import Sieve
+from gateway.meta_tools.definitions import MOST_MODULES, definitions, instructions
+from gateway.sieve.sieve import Sieve, View
 from tests.gateway.sieve.matrices import TENANTS, Matrix
 from tests.support.tokens import tokens
 from tests.support.toy_modules import crowd
@@ -31,15 +31,16 @@ LINES = {
 }
 
 
-def listed(catalogue: Catalogue, *permissions: str) -> dict[str, Any]:
-    """tools/list for somebody with one role that allows that."""
+def view_of(catalogue: Catalogue, *permissions: str) -> View:
+    """What somebody with one role that allows that sees."""
     rows = [("allow", permission) for permission in permissions]
     matrix = Matrix(TENANTS[0], (rows,), frozenset(catalogue.tools), False)
-    return definitions(Sieve(catalogue).view(matrix.caller()))
+    return Sieve(catalogue).view(matrix.caller())
 
 
-def size(result: dict[str, Any]) -> int:
-    return tokens(orjson.dumps(result).decode())
+def size(view: View) -> int:
+    """Tokens of tools/list and instructions together."""
+    return tokens(orjson.dumps(definitions(view)).decode()) + tokens(instructions(view))
 
 
 def named(catalogue: Catalogue, lines: dict[str, str]) -> Catalogue:
@@ -68,43 +69,55 @@ def multiplied(catalogue: Catalogue, times: int) -> Catalogue:
 
 def test_twelve_modules_fit_the_budget() -> None:
     assert len(LINES) == MOST_MODULES
-    result = listed(named(crowd(12, 2), LINES), "*")
-    assert all(f"- {name}: {line}" in result["tools"][0]["description"] for name, line in LINES.items())
-    assert size(result) <= BUDGET
+    view = view_of(named(crowd(12, 2), LINES), "*")
+    assert all(f"- {name}: {line}" in instructions(view) for name, line in LINES.items())
+    assert size(view) <= BUDGET
 
 
 def test_the_longest_lines_that_the_catalogue_takes_fit_too() -> None:
     line = "Reads, writes and searches the documents of a company whose people like long, winding descriptions of all."
     line = line.ljust(MOST_LINE, ".")
-    longest = dict.fromkeys(LINES, line)
-    result = listed(named(crowd(12, 2), longest), "*")
-    assert result["tools"][0]["description"].count(line) == 12
-    assert size(result) <= BUDGET
+    view = view_of(named(crowd(12, 2), dict.fromkeys(LINES, line)), "*")
+    assert instructions(view).count(line) == 12
+    assert size(view) <= BUDGET
 
 
-def test_ten_and_ten_thousand_tools_are_listed_alike() -> None:
+def test_ten_and_ten_thousand_tools_are_told_alike() -> None:
     ten = crowd(10, 1)
     many = multiplied(ten, 1_000)
     assert sum(map(len, many.tools.values())) == 10_000
-    assert orjson.dumps(listed(ten, "*")) == orjson.dumps(listed(many, "*"))
+    few, all_of_them = view_of(ten, "*"), view_of(many, "*")
+    assert orjson.dumps(definitions(few)) == orjson.dumps(definitions(all_of_them))
+    assert instructions(few) == instructions(all_of_them)
 
 
 @pytest.mark.parametrize("modules", [13, 40, 99])
 def test_beyond_twelve_modules_there_is_a_pointer(modules: int) -> None:
-    result = listed(crowd(modules, 1), "*")
-    lines = result["tools"][0]["description"].split("Modules:\n")[1].split("\n")
+    view = view_of(crowd(modules, 1), "*")
+    lines = instructions(view).split("Modules:\n")[1].split("\n")
     assert len(lines) == MOST_MODULES + 1
-    assert lines[-1] == f"- and {modules - 12} more: call this without `module` for all names"
-    assert size(result) <= BUDGET
+    assert lines[-1] == f"- and {modules - 12} more: get_module_schema without `module` lists all"
+    names = definitions(view)["tools"][0]["description"].split("Modules: ")[1]
+    assert names == f"{', '.join(f'm{n:02}q' for n in range(12))} and {modules - 12} more"
+    assert size(view) <= BUDGET
 
 
 def test_whoever_may_use_nothing_is_told_whom_to_ask() -> None:
-    description = listed(crowd(3, 1))["tools"][0]["description"]
-    assert description.endswith("Modules:\n- none yet: ask your administrator for a role")
+    view = view_of(crowd(3, 1))
+    assert instructions(view).endswith("Modules:\n- none yet: the user's administrator gives them a role")
+    assert definitions(view)["tools"][0]["description"].endswith("Modules: none yet")
+
+
+def test_nothing_is_said_twice() -> None:
+    """Clients show a model both; a module's line is in the instructions, its name alone in the description."""
+    view = view_of(named(crowd(12, 2), LINES), "*")
+    listed = orjson.dumps(definitions(view)).decode()
+    assert not [line for line in LINES.values() if line in listed]
+    assert all(name in listed for name in LINES)
 
 
 def test_the_three_tools_in_their_order_with_hints_and_schemas() -> None:
-    tools = listed(installed(), "*")["tools"]
+    tools: list[dict[str, Any]] = definitions(view_of(installed(), "*"))["tools"]
     assert [tool["name"] for tool in tools] == ["get_module_schema", "call", "batch"]
     assert [tool["annotations"]["readOnlyHint"] for tool in tools] == [True, False, False]
     for tool in tools:

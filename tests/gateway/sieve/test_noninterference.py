@@ -16,8 +16,8 @@ import pytest
 from core.permissions import Policy, Role
 from gateway.catalogue import Catalogue, build
 from gateway.lookups import MissingName
-from gateway.mcp.context import RequestContext
-from gateway.meta_tools.definitions import definitions
+from gateway.mcp.context import Authority, RequestContext
+from gateway.meta_tools.definitions import definitions, instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.sieve.sieve import Sieve, View
 from modules.kit import Module
@@ -48,7 +48,7 @@ async def ready(_context: RequestContext, _module: Module) -> dict[str, str]:
 
 
 def request(matrix: Matrix) -> RequestContext:
-    return RequestContext(matrix.caller(), "r", 0.0)
+    return RequestContext(Authority(matrix.caller()), "r", 0.0)
 
 
 async def asked(view: View, context: RequestContext, **params: Any) -> bytes:
@@ -60,6 +60,7 @@ async def shown(view: View, context: RequestContext) -> bytes:
     everything = [f"m{number:02}q" for number in range(MODULES)]
     parts = [
         orjson.dumps(definitions(view)),
+        instructions(view).encode(),
         await asked(view, context),
         await asked(view, context, module=everything),
         await asked(view, context, module=everything, tools=["t0000q", "l0101q", "t0503q", "t1302q"]),
@@ -97,7 +98,7 @@ async def in_a_world_of_its_own(catalogue: Catalogue, allowed: set[tuple[str, st
     all_of_it = Policy((Role("all", 0, frozenset({"*"})),), frozenset(world.tools))
     caller = request(matrix).caller
     own = type(caller)(caller.credential, caller.email, caller.system_role, all_of_it)
-    return await shown(Sieve(world).view(own), RequestContext(own, "r", 0.0))
+    return await shown(Sieve(world).view(own), RequestContext(Authority(own), "r", 0.0))
 
 
 def test_the_same_tools_have_the_same_digest_for_everyone(catalogue: Catalogue, drawn: list[Matrix]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from gateway.catalogue import installed
 from gateway.lookups import MissingName
-from gateway.mcp.context import RequestContext
+from gateway.mcp.context import Authority, RequestContext
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.sieve.sieve import Sieve
 from tests.gateway.sieve.matrices import TENANTS, Matrix
@@ -29,7 +29,7 @@ MODULES = [module.name for module in CATALOGUE.modules]
 async def rendered(module: str) -> dict[str, Any]:
     """The whole module as somebody who may use all of it reads it, with what each part costs."""
     matrix = Matrix(TENANTS[0], ([("allow", "*")],), frozenset(MODULES), False)
-    request = RequestContext(matrix.caller(), "r", 0.0)
+    request = RequestContext(Authority(matrix.caller()), "r", 0.0)
     view = Sieve(CATALOGUE).view(request.caller)
     result = await get_module_schema(view, request, {"module": module}, _nothing_missing, _ready)
     text = result["content"][0]["text"]

@@ -77,11 +77,14 @@ class Bench:
         base: str = "",
         deadline: float | None = None,
         key: str = "k",
+        tenant: str = "",
         scheme: str = "Bearer",
         **settings: float,
     ) -> Vendor:
         api = VendorApi(self.vendor.url + base, no_account, scheme=scheme, headers={"accept": "application/json"})
-        return self.sessions.client(api, VendorSettings.model_validate(settings), self.leases, key, deadline)
+        return self.sessions.client(
+            api, VendorSettings.model_validate(settings), self.leases, key, deadline, tenant=tenant
+        )
 
 
 @pytest.fixture

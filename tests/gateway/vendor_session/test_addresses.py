@@ -138,7 +138,7 @@ async def test_a_name_that_changes_its_mind_has_no_window(guarded: Guarded, monk
         connected.extend(info[4][0] for info in addr_infos)
         raise OSError("no way out of a test")
 
-    monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", connect)
+    monkeypatch.setattr("gateway.vendor_session.pool.start_connection", connect)
     guarded.names.answers = [[PUBLIC], ["127.0.0.1"]]
     caught = await guarded.ask(f"https://rebinding.example:{guarded.port}")
     assert caught.kind == "unavailable"
@@ -296,14 +296,22 @@ async def test_redirects_end(bench: Bench) -> None:
     assert len(bench.vendor.requests) == 4
 
 
-async def test_a_write_follows_no_redirect(bench: Bench) -> None:
+@pytest.mark.parametrize("repeatable", [None, False, True])
+async def test_a_write_follows_no_redirect(bench: Bench, repeatable: bool | None) -> None:
+    """Not even one that may be sent twice: the method decides."""
     bench.vendor.scripts = [answering(307, location="/y")]
     with pytest.raises(VendorProblem) as caught:
-        await bench.client().request("POST", "/x")
+        await bench.client().request("POST", "/x", repeatable=repeatable)
     assert caught.value.kind == "refused"
     bench.vendor.scripts = [answering(303, location="/y")]
-    assert (await bench.client().request("POST", "/x")).status == 303
-    assert len(bench.vendor.requests) == 2
+    assert (await bench.client().request("POST", "/x", repeatable=repeatable)).status == 303
+    assert [request.target for request in bench.vendor.requests] == ["/x", "/x"]
+
+
+async def test_a_read_that_may_not_be_repeated_follows_redirects(bench: Bench) -> None:
+    bench.vendor.scripts = [answering(307, location="/y"), answering(200)]
+    await bench.client().request("GET", "/x", repeatable=False)
+    assert [request.target for request in bench.vendor.requests] == ["/x", "/y"]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,18 @@ async def test_a_credential_is_sent_nowhere_else(bench: Bench) -> None:
     assert answer.status == 200
 
 
+async def test_a_lease_without_origins_is_sent_nowhere(bench: Bench) -> None:
+    api = VendorApi(bench.vendor.url, no_account)
+
+    class Unbound:
+        async def lease(self, rejected_version: int | None = None) -> FakeLease:
+            return FakeLease(1, Secret("bound-3f"), ())
+
+    with pytest.raises(Elsewhere):
+        await bench.sessions.client(api, VendorSettings(), Unbound(), "k").request("GET", "/x")
+    assert bench.vendor.requests == []
+
+
 async def test_a_lease_that_is_given_after_a_refusal_is_looked_at_too(bench: Bench) -> None:
     api = VendorApi(bench.vendor.url, no_account)
     bench.vendor.scripts = [answering(401)]

@@ -2,10 +2,14 @@
 
 import asyncio
 
-import aiohttp
 import pytest
 
-from gateway.vendor_session.wire import MOST_INTERIM, Wire, head_of
+from core.outbound.addresses import AllowedAddresses, CheckedResolver, SystemLookup
+from core.outbound.roots import system_roots
+from gateway.vendor_session.answers import MOST_INTERIM
+from gateway.vendor_session.connection import Owner, Route
+from gateway.vendor_session.headers import head_of
+from gateway.vendor_session.pool import ConnectionPool
 from modules.kit import VendorProblem
 from tests.gateway.vendor_session.conftest import Bench
 from tests.gateway.vendor_session.doubles import Exchange, answering, silent
@@ -115,15 +119,18 @@ async def test_what_is_answered_before_it_was_read_ends_its_connection() -> None
         writer.close()
 
     server = await asyncio.start_server(hasty, "127.0.0.1", 0)
-    wire, port = Wire(aiohttp.TCPConnector()), server.sockets[0].getsockname()[1]
+    port, lookup = server.sockets[0].getsockname()[1], SystemLookup()
+    allow = AllowedAddresses.of([f"127.0.0.1:{port}"])
+    pool, route = ConnectionPool(CheckedResolver(allow, lookup), system_roots()), Route("127.0.0.1", port, secure=False)
     async with server:
         for _ in range(2):
             head = head_of("POST", "/x", f"host: x\r\ncontent-length: {2**24}\r\n")
-            answer = await wire.exchange(wire.route(f"http://127.0.0.1:{port}"), "POST", head, bytes(2**24), 5.0)
+            answer = await pool.exchange(route, Owner("t", "c"), "POST", head + bytes(2**24), 5.0)
             assert answer.status == 413
         assert accepted == 2
         done.set()
-        await wire.close()
+        pool.close()
+        lookup.close()
 
 
 @pytest.mark.parametrize("target", ["/x y", "/x\r\nX: y", "/x\ny", "/x\0"])

@@ -134,6 +134,35 @@ async def test_a_client_from_registering_to_removing(rig: Rig, acme: Tenant) -> 
         assert (await admin.delete(path)).status_code == 404
 
 
+async def test_what_a_client_is_sent_can_be_changed(rig: Rig, acme: Tenant) -> None:
+    globex = await rig.tenant("globex")
+    async with rig.browser(acme.admin) as admin:
+
+        async def shown() -> tuple[str | None, bool]:
+            newest = (await admin.get("/oauth/clients")).json()["items"][0]
+            return newest["result_text"], newest["disabled_at"] is not None
+
+        asked = {"name": "App", "redirect_uris": ["https://x.example/"], "result_text": "short"}
+        path = f"/oauth/clients/{(await admin.post('/oauth/clients', json=asked)).json()['id']}"
+        assert await shown() == ("short", False)
+        for change, expected in (
+            ({"result_text": "full"}, ("full", False)),
+            ({"enabled": False}, ("full", True)),
+            ({"enabled": True, "result_text": None}, (None, False)),
+            ({"result_text": "short"}, ("short", False)),
+        ):
+            assert (await admin.patch(path, json=change)).status_code == 204
+            assert await shown() == expected
+        for wrong in ({}, {"result_text": "none"}, {"enabled": None}, {"name": "x"}):
+            assert (await admin.patch(path, json=wrong)).status_code == 400, wrong
+        assert await shown() == ("short", False)
+        async with rig.browser(globex.admin) as other:
+            assert (await other.patch(path, json={"result_text": "full"})).status_code == 404
+        async with rig.browser(acme.user) as user:
+            assert (await user.patch(path, json={"result_text": "full"})).status_code == 403
+        assert await shown() == ("short", False)
+
+
 async def test_a_client_that_does_not_fit_together_is_told_why(rig: Rig, acme: Tenant) -> None:
     nobody = "3f1c0a7e-0000-4000-8000-000000000000"
     machine = {"auth_method": "client_secret_basic", "grant_types": ["client_credentials"], "user_id": nobody}

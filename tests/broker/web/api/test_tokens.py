@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from core.caller import Credential
 from core.limits import AttemptLimits
 from core.scopes import ALL
 from core.secret import Secret
@@ -52,6 +53,19 @@ async def test_what_a_user_may_ask_for(rig: Rig, acme: Tenant, asked: dict[str, 
         answer = await browser.post("/tokens", json=asked)
     assert answer.status_code == status, answer.text
     assert await rig.value("SELECT count(*) FROM auth.api_tokens") == (3 if status == 201 else 2)
+
+
+@pytest.mark.parametrize(("wanted", "status"), [("short", 201), ("full", 201), (None, 201), ("", 400), ("none", 400)])
+async def test_what_a_token_s_client_is_sent(rig: Rig, acme: Tenant, wanted: str | None, status: int) -> None:
+    async with rig.browser(acme.user) as browser:
+        made = await browser.post("/tokens", json=MINE | {"result_text": wanted})
+        assert made.status_code == status, made.text
+        newest = (await browser.get("/tokens")).json()["items"][0]
+        assert newest["result_text"] == (wanted if status == 201 else None)
+    if status == 201:
+        verdict = await rig.parts.tokens.verify(Secret(made.json()["token"]))
+        assert isinstance(verdict, Credential)
+        assert verdict.result_text == (wanted or "")
 
 
 async def test_an_administrator_may_have_admin_scopes(rig: Rig, acme: Tenant) -> None:

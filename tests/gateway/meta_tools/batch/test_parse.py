@@ -18,6 +18,8 @@ JSON = st.recursive(
 )
 FIELDS = st.sampled_from(["id", "module", "tool_name", "params", "after", "output", "on_error", "modul"])
 
+TOO_MANY = "line 1: the steps hold more than 100000 values or 30000 fields; send fewer"
+
 
 def lines(count: int) -> str:
     return "\n".join(json.dumps(A | {"id": f"s{number}"}) for number in range(count))
@@ -80,7 +82,7 @@ class TestWhatIsRefused:
 
     def test_too_many_values_or_lines(self):
         text = json.dumps(A | {"params": {"x": [1] * 150_000}}, separators=(",", ":"))
-        assert problems_of(text) == ["line 1: the text has too many values; send fewer or smaller steps"]
+        assert problems_of(text) == [TOO_MANY]
         assert problems_of("\n" * 9_999 + json.dumps(A)) == []
         assert problems_of("\n" * 10_000 + json.dumps(A)) == [
             "line 10000: the text has more than 10000 lines; send fewer"
@@ -148,7 +150,8 @@ class TestWhatIsRefused:
             ("id", 7, "id: expected a letter or _, then up to 63 letters, digits, _ or -, got a number"),
             ("module", "", 'module: expected the name of a module, got ""'),
             ("tool_name", ["x"], "tool_name: expected the name of a tool, got an array"),
-            ("params", '{"a": 1}', 'params: expected an object, got "{\\"a\\": 1}"'),
+            ("params", [], "params: expected an object, got an array"),
+            ("params", "x", "params is an object with the tool's arguments, or JSON text of one"),
             ("after", "b", 'after: expected an array of up to 50 step ids, got "b"'),
             ("after", [1], "after: expected an array of up to 50 step ids, got an array"),
             ("output", "true", 'output: expected true or false, got "true"'),
@@ -178,8 +181,35 @@ class TestWhatIsRefused:
     def test_depth(self):
         assert problems_of([A | {"params": nested(MAX_DEPTH - 1)}]) == []
         assert problems_of([A | {"params": nested(MAX_DEPTH)}]) == ["step 1: nested more than 64 levels deep"]
-        bomb = '{"id":"a","module":"m","tool_name":"t","params":{"x":' + "[" * 200_000
+        bomb = '{"id":"a","module":"m","tool_name":"t","params":{"x":' + "[" * 90_000
         assert problems_of(bomb)[0].startswith("line 1: not valid JSON")
+
+    def test_objects_and_arrays_in_text(self):
+        """As many as a message may have, and those in params that are text count together."""
+        text = '{"x":[' + ",".join(["[]"] * 60_000) + "]}"
+        line = '{"id":"a","module":"m","tool_name":"t","params":' + text + "}"
+        assert problems_of(line) == []
+        full = "line 1: the steps hold more than 100000 objects and arrays; send fewer"
+        assert problems_of(f"{line}\n{line}") == [full]
+        assert problems_of([A | {"params": text}]) == []
+        assert problems_of([A | {"params": text}, A | {"id": "b", "params": text}]) == [full]
+        assert problems_of("[" * 200_000) == [full]
+
+    def test_values_in_text(self):
+        """Those in params that are text count together; a text that is not JSON does not hide those of the others."""
+        text = json.dumps({"x": [1] * 60_000}, separators=(",", ":"))
+        assert problems_of([A | {"params": text}]) == []
+        assert problems_of([A | {"params": text}, A | {"id": "b", "params": text}]) == [TOO_MANY]
+        odd = [A | {"id": "c", "params": '"'}]
+        assert problems_of([*odd, A | {"params": text}, A | {"id": "b", "params": text}]) == [TOO_MANY]
+        fields = json.dumps({f"f{n}": 1 for n in range(31_000)})
+        assert problems_of([A | {"params": fields}]) == [TOO_MANY]
+
+    def test_params_as_text_have_the_depth_of_an_object(self):
+        text = json.dumps(nested(MAX_DEPTH - 1))
+        assert parsed([A | {"params": text}]) == parsed([A | {"params": nested(MAX_DEPTH - 1)}])
+        (problem,) = problems_of([A | {"params": json.dumps(nested(MAX_DEPTH))}])
+        assert problem == "step 1: params is nested too deep: more than 63 levels"
 
 
 class TestGarbage:

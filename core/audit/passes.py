@@ -1,0 +1,26 @@
+"""By which right a gateway appends to a tenant's audit log: a pass that the broker signs, and the database checks."""
+
+from collections import OrderedDict
+from uuid import UUID
+
+MOST_PASSES = 200_000
+
+
+class AuditPasses:
+    """The newest pass of each tenant that a gateway has served."""
+
+    def __init__(self) -> None:
+        self._passes: OrderedDict[UUID, str] = OrderedDict()
+
+    def keep(self, tenant_id: UUID | None, audit_pass: str) -> None:
+        """Take in what came with an answer of the broker's."""
+        if tenant_id is None or not audit_pass:
+            return
+        self._passes[tenant_id] = audit_pass
+        self._passes.move_to_end(tenant_id)
+        if len(self._passes) > MOST_PASSES:
+            self._passes.popitem(last=False)
+
+    def of(self, tenant_id: UUID) -> str:
+        """The pass for a tenant's log, empty where there is none."""
+        return self._passes.get(tenant_id, "")

@@ -1,0 +1,245 @@
+"""One request and its answer: the ASGI side of a connection (ASGI 3, HTTP 2.3)."""
+
+import asyncio
+import http
+import logging
+import time
+from collections.abc import Iterable
+from email.utils import formatdate
+from typing import Any, Protocol
+
+from gateway.app import Application
+
+_NO_BODY = frozenset({204, 304})
+_FAILED = b'{"error":"Internal Server Error"}'
+_FAILED_HEADERS = (
+    (b"content-type", b"application/json"),
+    (b"content-length", b"%d" % len(_FAILED)),
+    (b"connection", b"close"),
+)
+
+log = logging.getLogger(__name__)
+
+
+class Wire(Protocol):
+    """What an exchange asks of its connection."""
+
+    @property
+    def body_is_whole(self) -> bool:
+        """Whether the whole request has arrived."""
+        ...
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether the connection may serve another request after this one."""
+        ...
+
+    def write(self, data: bytes) -> None: ...
+    async def drain(self) -> None: ...
+    def take_more(self) -> None: ...
+    def end_exchange(self, *, keep: bool) -> None: ...
+    def abort(self) -> None: ...
+
+
+class AnswerError(Exception):
+    """The application sent something that is no answer; what it was is not repeated."""
+
+
+class Exchange:
+    """One request, from its head to the last byte of its answer."""
+
+    __slots__ = (
+        "_body", "_chunked", "_expects_continue", "_gone", "_head", "_left", "_news", "_reported", "_scope", "_wire",
+        "complete", "keep", "started",
+    )  # fmt: skip
+
+    def __init__(self, wire: Wire, scope: dict[str, Any], *, keep: bool, expects_continue: bool) -> None:
+        self._wire = wire
+        self._scope = scope
+        self._expects_continue = expects_continue
+        self._body = bytearray()
+        self._reported = False
+        self._gone = False
+        self._news: asyncio.Event | None = None
+        self._head: dict[str, Any] | None = None
+        self._chunked = False
+        self._left: int | None = None
+        self.keep = keep
+        self.started = False
+        self.complete = False
+
+    async def run(self, app: Application) -> None:
+        """Let the application answer. Whatever it raises is logged by its type only and answered with 500."""
+        try:
+            await app(self._scope, self.receive, self.send)
+        except asyncio.CancelledError:
+            self._wire.abort()
+            raise
+        except Exception as error:  # noqa: BLE001 the server outlives its applications, and their texts stay inside
+            log.error("the application raised %s", type(error).__name__)
+        if not self.complete and not self._gone:
+            await self._fail()
+
+    async def _fail(self) -> None:
+        if self.started:
+            self._wire.abort()
+            return
+        self._head = None
+        await self.send({"type": "http.response.start", "status": 500, "headers": _FAILED_HEADERS})
+        await self.send({"type": "http.response.body", "body": _FAILED})
+
+    @property
+    def unread(self) -> int:
+        """Bytes of the body that wait for the application."""
+        return len(self._body)
+
+    # What the connection tells.
+
+    def feed(self, data: bytes) -> int:
+        """A piece of the body; gives how many bytes wait for the application now."""
+        if self.complete:
+            return 0
+        self._body += data
+        self._wake()
+        return len(self._body)
+
+    def end_body(self) -> None:
+        """The body is whole."""
+        self._wake()
+
+    def disconnect(self) -> None:
+        """The client has gone."""
+        self._gone = True
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._news is not None:
+            self._news.set()
+
+    # What the application asks.
+
+    async def receive(self) -> dict[str, Any]:
+        """The next piece of the body, or the client's departure."""
+        if self._expects_continue:
+            self._expects_continue = False
+            if not self.started and not self._body and not self._wire.body_is_whole:
+                self._wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        while not self._has_news():
+            self._wire.take_more()
+            self._news = self._news or asyncio.Event()
+            self._news.clear()
+            await self._news.wait()
+        if self._gone or self.complete:
+            return {"type": "http.disconnect"}
+        body, self._body = bytes(self._body), bytearray()
+        whole = self._wire.body_is_whole
+        self._reported = whole
+        if not whole:
+            self._wire.take_more()
+        return {"type": "http.request", "body": body, "more_body": not whole}
+
+    def _has_news(self) -> bool:
+        return bool(self._body) or self._gone or self.complete or (self._wire.body_is_whole and not self._reported)
+
+    async def send(self, message: Any) -> None:
+        """Take a message of the answer. The head waits for the first piece of the body, and leaves with it in one
+        write: a system call and a packet less."""
+        if self._gone:
+            return
+        if message["type"] == "http.response.start" and self._head is None and not self.started:
+            self._head = message
+            return
+        if message["type"] != "http.response.body" or self.complete or (self._head is None and not self.started):
+            raise AnswerError
+        body: bytes = message.get("body", b"")
+        more = bool(message.get("more_body"))
+        data = self._framed(body, more=more) if self.started else self._begin(body, more=more)
+        if data:
+            self._wire.write(data)
+        if not more:
+            self._finish()
+        else:
+            await self._wire.drain()
+
+    def _begin(self, body: bytes, *, more: bool) -> bytes:
+        """The head of the answer with the first piece of its body."""
+        assert self._head is not None
+        status: int = self._head["status"]
+        fields: list[tuple[bytes, bytes]] = [_date(), *self._head.get("headers", ())]
+        named = {name.lower(): value for name, value in fields}
+        self._frame(status, named, len(body), more=more)
+        unasked = self._expects_continue and not self._wire.body_is_whole  # whether the body will come, nobody knows
+        self.keep = (
+            self.keep and self._wire.may_keep and not unasked and named.get(b"connection", b"").lower() != b"close"
+        )
+        if not self.keep and b"connection" not in named:
+            fields.append((b"connection", b"close"))
+        if self._chunked:
+            fields.append((b"transfer-encoding", b"chunked"))
+        head = b"".join([b"%b: %b\r\n" % field for field in fields])
+        if not head.count(b"\n") == head.count(b"\r") == len(fields) or b"\0" in head:
+            raise AnswerError  # a value would begin a line of its own
+        self.started, self._head = True, None
+        return b"%b%b\r\n%b" % (_status_line(status), head, self._framed(body, more=more))
+
+    def _frame(self, status: int, named: dict[bytes, bytes], size: int, *, more: bool) -> None:
+        """Settle how the end of the answer is told (RFC 9112 §6.3); `_left` is what a Content-Length still asks for,
+        None where there is none, and -1 where no body is sent."""
+        self._chunked, self._left = False, None
+        length = named.get(b"content-length")
+        if self._scope["method"] == "HEAD" or status in _NO_BODY:
+            self._left = -1
+        elif length is not None:
+            self._left = int(length)
+            if size > self._left or (not more and size != self._left):
+                raise AnswerError
+        elif self._scope["http_version"] == "1.1":
+            self._chunked = True
+        else:
+            self.keep = False
+
+    def _framed(self, body: bytes, *, more: bool) -> bytes:
+        if self._left == -1:
+            return b""
+        if self._chunked:
+            piece = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+            return piece if more else piece + b"0\r\n\r\n"
+        if self._left is not None:
+            self._left -= len(body)
+            if self._left < 0 or (not more and self._left):
+                raise AnswerError
+        return body
+
+    def _finish(self) -> None:
+        self.complete = True
+        self._body = bytearray()
+        self._wake()
+        self._wire.end_exchange(keep=self.keep)
+
+
+def plain_answer(status: int, text: str, *fields: tuple[bytes, bytes]) -> bytes:
+    """A whole answer of the server's own, after which the connection ends."""
+    body = b'{"error":"%b"}' % text.encode("ascii")
+    own: Iterable[tuple[bytes, bytes]] = (
+        _date(), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)),
+        (b"connection", b"close"), *fields,
+    )  # fmt: skip
+    return b"%b%b\r\n%b" % (_status_line(status), b"".join([b"%b: %b\r\n" % field for field in own]), body)
+
+
+def _status_line(status: int) -> bytes:
+    line = _STATUS_LINES.get(status)
+    return line if line is not None else b"HTTP/1.1 %d \r\n" % status
+
+
+_STATUS_LINES = {one.value: b"HTTP/1.1 %d %b\r\n" % (one.value, one.phrase.encode()) for one in http.HTTPStatus}
+_dated: tuple[int, tuple[bytes, bytes]] = (0, (b"date", b""))
+
+
+def _date() -> tuple[bytes, bytes]:
+    """The Date field (RFC 9110 §6.6.1), made once a second."""
+    global _dated
+    now = int(time.time())
+    if _dated[0] != now:
+        _dated = (now, (b"date", formatdate(now, usegmt=True).encode()))
+    return _dated[1]

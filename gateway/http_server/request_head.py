@@ -1,0 +1,95 @@
+"""From a parsed request head to an ASGI scope, and how the body of the request is framed (RFC 9112)."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class BadRequest(Exception):
+    """The request cannot be served; the connection ends after `status` and `text`."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How long the body is: `length` bytes, or chunked."""
+
+    length: int
+    chunked: bool
+
+
+def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> Framing:
+    """The length of the body (RFC 9112 §6.3); llhttp has refused what contradicts itself.
+
+    Raises:
+        BadRequest: a transfer coding other than chunked, or one that this request may not use.
+    """
+    named = dict(headers)
+    coding = named.get(b"transfer-encoding")
+    if coding is None:
+        return Framing(int(named.get(b"content-length", 0)), chunked=False)
+    if version != "1.1":
+        raise BadRequest(400, "HTTP/1.0 has no Transfer-Encoding")
+    if coding.strip(b" \t").lower() != b"chunked" or _count(headers, b"transfer-encoding") > 1:
+        raise BadRequest(501, "Transfer-Encoding may be chunked and nothing else")
+    if upgrades:  # llhttp does not read chunks behind an Upgrade
+        raise BadRequest(400, "Send a request with Upgrade without a chunked body")
+    return Framing(0, chunked=True)
+
+
+def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) -> dict[str, Any]:
+    """The ASGI HTTP scope (ASGI 3, HTTP 2.3), without what the connection knows.
+
+    The host of a target in absolute form takes the place of the Host header (RFC 9112 §3.2.2).
+
+    Raises:
+        BadRequest: the target is in no form that an origin server is asked in, or there are two Host headers.
+    """
+    path, query, authority = _split(method, target)
+    if authority is not None:
+        headers = [(name, value) for name, value in headers if name != b"host"]
+        headers.insert(0, (b"host", authority))
+    elif _count(headers, b"host") > 1:  # a proxy may have looked at the other one
+        raise BadRequest(400, "Send the host header once")
+    plain = path.decode("ascii")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": version,
+        "method": method,
+        "scheme": "http",
+        "root_path": "",
+        "path": unquote(plain) if "%" in plain else plain,
+        "raw_path": path,
+        "query_string": query,
+        "headers": headers,
+    }
+
+
+def _count(headers: RawHeaders, wanted: bytes) -> int:
+    return sum(name == wanted for name, _ in headers)
+
+
+def _split(method: str, target: bytes) -> tuple[bytes, bytes, bytes | None]:
+    """Path, query, and the authority of an absolute form."""
+    if method == "CONNECT":
+        raise BadRequest(400, "This server is no proxy")
+    if not target.isascii() or b"#" in target:
+        raise BadRequest(400, "The request target is not valid")
+    authority = None
+    if target[:1] != b"/":
+        scheme, mark, rest = target.partition(b"://")
+        if not mark or scheme.lower() not in (b"http", b"https"):
+            raise BadRequest(400, "The request target has to begin with /")
+        end = min((at for at in (rest.find(b"/"), rest.find(b"?")) if at >= 0), default=len(rest))
+        authority, target = rest[:end], rest[end:] if rest[end : end + 1] == b"/" else b"/" + rest[end:]
+        if not authority or b"@" in authority:
+            raise BadRequest(400, "The request target names no host")
+    path, _, query = target.partition(b"?")
+    return path, query, authority

@@ -1,0 +1,189 @@
+"""Listens, counts connections, and ends those that keep it waiting."""
+
+import asyncio
+import contextlib
+import logging
+import math
+import socket
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, field
+from ipaddress import IPv6Network
+
+from core.proxies import TrustedProxies
+from gateway.app import Application
+from gateway.http_server.connection import Connection
+from gateway.http_server.exchange import Exchange
+from gateway.http_server.limits import HttpLimits
+
+SWEEP_SECONDS = 5.0
+WARN_SECONDS = 60.0
+NO_PROXIES = TrustedProxies(())
+
+log = logging.getLogger(__name__)
+
+_Resting = dict[Connection, None]
+"""In the order in which they came to rest."""
+
+
+@dataclass(slots=True)
+class _Network:
+    """The connections of one address."""
+
+    count: int = 0
+    resting: _Resting = field(default_factory=dict[Connection, None])
+
+
+class HttpServer:
+    """The connections of one listener. A connection from a trusted proxy, or on a Unix socket, speaks for many."""
+
+    def __init__(
+        self,
+        app: Application,
+        *,
+        limits: HttpLimits | None = None,
+        proxies: TrustedProxies = NO_PROXIES,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self.app = app
+        self.limits = limits or HttpLimits()
+        self._proxies = proxies
+        self._loop = asyncio.get_running_loop()
+        self._clock = clock or self._loop.time
+        self._connections: dict[Connection, str | None] = {}
+        self._resting: _Resting = {}
+        self._networks: dict[str, _Network] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._warned = -math.inf
+
+    def __len__(self) -> int:
+        """How many connections are open."""
+        return len(self._connections)
+
+    @property
+    def running(self) -> int:
+        """How many requests are being answered."""
+        return len(self._tasks)
+
+    @property
+    def buffered(self) -> tuple[int, int]:
+        """Bytes that wait for applications, and bytes that wait for clients."""
+        connections = self._connections
+        return sum(one.unread for one in connections), sum(one.unsent for one in connections)
+
+    def accept(self) -> Connection:
+        """A new connection (the protocol factory of asyncio)."""
+        return Connection(self, self._clock)
+
+    # What a connection asks.
+
+    def admit(self, connection: Connection) -> bool:
+        address = self._network_of(connection)
+        network = None if address is None else self._networks.get(address, _Network())
+        limits = self.limits
+        if network is not None and network.count >= limits.connections_per_address:
+            self._make_room(network.resting)
+        elif len(self._connections) >= limits.connections:
+            self._make_room(self._resting)
+        if len(self._connections) >= limits.connections:
+            self._warn("all connections are busy; one more was refused", None)
+            return False
+        if address is not None and network is not None:
+            if network.count >= limits.connections_per_address:
+                self._warn("an address keeps all its connections busy; one more was refused", address)
+                return False
+            network.count += 1
+            self._networks[address] = network
+        self._connections[connection] = address
+        self.set_busy(connection, busy=False)
+        if self._sweeping is None:
+            self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        return True
+
+    def _warn(self, text: str, address: str | None) -> None:
+        """Tell the operator, once in a while: an unnamed proxy looks like one address with many connections."""
+        now = self._clock()
+        if now - self._warned >= WARN_SECONDS:
+            self._warned = now
+            log.warning(text, extra={} if address is None else {"address": address})
+
+    def _make_room(self, resting: _Resting) -> None:
+        """Close the connection that rests longest."""
+        if resting:
+            oldest = next(iter(resting))
+            self.remove(oldest)
+            oldest.abort()
+
+    def set_busy(self, connection: Connection, *, busy: bool) -> None:
+        """A connection that answers a request is not closed to make room."""
+        if connection not in self._connections:
+            return
+        address = self._connections[connection]
+        for resting in (self._resting, *(() if address is None else (self._networks[address].resting,))):
+            if busy:
+                resting.pop(connection, None)
+            else:
+                resting[connection] = None
+
+    def remove(self, connection: Connection) -> None:
+        """Count it no more; once is enough."""
+        if connection not in self._connections:
+            return
+        address = self._connections.pop(connection)
+        self._resting.pop(connection, None)
+        if address is not None:
+            network = self._networks[address]
+            network.count -= 1
+            network.resting.pop(connection, None)
+            if not network.count:
+                del self._networks[address]
+
+    def run(self, exchange: Exchange) -> None:
+        """Start the application on a request."""
+        task = self._loop.create_task(exchange.run(self.app))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _network_of(self, connection: Connection) -> str | None:
+        """What counts as one address: an IPv4 address, or an IPv6 /64; None for those who speak for many."""
+        client = connection.client
+        if client is None or self._proxies.trusts(client):
+            return None
+        return client if ":" not in client else str(IPv6Network((client.partition("%")[0], 64), strict=False))
+
+    # Time.
+
+    def end_slow(self, now: float) -> int:
+        """Cut off the connections whose peers keep them waiting; how many those were."""
+        return sum([connection.end_if_slow(now) for connection in list(self._connections)])
+
+    def _sweep(self) -> None:
+        self._sweeping = None
+        self.end_slow(self._clock())
+        if self._connections:
+            self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+
+    async def shut_down(self) -> None:
+        """End every connection: at once where it rests, else after its answer, for which there are some seconds."""
+        for connection in list(self._connections):
+            connection.shut_down()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self.limits.drain_seconds)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for connection in list(self._connections):
+            connection.abort()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+
+
+@contextlib.asynccontextmanager
+async def serving(server: HttpServer, listener: socket.socket) -> AsyncGenerator[None]:
+    """Accept connections until the block is left; then accept none, and give what runs some seconds."""
+    accepting = await asyncio.get_running_loop().create_server(server.accept, sock=listener, backlog=2048)
+    try:
+        yield
+    finally:
+        accepting.close()
+        await server.shut_down()

@@ -1,0 +1,101 @@
+"""The arguments of the meta-tools as clients send them.
+
+Null counts as left out. What nobody knows is ignored and named in a note beside the result: some clients add arguments
+of their own to every tool. But a name that resembles a known one is refused, because ignoring it would do something
+else than was meant: with `dryRun` a batch would write.
+"""
+
+from typing import Any, NamedTuple
+
+from gateway.mcp.context import Result
+from gateway.meta_tools.batch.wording import quoted
+
+ARGUMENTS = {
+    "get_module_schema": ("module", "tools", "have"),
+    "call": ("module", "tool_name", "params"),
+    "batch": ("commands", "dry_run"),
+}
+# What models write instead, too far off to be found by spelling.
+OTHER_NAMES = {
+    "args": "params", "arguments": "params", "input": "params", "parameters": "params",
+    "tool": "tool_name", "name": "tool_name", "function": "tool_name",
+    "steps": "commands", "calls": "commands", "tools": "commands",
+    "dry": "dry_run", "plan": "dry_run", "preview": "dry_run", "simulate": "dry_run",
+}  # fmt: skip
+MOST_NAME = 64
+MOST_UNKNOWN = 20
+MOST_NAMED = 5
+MOST_EDITS = 2
+_NO_SEPARATORS = str.maketrans("", "", "-_ ")
+
+
+class WrongArguments(Exception):
+    """A name that resembles a known one, or too many unknown names; the text is for the caller."""
+
+
+class GivenArguments(NamedTuple):
+    """`known` are the values by name, without nulls; `note` names what was ignored, and is empty where nothing was."""
+
+    known: dict[str, Any]
+    note: str
+
+
+def given_arguments(tool: str, arguments: dict[str, Any]) -> GivenArguments:
+    """What was given of the arguments of `tool`.
+
+    Raises:
+        WrongArguments: as the name says.
+    """
+    right = ARGUMENTS[tool]
+    given = {name: value for name, value in arguments.items() if value is not None}
+    known = {name: given.pop(name) for name in right if name in given}
+    if not given:
+        return GivenArguments(known, "")
+    if len(given) > MOST_UNKNOWN:
+        raise WrongArguments(f"too many unknown arguments; {tool} takes {', '.join(right)}")
+    unknown = [name[:MOST_NAME] for name in given]
+    for name in unknown:
+        near = _meant(name, right)
+        if near is not None:
+            raise WrongArguments(f"{quoted(name)} is unknown; did you mean {near}?")
+    return GivenArguments(known, _note(tool, unknown))
+
+
+def with_note(result: Result, note: str) -> Result:
+    """The result with the note as a last block of text: the structured part stays what the tool's schema says."""
+    if not note or "content" not in result:
+        return result
+    return {**result, "content": [*result["content"], {"type": "text", "text": note}]}
+
+
+def _note(tool: str, unknown: list[str]) -> str:
+    shown, more = ", ".join(map(quoted, unknown[:MOST_NAMED])), len(unknown) - MOST_NAMED
+    names = f"{shown} and {more} more" if more > 0 else shown
+    return f"Note: {tool} has no argument {names}; it was ignored."
+
+
+def _meant(name: str, right: tuple[str, ...]) -> str | None:
+    """The known name that `name` resembles, if there is one."""
+    plain = _plain(name)
+    distances = {known: _edits(plain, _plain(known)) for known in right}
+    nearest = min(right, key=distances.__getitem__)
+    if distances[nearest] <= MOST_EDITS:
+        return nearest
+    other = OTHER_NAMES.get(plain)
+    return other if other in right else None
+
+
+def _plain(name: str) -> str:
+    return name.casefold().translate(_NO_SEPARATORS)
+
+
+def _edits(first: str, second: str) -> int:
+    """How many characters have to be inserted, deleted or replaced (Levenshtein), as far as it matters."""
+    if abs(len(first) - len(second)) > MOST_EDITS:
+        return MOST_EDITS + 1
+    row = list(range(len(second) + 1))
+    for number, character in enumerate(first, 1):
+        above, row = row, [number]
+        for place, other in enumerate(second, 1):
+            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (character != other)))
+    return row[-1]

@@ -1,0 +1,94 @@
+"""What installations have stored stays readable: every label that a stored secret is bound to, written down by hand.
+
+A label that changes makes what was sealed before unreadable in every installation, while everything that is sealed and
+opened by the same code goes on working. These values are therefore never taken from the code.
+"""
+
+import hashlib
+import hmac
+import struct
+from uuid import UUID
+
+import pytest
+
+from broker.accounts.rows import account_place, candidate_place, client_place
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.pepper import Peppers
+from broker.oauth.client_authentication import hash_of
+from broker.oauth.signing_key_store import signing_context
+from broker.vault.credentials import place
+from broker.vault.envelope import Place
+from broker.vault.key_services import ServiceKeys
+from broker.vault.sealed_columns import SEALED_COLUMNS
+from broker.vault.vault import wrap_context
+from core.secret import Secret
+from tests.broker.world import ACTOR, World
+
+DEPLOYMENT, TENANT = UUID(bytes=bytes([0x11]) * 16), UUID(bytes=bytes([0x22]) * 16)
+ROW = UUID("00112233-4455-6677-8899-aabbccddeeff")
+
+
+def parts(*values: bytes) -> bytes:
+    """Each value after its length in four bytes, the most significant first."""
+    return b"".join(struct.pack(">I", len(value)) + value for value in values)
+
+
+def test_what_a_wrapped_data_key_is_bound_to() -> None:
+    by_hand = parts(
+        b"mcpist.vault.dek.1", b"\x11" * 16, b"\x22" * 16, bytes.fromhex("00112233445566778899aabbccddeeff")
+    )
+    assert wrap_context(DEPLOYMENT, TENANT, ROW) == by_hand
+
+
+def test_what_a_wrapped_signing_key_is_bound_to() -> None:
+    assert signing_context(DEPLOYMENT, "kid-1") == parts(b"mcpist.signing-key.1", b"\x11" * 16, b"kid-1")
+
+
+def test_the_check_of_a_key_that_a_service_keeps() -> None:
+    service: object = object()
+    check = ServiceKeys(service).check("aws-kms:key/1")  # type: ignore[arg-type]
+    assert check == hashlib.sha256(b"mcpist.vault.key-name.1:aws-kms:key/1").digest()
+
+
+@pytest.mark.parametrize(
+    ("made", "table", "field"),
+    [
+        (place(ROW, 3), b"vault.credentials", b"access"),
+        (account_place(ROW, "access", 3), b"vault.accounts", b"access"),
+        (account_place(ROW, "refresh", 3), b"vault.accounts", b"refresh"),
+        (candidate_place(ROW, "refresh", 3), b"vault.candidates", b"refresh"),
+        (client_place(ROW, 3), b"vault.oauth_clients", b"client_secret"),
+    ],
+)
+def test_what_a_sealed_secret_is_bound_to(made: Place, table: bytes, field: bytes) -> None:
+    by_hand = parts(b"mcpist.vault.1", b"\x11" * 16, b"\x22" * 16, table, ROW.bytes, field, struct.pack(">Q", 3))
+    assert made.context(DEPLOYMENT, TENANT) == by_hand
+
+
+def test_the_list_of_sealed_columns_binds_as_the_rows_are_bound() -> None:
+    """Changing the keys reads by this list what was sealed under the places above."""
+    assert {(column.table, column.column, column.field, column.version) for column in SEALED_COLUMNS} == {
+        ("vault.credentials", "secret", "access", "version"),
+        ("vault.oauth_clients", "secret", "client_secret", "version"),
+        ("vault.accounts", "access", "access", "version"),
+        ("vault.accounts", "refresh", "refresh", "version"),
+        ("vault.candidates", "access", "access", "presented_version"),
+        ("vault.candidates", "refresh", "refresh", "presented_version"),
+        ("vault.connect_flows", "pkce", "pkce", "1::bigint"),
+    }
+
+
+async def test_the_hash_of_an_api_token(world: World) -> None:
+    tenant_id = await world.tenant("acme")
+    person = await world.person(tenant_id, "ada@acme.test")
+    tokens = ApiTokens(world.trusted, Peppers("k1", {"k1": b"p" * 32}), clock=world.clock)
+    token_id, token = await tokens.create(ACTOR, tenant_id, person.id, "laptop")
+    async with world.database.admin_connection() as admin:
+        stored = await admin.fetchval("SELECT secret_hmac FROM auth.api_tokens WHERE id = $1", token_id)
+    secret = token.reveal().removeprefix(f"mcpist_{token_id}")[:-6]
+    assert hmac.digest(b"p" * 32, f"{token_id}.{secret}".encode(), "sha256") == stored
+
+
+def test_the_hash_of_an_oauth_client_s_secret() -> None:
+    by_hand = hmac.digest(b"p" * 32, b"oauth client made-up-id made-up-secret", "sha256")
+    assert hash_of(b"p" * 32, "made-up-id", Secret("made-up-secret")) == by_hand

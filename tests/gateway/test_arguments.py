@@ -1,0 +1,54 @@
+"""Arguments are taken as they are: nothing is coerced into the type that a tool asks for."""
+
+from typing import Annotated, Any
+
+import orjson
+import pytest
+from pydantic import Field
+
+from gateway.arguments import WrongArguments, checked
+from gateway.catalogue import build
+from modules.kit import Context, Module, tool
+from tests.support.toy_modules import READS, Said
+
+
+@tool(hints=READS, scopes=["desk"])
+async def look(
+    context: Context,
+    number: Annotated[int, Field(description="How many")] = 0,
+    share: Annotated[float, Field(description="How much")] = 0.0,
+    open: Annotated[bool, Field(description="Whether it is open")] = False,
+    text: Annotated[str, Field(description="What it says")] = "",
+) -> Said:
+    """Look."""
+    return Said(said=text)
+
+
+(TOOL,) = build([Module("desk", "Desk", "For tests.", frozenset({"desk"}), (look,))]).tools["desk"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"number": "7"},
+        {"number": 7.5},
+        {"number": True},
+        {"share": "0.5"},
+        {"open": "true"},
+        {"open": 1},
+        {"text": 7},
+        {"text": None},
+        {"other": 1},
+    ],
+)
+def test_nothing_is_coerced(arguments: dict[str, Any]) -> None:
+    (name,) = arguments
+    with pytest.raises(WrongArguments, match=rf"^{name}\b"):
+        checked(TOOL, orjson.dumps(arguments))
+
+
+def test_what_fits_is_taken_as_it_is() -> None:
+    arguments = {"number": 7, "share": 1, "open": True, "text": "7"}
+    taken = checked(TOOL, orjson.dumps(arguments)).model_dump()
+    assert taken == arguments
+    assert type(taken["share"]) is float, "every integer of JSON is a number"
