@@ -213,6 +213,10 @@ def meta_tools(surface: Surface, turns: Turns) -> Iterator[Asked]:
         for unit in turns.units():
             body = orjson.dumps(_call({**arguments, repeated(unit, BODY - ROOM): 1}, tool))
             yield Asked(row, f"a name of {unit!r}", post(surface, body))
+    for each in SHAPES:
+        inner = b'{"at":' + shape(each, BODY // 2) + b"}"
+        body = filled(_call({**named, "params": MARK}), orjson.dumps(inner.decode()))
+        yield Asked("POST /mcp: call", f"params as text with {each}", post(surface, body))
     every_name = {"module": [f"m{n}" for n in range(20)], "tools": [f"t{n}" for n in range(100)]}
     long_names = {
         "module": ["m" * 63 + str(n % 10) for n in range(20)],
@@ -282,6 +286,9 @@ def batches(surface: Surface, turns: Turns) -> Iterator[Asked]:
     yield asked(
         "50 large results", [step(n, params={"at": "x" * share}, output=True) for n in range(50)], dry_run=False
     )
+    for each in SHAPES:
+        inner = '{"at":' + shape(each, share // 2).decode() + "}"
+        yield asked(f"50 params as text with {each}", [step(n, params=inner) for n in range(50)], dry_run=False)
     for each in turns.shapes():
         template = _call({"commands": [step(0, params={"at": MARK})]}, "batch")
         yield Asked(row, f"params {each}", post(surface, filled(template, shape(each))))

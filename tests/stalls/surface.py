@@ -1,7 +1,7 @@
 """The product as one application, with somebody who may use all of it, and no limit on how often."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from core.api import door
 from core.api.app import OPENAPI
 from core.directory.tenants import set_recording
 from gateway.catalogue import build, installed
-from tests.stalls.watch import Request, Served, collected_as_in_the_product, served
+from tests.stalls.watch import Request, Served, collected_as_in_the_product, served, served_together
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Person, product_on
@@ -48,6 +48,9 @@ class Surface:
 
     async def ask(self, request: Request) -> Served:
         return await served(self.identity.gateway.app, request, self.port)
+
+    async def ask_together(self, requests: Sequence[Request]) -> list[Served]:
+        return await served_together(self.identity.gateway.app, requests, self.port)
 
 
 @contextlib.asynccontextmanager

@@ -58,37 +58,61 @@ class Served:
 
 
 async def served(app: Any, request: Request, port: int, seconds: float = 30.0) -> Served:
-    """Have `app` answer. The application runs in the task that waits, so its first step is part of a turn."""
+    """Have `app` answer one request."""
+    return (await served_together(app, [request], port, seconds))[0]
+
+
+async def served_together(app: Any, requests: Sequence[Request], port: int, seconds: float = 30.0) -> list[Served]:
+    """Have `app` answer all of them at once; the longest turn is that of all together. The applications run in tasks
+    that the loop begins while it is watched, so that their first steps are part of a turn."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, WatchedLoop)
-    sent: list[Any] = []
-    given = [{"type": "http.request", "body": request.body, "more_body": False}]
+    sent: list[list[Any]] = [[] for _ in requests]
+    tasks = [
+        asyncio.create_task(_begin_later(app, _scope(request, port), _body_of(request), _into(messages)))
+        for request, messages in zip(requests, sent, strict=True)
+    ]
+    await asyncio.sleep(0)
+    loop.longest = 0.0
+    async with asyncio.timeout(seconds):
+        with contextlib.suppress(ConnectionAbortedError):
+            await asyncio.gather(*tasks)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    return [
+        Served(
+            messages[0]["status"] if messages else 0, sum(len(one.get("body", b"")) for one in messages), loop.longest
+        )
+        for messages in sent
+    ]
 
-    async def receive() -> Any:
-        return given.pop() if given else await asyncio.get_running_loop().create_future()
 
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {
+def _scope(request: Request, port: int) -> dict[str, Any]:
+    return {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": "",
         "method": request.method, "path": unquote(request.path), "raw_path": request.path.encode("latin-1"),
         "query_string": request.query, "headers": list(request.headers),
         "client": ("127.0.0.1", 50000), "server": ("127.0.0.1", port),
     }  # fmt: skip
-    task = asyncio.create_task(_first_turn_alone(app, scope, receive, send))
-    await asyncio.sleep(0)
-    loop.longest = 0.0
-    async with asyncio.timeout(seconds):
-        with contextlib.suppress(ConnectionAbortedError):
-            await task
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    size = sum(len(message.get("body", b"")) for message in sent)
-    return Served(sent[0]["status"] if sent else 0, size, loop.longest)
 
 
-async def _first_turn_alone(app: Any, scope: Any, receive: Any, send: Any) -> None:
+def _body_of(request: Request) -> Any:
+    given = [{"type": "http.request", "body": request.body, "more_body": False}]
+
+    async def receive() -> Any:
+        return given.pop() if given else await asyncio.get_running_loop().create_future()
+
+    return receive
+
+
+def _into(messages: list[Any]) -> Any:
+    async def send(message: Any) -> None:
+        messages.append(message)
+
+    return send
+
+
+async def _begin_later(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Nothing of the application runs before the clock is set back."""
     await asyncio.sleep(0)
     await app(scope, receive, send)
