@@ -83,7 +83,7 @@ async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scen
         world.issue(app, "An issue", "mona")
         assert MODULE.vendor is not None
         module = replace(MODULE, vendor=replace(MODULE.vendor, base_url=github.double.url))
-        allowed = {"allowed_private_hosts": (urlsplit(github.double.url).netloc,)}
+        allowed: dict[str, Any] = {"allowed_private_hosts": (urlsplit(github.double.url).netloc,)}
         async with (
             product_on(database, tmp_path / "home", catalogue=build([module])) as product,
             identity_on(product, providers=False, **GENEROUS, **allowed) as identity,
