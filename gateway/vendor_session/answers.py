@@ -60,7 +60,7 @@ class AnswerReader:
 
     def __init__(self, method: str) -> None:
         self._is_head = method == "HEAD"
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: Any = httptools.HttpResponseParser(self)
         self._has_begun = False
         self._head_bytes = 0
         self._interim = 0
@@ -128,6 +128,11 @@ class AnswerReader:
         body = self._unpacker.output if self._unpacker is not None else b"".join(self._parts)
         return VendorAnswer(self._status, self._headers, body)
 
+    def release(self) -> None:
+        """Drop what was read; nothing can be fed any more. The parser and this reader refer to each other, so without
+        this it would stay until the garbage collector runs, which counts objects and not bytes."""
+        self._parser, self._fault, self._unpacker, self._parts = None, None, None, []
+
     def _fail(self, fault: Exception) -> None:
         """An error is told by its status, with an empty body; everything else ends in the fault."""
         if self.is_complete:  # what follows a whole answer does not matter
@@ -182,7 +187,7 @@ class AnswerReader:
                 raise TooLarge
             self._take(data)
         except (TooLarge, Unreadable) as fault:
-            self._fail(fault)
+            self._fail(fault.with_traceback(None))  # its frames hold what was unpacked
 
     def _take(self, data: bytes) -> None:
         if not (coding := self._coding):

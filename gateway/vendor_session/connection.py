@@ -89,7 +89,7 @@ class VendorConnection(asyncio.Protocol):
 
     def rest(self, now: float) -> bool:
         """The answer has been read; whether the connection can carry another request."""
-        reader, self._reader, self._answer = self._reader, None, None
+        reader = self._release()
         # What was answered before it had been read whole is still to be written, and would come before the next.
         unsent = self._transport.get_write_buffer_size()
         self.is_usable = self.is_usable and reader is not None and reader.may_keep and not unsent
@@ -101,6 +101,14 @@ class VendorConnection(asyncio.Protocol):
         """End it now: closing would wait until the vendor has taken what is still to be written."""
         self.is_usable = False
         self._transport.abort()
+        self._release()
+
+    def _release(self) -> AnswerReader | None:
+        """Let go of the exchange: an error in `_answer` has frames that refer to this connection."""
+        reader, self._reader, self._answer = self._reader, None, None
+        if reader is not None:
+            reader.release()
+        return reader
 
     def _end(self, error: Exception) -> None:
         if self._answer is not None and not self._answer.done():

@@ -1,6 +1,7 @@
 """Answers that are too large, packed too well, cut, or that never end."""
 
 import asyncio
+import gc
 import gzip
 import random
 import tracemalloc
@@ -79,6 +80,40 @@ async def test_a_bomb_is_not_unpacked(bench: Bench, body: bytes, method: str) ->
     tracemalloc.stop()
     assert peak < 3 * MOST_UNPACKED
     assert len(bench.vendor.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "kind"),
+    [(NOISE * 3, "", ""), (gzip.compress(NOISE * 2), "gzip", ""), (gzip.compress(NOISE * 3), "gzip", "too_large"),
+     (gzip.compress(NOISE * 2)[:-4_000] + bytes(4_000), "gzip", "unavailable")],
+)  # fmt: skip
+async def test_nothing_of_an_answer_stays_until_the_collector_runs(
+    bench: Bench, body: bytes, coding: str, kind: str
+) -> None:
+    """It counts objects, and one of an answer's may have megabytes."""
+    bench.vendor.scripts = [answering(200, body, content_encoding=coding)]
+    client = bench.client()
+
+    async def ask() -> None:
+        if kind:
+            assert await kind_of(bench, bench.vendor.scripts[0]) == kind
+        else:
+            await client.request("GET", "/x")
+
+    await ask()
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        await ask()  # the double keeps the last answer that it gave
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(5):
+            await ask()
+        held = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    assert held < 2**20
 
 
 async def test_the_ratio_counts_below_the_absolute_limit_too(bench: Bench) -> None:
