@@ -52,6 +52,14 @@ class CallerLimits:
         bucket.full_at = full_at + self._interval
         bucket.running += 1
 
+    def charge(self, key: str, calls: int) -> None:
+        """Take `calls` more tokens from the bucket of a running call whose cost is known only now.
+
+        Never refuses: the bucket may go below empty, which delays the next :meth:`enter`.
+        """
+        bucket = self._buckets[key]
+        bucket.full_at = max(bucket.full_at, self._clock()) + calls * self._interval
+
     def leave(self, key: str) -> None:
         """Count one call out."""
         self._buckets[key].running -= 1

@@ -11,6 +11,10 @@ from gateway.catalogue import CatalogueTool
 
 MOST_PROBLEMS = 5
 MOST_VALUE = 60
+MAX_EXPLAINED = 1_000
+"""Errors of which the first are named. pydantic renders all of them or none, at 2 µs each."""
+MAX_SIMILAR = 128
+"""Characters of a name that is compared with others: difflib takes quadratic time."""
 
 
 class WrongArguments(Exception):
@@ -40,10 +44,14 @@ def checked(tool: CatalogueTool, arguments: bytes) -> BaseModel:
 
 def nearest(name: str, right: Sequence[str]) -> str | None:
     """The right name that `name` was most likely meant to be."""
+    if len(name) > MAX_SIMILAR:
+        return None
     return next(iter(difflib.get_close_matches(name, right, n=1, cutoff=0.5)), None)
 
 
 def _problems(error: ValidationError) -> Sequence[Any]:
+    if (count := error.error_count()) > MAX_EXPLAINED:
+        raise WrongArguments(f"{count} mistakes in the arguments; see the tool's schema") from None
     return error.errors(include_url=False, include_context=True)
 
 

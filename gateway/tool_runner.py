@@ -4,15 +4,18 @@ record is durable before a side effect and before the answer."""
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 from pydantic import BaseModel
 
+from core.audit.bounds import MOST_ARGUMENTS
 from core.audit.digest import argument_digest
 from core.audit.event import Event, Kind, Outcome, outcome_of
 from core.audit.writer import AuditWriter
+from core.bounded_work import turn_for
 from core.caller import Caller
 from core.db import Database
 from core.errors import MCPistError
@@ -24,6 +27,7 @@ from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
 from gateway.changes import Changes
 from gateway.connecting import NotConnected
+from gateway.lookups import Charge, Lookups, MissingName, describe, digest_input, scrub_name
 from gateway.mcp.context import RequestContext
 from gateway.mcp.errors import InsufficientScope
 from gateway.operations.scrubbing import scrub
@@ -107,8 +111,8 @@ class RunObserver(Protocol):
         """A tool was asked for and not run: wrong arguments, or a scope is missing."""
         ...
 
-    def denied(self, run: ToolRun) -> None:
-        """A name was used that does not exist for the caller."""
+    def denied(self, run: ToolRun, names: int) -> None:
+        """A request named `names` tools that do not exist for the caller; `run` has the first of them."""
         ...
 
 
@@ -124,6 +128,7 @@ class ToolRunner:
         digest_key: Secret,
         observer: RunObserver,
         traces: Traces,
+        charge: Charge,
     ) -> None:
         self._sieve = sieve
         self._database = database
@@ -132,6 +137,7 @@ class ToolRunner:
         self._digest_key = digest_key
         self._observer = observer
         self._traces = traces
+        self._lookups = Lookups(self._deny, charge)
 
     async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
         """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
@@ -139,12 +145,13 @@ class ToolRunner:
         Raises:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
         """
+        arguments = orjson.dumps(params)
+        await turn_for(len(arguments))  # before the look: what it finds has to hold when the tool begins
         if ended := request.authority.ended:
             return ToolOutcome(error=f"not run: {ended}")
-        arguments = orjson.dumps(params)
         tool = self._sieve.view(request.caller).find(module, name)
         if tool is None:
-            await self.deny(request, module, name, arguments)
+            await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
             return ToolOutcome(error=NO_SUCH_TOOL)
         try:
             demand_scope(request.caller, tool)
@@ -157,11 +164,21 @@ class ToolRunner:
             return ToolOutcome(error=str(wrong))
         return await self._recorded(request, tool, model, arguments)
 
-    async def deny(self, request: RequestContext, module: str, name: str, arguments: bytes) -> None:
-        """Record an attempt at what does not exist for the caller: a signal of attack."""
-        digest = self._digest(request, arguments)
-        event = self._event(request, Kind.DENIED, scrub(module), scrub(name), digest, outcome=Outcome.DENIED)
-        self._observer.denied(ToolRun(request.request_id, module, name, Outcome.DENIED, 0.0, digest))
+    async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
+        """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.
+
+        Raises:
+            core.errors.Unavailable: the audit event could not be written in time.
+        """
+        await self._lookups.record(request, count, missing)
+
+    async def _deny(self, request: RequestContext, missing: Sequence[MissingName]) -> None:
+        """Audit the use of names that do not exist for the caller, a sign of an attack."""
+        module, tool = scrub_name(missing[0].module), scrub_name(missing[0].tool)
+        digest = self._digest(request, digest_input(missing))
+        outcome = Outcome.DENIED
+        event = self._event(request, Kind.DENIED, module, tool, digest, outcome=outcome, detail=describe(missing))
+        self._observer.denied(ToolRun(request.request_id, module, tool, outcome, 0.0, digest), len(missing))
         await self._audit.write(event)
 
     async def refuse(
@@ -193,6 +210,7 @@ class ToolRunner:
         try:
             if not tool.tool.hints.read_only:
                 await durable
+            await turn_for(len(arguments))
             outcome = await self._run(request, tool, model)
             await durable
             ended = Outcome.ERROR if outcome.error else Outcome.OK
@@ -238,18 +256,15 @@ class ToolRunner:
 
     def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> Event:
         digest = self._digest(request, arguments)
-        recorded = self._recordable(request, tool, arguments)
-        return self._event(request, Kind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=recorded)
+        kept, detail = None, None
+        if request.caller.record_arguments:
+            kept, detail = _redact_arguments(tool, arguments)
+        return self._event(
+            request, Kind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=kept, detail=detail
+        )
 
     def _digest(self, request: RequestContext, arguments: bytes) -> bytes:
         return argument_digest(self._digest_key, request.caller.tenant_id, arguments)
-
-    def _recordable(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> bytes | None:
-        """The arguments, where the tenant records them; without what is never recorded, likely secrets masked."""
-        if not request.caller.record_arguments:
-            return None
-        kept = {name: value for name, value in orjson.loads(arguments).items() if name not in tool.tool.unrecorded}
-        return scrub(orjson.dumps(kept).decode()).encode()
 
     def _event(self, request: RequestContext, kind: Kind, module: str, tool: str, digest: bytes, **more: Any) -> Event:
         credential = request.caller.credential
@@ -269,6 +284,15 @@ class ToolRunner:
 
 
 _client = lru_cache(1024)(scrub)
+
+
+def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | None, dict[str, str | int] | None]:
+    """The arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments over
+    the size of an event are replaced by a detail with their size."""
+    kept = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.unrecorded})
+    if len(kept) > MOST_ARGUMENTS:
+        return None, {"arguments_bytes": len(kept)}
+    return scrub(kept.decode()).encode(), None
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.interface import Broker, Refused
+from core.bounded_work import turn_for
 from core.caller import Caller
 from core.connection import Connection, ConnectionState
 from core.generations import Generations
@@ -176,11 +177,13 @@ class _LeasedVendor:
         try:
             client = self._client(held)
             with self._changes.sending() if once else contextlib.nullcontext():
-                return await client.request(
+                answer = await client.request(
                     method, path, query=query, json=json, headers=headers, repeatable=repeatable
                 )
         except Elsewhere:
             raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=ELSEWHERE) from None
+        await turn_for(len(answer.body))  # the module decodes it next
+        return answer
 
     def _client(self, held: Held) -> Vendor:
         api, request = self._tool.owner.vendor, self._request

@@ -29,7 +29,7 @@ from core.private_file import write_once
 
 LOOK_SECONDS = 1.0
 MOST_FILE = 256 * 1024
-_PUBLIC = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
+_PUBLIC = re.compile(rb"-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----")
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ KNOWN = frozenset({"cursor://anysphere.cursor-mcp/oauth/callback"})
 
 _URI = re.compile(r"[0-9A-Za-z\-._~:/?\[\]@!$&'()*+,;=%]+")
 _WEB = re.compile(
-    r"(?P<scheme>https?)://(?P<host>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>.*)"
+    r"(?P<scheme>https?)://(?P<host>[0-9A-Za-z._-]++|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}+))?+(?P<rest>.*)"
 )
 _PRIVATE = re.compile(r"[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:(?P<rest>/.*)")
 _LOOPBACK = re.compile(

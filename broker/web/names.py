@@ -7,7 +7,7 @@ from urllib.parse import quote, urlsplit
 from markupsafe import Markup, escape
 
 MOST = 120
-_ADDRESS = re.compile(r"[^\s@<>\"?&]+@[^\s@<>\"?&]+\.[^\s@<>\"?&]+")
+_ADDRESS = re.compile(r"[^\s@<>\"?&]+@[^\s@<>\"?&][^\s@<>\"?&.]*+\.[^\s@<>\"?&]+")  # a dot inside the domain
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 

@@ -1,6 +1,6 @@
 """Roles by their id, as the admin API names them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -8,7 +8,7 @@ import asyncpg
 
 from core.audit.event import Kind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, record_list, recorded
 from core.directory.farewell import Farewell, Goodbye, unsaid
 from core.directory.roles import checked_role
 from core.errors import Conflict, Invalid, NotFound
@@ -169,16 +169,25 @@ async def _rename(work: UnitOfWork, actor: Actor, before: RoleRecord, name: str,
 
 async def _replace(work: UnitOfWork, actor: Actor, before: RoleRecord, wanted: Granted) -> None:
     there = frozenset({*(("allow", one) for one in before.allow), *(("deny", one) for one in before.deny)})
-    for effect, permission in sorted(there - wanted):
-        await work.execute(_REVOKE, before.id, effect, permission)
-        await recorded(work, actor, Kind.PERMISSION_REMOVED, role=before.name, effect=effect, permission=permission)
+    for effect, permissions in _group_by_effect(there - wanted):
+        await work.execute(_REVOKE, before.id, effect, permissions)
+        await record_list(
+            work, actor, Kind.PERMISSION_REMOVED, "permission", permissions, role=before.name, effect=effect
+        )
     await _grant(work, actor, before.id, before.name, wanted - there)
 
 
 async def _grant(work: UnitOfWork, actor: Actor, role_id: UUID, name: str, granted: Granted) -> None:
-    for effect, permission in sorted(granted):
-        await work.execute(_GRANT, role_id, effect, permission)
-        await recorded(work, actor, _GRANTED[effect], role=name, permission=permission)
+    for effect, permissions in _group_by_effect(granted):
+        await work.execute(_GRANT, role_id, effect, permissions)
+        await record_list(work, actor, _GRANTED[effect], "permission", permissions, role=name)
+
+
+def _group_by_effect(granted: Granted) -> Iterator[tuple[str, list[str]]]:
+    """Each effect with its permissions in order; effects without any are left out."""
+    for effect in ("allow", "deny"):
+        if permissions := sorted(permission for of, permission in granted if of == effect):
+            yield effect, permissions
 
 
 async def _locked(work: UnitOfWork, role_id: UUID) -> None:
@@ -219,6 +228,7 @@ _OF_USER = (
 _USER_EXISTS = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2)"
 _INSERT = "INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3) RETURNING id"
 _CHANGE = "UPDATE core.roles SET name = $3, priority = $4 WHERE tenant_id = $1 AND id = $2"
-_GRANT = """INSERT INTO core.permissions (tenant_id, role_id, effect, permission) VALUES ($1, $2, $3, $4)
-    ON CONFLICT DO NOTHING"""
-_REVOKE = """DELETE FROM core.permissions WHERE tenant_id = $1 AND role_id = $2 AND effect = $3 AND permission = $4"""
+_GRANT = """INSERT INTO core.permissions (tenant_id, role_id, effect, permission)
+    SELECT $1, $2, $3, unnest($4::text[]) ON CONFLICT DO NOTHING"""
+_REVOKE = """DELETE FROM core.permissions WHERE tenant_id = $1
+    AND role_id = $2 AND effect = $3 AND permission = ANY ($4::text[])"""

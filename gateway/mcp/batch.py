@@ -3,10 +3,11 @@
 import asyncio
 import math
 
+from core.bounded_work import LARGE, turn_for
 from core.errors import LimitReached
 from gateway.mcp.context import ProtocolError
 from gateway.mcp.dispatch import Answer, Arrival, Dispatcher, failure
-from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_REQUEST, Malformed, parse, split
+from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_REQUEST, Malformed, Message, parse, split
 from gateway.mcp.errors import ClientGone
 from gateway.mcp.ports import Admit
 from gateway.mcp.revisions import Revision
@@ -33,11 +34,12 @@ class Batches:
         """
         if not revision.batch:
             raise Malformed(INVALID_REQUEST, "Invalid request: this protocol version has no batches; send one message")
-        items = split(body, self._limit)
+        await turn_for(len(body))
+        messages = await self._parse(split(body, self._limit))
         loop = asyncio.get_running_loop()
         running = self._watch.enter(loop, math.inf, arrival.receive)
         try:
-            answers = await asyncio.gather(*(self._one(item, n, arrival, revision) for n, item in enumerate(items)))
+            answers = await asyncio.gather(*(self._one(one, n, arrival, revision) for n, one in enumerate(messages)))
         except asyncio.CancelledError:
             if running.ended is None or running.task.uncancel():
                 raise
@@ -47,11 +49,27 @@ class Batches:
         bodies = [answer.body for answer in answers if answer is not None]
         return Answer(200, b"[" + b",".join(bodies) + b"]", revision) if bodies else None
 
-    async def _one(self, item: bytes, position: int, arrival: Arrival, revision: Revision) -> Answer | None:
-        try:
-            message = parse(item, self._max_depth)
-        except Malformed as malformed:
-            return failure(revision, malformed.id, malformed.error)
+    async def _parse(self, items: list[bytes]) -> list[Message | Malformed]:
+        """The members, read before any is run: then all of them can begin in one turn of the event loop."""
+        messages: list[Message | Malformed] = []
+        size = 0
+        for item in items:
+            size += len(item)
+            if size > LARGE:
+                await turn_for(size)
+                size = 0
+            try:
+                messages.append(parse(item, self._max_depth))
+            except Malformed as malformed:
+                messages.append(malformed)
+        await turn_for(sum(map(len, items)))
+        return messages
+
+    async def _one(
+        self, message: Message | Malformed, position: int, arrival: Arrival, revision: Revision
+    ) -> Answer | None:
+        if isinstance(message, Malformed):
+            return failure(revision, message.id, message.error)
         if not message.id or not message.method:
             return None
         if message.method == "initialize":

@@ -77,7 +77,8 @@ class RequestContext:
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
     `ask_by_url` is there where the client can have the person open a page: what it returns is the call's result.
-    `agreed`: this call was answered so before, and the person may be on that page now.
+    `agreed`: this call was answered so before, and the person may be on that page now. `size` is that of the message in
+    bytes: what the work on all of it costs.
 
     `short_text`: the client shows its model the structured part of a result, so the text need not say it again.
 
@@ -98,6 +99,7 @@ class RequestContext:
     agreed: bool = False
     short_text: bool = False
     changes: Changes = field(default_factory=Changes)
+    size: int = 0
 
     @property
     def caller(self) -> Caller:

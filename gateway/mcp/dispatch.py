@@ -255,6 +255,7 @@ def _context(
         agreed=ask is not None and "requestState" in message.params,
         short_text=_short_text(revision, arrival),
         changes=arrival.changes,
+        size=message.size,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from core.bounded_work import turn_for
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.hosts import Hosts
 from gateway.mcp import body, cors
@@ -176,8 +177,10 @@ class McpEndpoint:
             if is_batch(content):
                 exchange.method = "batch"
                 return await self._batches.answer(content, arrival, by_header(header))
+            await turn_for(len(content))
             message = parse(content, self._settings.max_depth)
             exchange.method = message.method
+            await turn_for(len(content))
             if message.id and message.method:
                 if message.method == "initialize" and self._tells_sessions and (told := session_id(message)):
                     exchange.reply.headers.append((SESSION, told))

@@ -5,7 +5,7 @@ names, and another reader on the way may take the first; in the envelope, where 
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any, cast
 
@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from gateway.mcp.context import ProtocolError
+from modules.kit.json_size import exceeds, without_escapes
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -23,6 +24,10 @@ INTERNAL_ERROR = -32603
 MAX_ID = 256  # bytes; every answer repeats it
 # Building millions of empty lists takes seconds (most of it the garbage collector's), in which nobody else is served.
 MAX_CONTAINERS = 100_000
+# Half a million unknown fields take a second to be refused by a tool.
+MAX_VALUES = 100_000
+MAX_FIELDS = 30_000
+MAX_EXTRA_QUOTES = 1_000  # in the envelope beside params, where nothing else is read
 _NONE = msgspec.Raw()
 _IRRELEVANT = bytes(byte for byte in range(256) if byte not in b'{}[]"')
 _OPEN = b"\x01"
@@ -44,11 +49,13 @@ _decode_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[
 
 
 class Message:
-    """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON."""
+    """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON, `size`
+    the number of bytes that it came in."""
 
-    __slots__ = ("id", "method", "params")
+    __slots__ = ("id", "method", "params", "size")
 
-    def __init__(self, id: bytes, method: str, params: dict[str, Any]) -> None:
+    def __init__(self, id: bytes, method: str, params: dict[str, Any], size: int = 0) -> None:
+        self.size = size
         self.id = id
         self.method = method
         self.params = params
@@ -72,8 +79,9 @@ def split(body: bytes, limit: int) -> list[bytes]:
     """The members of a batch, unread.
 
     Raises:
-        Malformed: not JSON, empty, or more than `limit` members.
+        Malformed: not JSON, empty, or more than `limit` members, values or fields.
     """
+    _check_values(body)
     if _opened(body) > MAX_CONTAINERS:
         _check_containers(_steps(body))
     try:
@@ -89,8 +97,9 @@ def parse(body: bytes, max_depth: int) -> Message:
     """One message; `max_depth` counts the nested objects and arrays of the whole.
 
     Raises:
-        Malformed: -32700 not JSON, -32600 not a JSON-RPC message, -32602 `params` is not an object.
+        Malformed: -32700 not JSON, -32600 not a JSON-RPC message or too many values, -32602 `params` is not an object.
     """
+    _check_values(body)
     envelope = _read(body)
     id = _id(bytes(envelope.id))
     method = _method(envelope, id)
@@ -98,7 +107,10 @@ def parse(body: bytes, max_depth: int) -> Message:
     if not method:
         return Message(id, method, {})
     expected = _QUOTES + 2 * bool(raw) + (2 + id.count(b'"') if id else 0)
-    if body.count(b'"') - raw.count(b'"') > expected:
+    extra = body.count(b'"') - raw.count(b'"') - expected
+    if extra > MAX_EXTRA_QUOTES:
+        raise Malformed(INVALID_REQUEST, "Invalid request: too many members", id)
+    if extra > 0:
         _refuse_repeats(body, raw, id)
     _check_brackets(body, raw, max_depth, id)
     if not raw or raw == b"null":
@@ -109,7 +121,7 @@ def parse(body: bytes, max_depth: int) -> Message:
         raise Malformed(PARSE_ERROR, "Parse error", id) from None
     if type(params) is not dict:
         raise Malformed(INVALID_PARAMS, "Invalid params: params must be an object", id)
-    return Message(id, method, cast("dict[str, Any]", params))
+    return Message(id, method, cast("dict[str, Any]", params), len(body))
 
 
 def _read(body: bytes) -> _Envelope:
@@ -175,6 +187,16 @@ def _refuse_repeats(body: bytes, params: bytes, id: bytes) -> None:
         raise Malformed(INVALID_REQUEST, "Invalid request: a member of the envelope is given twice", id)
 
 
+def has_too_many_values(texts: Sequence[bytes]) -> bool:
+    """Whether JSON texts together have over ``MAX_VALUES`` values or ``MAX_FIELDS`` fields."""
+    return exceeds(texts, MAX_VALUES, MAX_FIELDS)
+
+
+def _check_values(body: bytes) -> None:
+    if has_too_many_values([body]):
+        raise Malformed(INVALID_REQUEST, f"Invalid request: more than {MAX_VALUES} values or {MAX_FIELDS} fields")
+
+
 def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> None:
     """Depth is settled on the bytes, before anything is built; counting brackets is all that most messages cost."""
     opened = _opened(body)
@@ -209,9 +231,8 @@ def _opened(text: bytes) -> int:
 
 def _steps(text: bytes) -> bytes:
     """One byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
-    if b"\\" in text:
-        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return b"".join(text.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
+    plain = without_escapes(text)
+    return b"".join(plain.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
 
 
 def _deepest(steps: bytes) -> int:

@@ -6,9 +6,11 @@ from typing import Any, cast
 import orjson
 
 from core.audit.event import Outcome
+from core.bounded_work import turn_for
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
+from gateway.lookups import MissingName
 from gateway.mcp.context import Params, RequestContext, Result
 from gateway.mcp.errors import InsufficientScope
 from gateway.meta_tools.batch.parse import parse
@@ -61,6 +63,7 @@ class BatchTool:
         view = self._sieve.view(request.caller)
         steps, problems = parse(commands)
         await self._record_denied(view, request, steps)
+        await turn_for(request.size)
         if problems:  # a plan without the steps that could not be read would only name what follows from that
             return problems
         planned = plan(steps, view.find, _check, unknown_tool_text=NO_SUCH_TOOL)
@@ -87,9 +90,12 @@ class BatchTool:
             raise
 
     async def _record_denied(self, view: View, request: RequestContext, steps: list[Step]) -> None:
-        for step in steps:
-            if view.find(step.module, step.tool_name) is None:
-                await self._runner.deny(request, step.module, step.tool_name, orjson.dumps(step.params))
+        missing = [
+            MissingName(step.module, step.tool_name, orjson.dumps(step.params))
+            for step in steps
+            if view.find(step.module, step.tool_name) is None
+        ]
+        await self._runner.record_lookups(request, len(steps), missing)
 
     async def _step(self, request: RequestContext, step: Step, arguments: dict[str, Any]) -> StepResult:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.

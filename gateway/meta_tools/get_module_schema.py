@@ -1,9 +1,10 @@
 """get_module_schema: what the caller may use of one or several modules, or "unchanged" when they have it already."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gateway.lookups import MissingName
 from gateway.mcp.context import Params, RequestContext, Result
 from gateway.meta_tools.results import error_result, value_result
 from gateway.sieve.sieve import ModuleView, View
@@ -14,10 +15,9 @@ MOST_MODULES = 20
 MOST_TOOLS = 100
 MOST_NAME = 64
 
-Deny = Callable[[str, str], Awaitable[None]]
 Connected = Callable[[Module], Awaitable[dict[str, str]]]
 Connect = Callable[[RequestContext, Module], Awaitable[dict[str, str]]]
-Recorder = Callable[[RequestContext, str, str, bytes], Awaitable[None]]
+Recorder = Callable[[RequestContext, int, Sequence[MissingName]], Awaitable[None]]
 
 
 class WrongRequest(Exception):
@@ -34,12 +34,9 @@ class _Asked:
 
 
 async def get_module_schema(
-    view: View, request: RequestContext, params: Params, deny: Recorder, connection: Connect
+    view: View, request: RequestContext, params: Params, record: Recorder, connection: Connect
 ) -> Result:
     """Answer with the permitted tools of the modules asked for. What does not exist for the caller is recorded."""
-
-    async def denied(module: str, tool: str) -> None:
-        await deny(request, module, tool, b"{}")
 
     async def connected(module: Module) -> dict[str, str]:
         return await connection(request, module)
@@ -51,17 +48,17 @@ async def get_module_schema(
     if not asked.modules:
         listed = [await _listed(module, connected) for module in view.modules.values()]
         return value_result({"modules": listed}, short=request.short_text)
-    shown = [await _shown(view, name, asked, denied, connected) for name in asked.modules]
+    names = [(module, tool) for module in asked.modules for tool in asked.tools or ("",)]
+    await record(request, len(names), [MissingName(*name, b"{}") for name in names if not _exists(view, *name)])
+    shown = [await _shown(view, name, asked, connected) for name in asked.modules]
     if all(module.keys() == {"error"} for module in shown):
         return error_result(NO_SUCH_TOOL)
     return value_result({"modules": shown}, short=request.short_text)
 
 
-async def _shown(view: View, name: str, asked: _Asked, denied: Deny, connected: Connected) -> dict[str, Any]:
+async def _shown(view: View, name: str, asked: _Asked, connected: Connected) -> dict[str, Any]:
     """One module as the caller sees it, or the one text for what does not exist."""
     missing = [tool for tool in asked.tools or ("",) if not _exists(view, name, tool)]
-    for tool in missing:
-        await denied(name, tool)
     module = view.modules.get(name)
     if module is None or len(missing) == len(asked.tools or ("",)):
         return {"error": NO_SUCH_TOOL}

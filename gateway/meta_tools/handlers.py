@@ -72,7 +72,7 @@ class MetaTools:
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
         view = self._sieve.view(request.caller)
-        return await get_module_schema(view, request, params, self._runner.deny, self._vendors.connection)
+        return await get_module_schema(view, request, params, self._runner.record_lookups, self._vendors.connection)
 
     async def _call(self, request: RequestContext, params: Params) -> Result:
         module, name = params.get("module"), params.get("tool_name")

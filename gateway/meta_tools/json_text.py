@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.envelope import MAX_CONTAINERS, containers_of, depth_of
+from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, containers_of, depth_of, has_too_many_values
 
 
 class NotAnObject(Exception):
@@ -21,6 +21,8 @@ def object_of(name: str, text: str, most_depth: int) -> dict[str, Any]:
     # On the bytes, before anything is built (gateway.mcp.envelope).
     if containers_of(encoded) > MAX_CONTAINERS:
         raise NotAnObject(f"{name} holds more than {MAX_CONTAINERS} objects and arrays")
+    if has_too_many_values([encoded]):
+        raise NotAnObject(f"{name} holds more than {MAX_VALUES} values or {MAX_FIELDS} fields")
     if depth_of(encoded) > most_depth:
         raise NotAnObject(f"{name} is nested too deep: more than {most_depth} levels")
     try:

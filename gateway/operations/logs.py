@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TextIO, cast
 from uuid import UUID
@@ -16,11 +17,13 @@ from uuid import UUID
 import orjson
 
 from core.secret import MASK, Secret
-from gateway.operations.scrubbing import names_secret, scrub
+from gateway.operations.scrubbing import MAX_LENGTH, names_secret, scrub
 
 Format = Literal["json", "text"]
 
 MOST_TEXT = 8_000
+MAX_ITEMS = 20
+"""Elements that are logged of a list or mapping."""
 MOST_FRAMES = 20
 MOST_CAUSES = 5
 
@@ -85,10 +88,13 @@ class JsonLines(logging.Formatter):
         }
         if request_id := current_request.get():
             line["request_id"] = request_id
-        line.update(fields_of(record))
+        fields, last = fields_of(record), dict[str, Any]()
         if record.exc_info and record.exc_info[1] is not None:
-            line["exception"] = list(causes(record.exc_info[1]))
-        return scrub(orjson.dumps(line, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS).decode())
+            last["exception"] = list(causes(record.exc_info[1]))
+        text = _encode({**line, **fields, **last})
+        if len(text) > MAX_LENGTH:  # scrub() would cut it into invalid JSON
+            text = _encode({**line, "fields_left_out": len(fields), **last})
+        return scrub(text)
 
 
 class TextLines(logging.Formatter):
@@ -103,7 +109,11 @@ class TextLines(logging.Formatter):
         lines = [f"{time} {record.levelname:<7} {record.name}: {message_of(record)}{told}"]
         if record.exc_info and record.exc_info[1] is not None:
             lines += [f"  {cause['type']} at {' < '.join(cause['at'])}" for cause in causes(record.exc_info[1])]
-        return "\n".join(scrub(_printable(line)) for line in lines)
+        return "\n".join(scrub(_printable(line[:MAX_LENGTH])) for line in lines)
+
+
+def _encode(line: dict[str, Any]) -> str:
+    return orjson.dumps(line, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS).decode()
 
 
 def message_of(record: logging.LogRecord) -> str:
@@ -159,12 +169,10 @@ def _plain(value: Any, depth: int = 3) -> Any:
     if isinstance(value, Path | Secret):
         return str(value)
     if depth and isinstance(value, dict):
-        return {
-            _text(str(name)): _field(str(name), inner, depth - 1)
-            for name, inner in cast("dict[Any, Any]", value).items()
-        }
+        pairs = islice(cast("dict[Any, Any]", value).items(), MAX_ITEMS)
+        return {(text := _text(str(name))): _field(text, inner, depth - 1) for name, inner in pairs}
     if depth and isinstance(value, list | tuple | set | frozenset):
-        return [_plain(inner, depth - 1) for inner in cast("list[Any]", value)]
+        return [_plain(inner, depth - 1) for inner in islice(cast("list[Any]", value), MAX_ITEMS)]
     return _type_of(value)
 
 

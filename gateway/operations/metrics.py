@@ -71,9 +71,9 @@ class Metrics:
         series.counts[bisect_left(BOUNDS, seconds)] += 1
         series.seconds += seconds
 
-    def denied(self, reason: str) -> None:
-        """Count an attempt at what does not exist for the caller; like every label here, one of few fixed words."""
-        _count(self.counters["denied"], reason)
+    def denied(self, reason: str, names: int = 1) -> None:
+        """Count attempts at what does not exist for the caller; like every label here, one of few fixed words."""
+        _count(self.counters["denied"], reason, names)
 
     def refused(self, reason: str) -> None:
         """Count a credential that was refused after it was looked up."""
@@ -102,7 +102,7 @@ class Metrics:
         return self.calls.setdefault(key, Series())
 
 
-def _count(values: dict[str, int], label: str) -> None:
+def _count(values: dict[str, int], label: str, number: int = 1) -> None:
     if label not in values and len(values) >= MOST_LABELS:
         label = OTHER
-    values[label] = values.get(label, 0) + 1
+    values[label] = values.get(label, 0) + number

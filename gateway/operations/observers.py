@@ -26,8 +26,8 @@ class Observers:
         self._metrics.call(run.module, run.tool, run.outcome.value, run.seconds)
         self._log(run, f"{run.module}.{run.tool}")
 
-    def denied(self, run: ToolRun) -> None:
-        self._metrics.denied("unknown_tool")
+    def denied(self, run: ToolRun, names: int) -> None:
+        self._metrics.denied("unknown_tool", names)
         # Whoever asked chose the name: it stands in the audit log, and not in a log that others read.
         self._log(run, "-")
 

@@ -130,8 +130,16 @@ def _assembled(parts: _Parts) -> Gateway:
     links = ConnectLinks(parts.settings.public_url)
     leases = Leases(parts.broker, parts.generations, links)
     vendors = Vendors(parts.broker, parts.generations, leases, parts.sessions, links)
+    limits = _limits(parts.settings, metrics)
     runner = ToolRunner(
-        sieve, parts.database, vendors, parts.audit, parts.deployment.digest_key, observers, parts.traces
+        sieve,
+        parts.database,
+        vendors,
+        parts.audit,
+        parts.deployment.digest_key,
+        observers,
+        parts.traces,
+        lambda caller, names: limits.charge(caller.credential.id, names),
     )
     meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
@@ -140,7 +148,7 @@ def _assembled(parts: _Parts) -> Gateway:
         _mcp_settings(parts.settings),
         server_version=version("mcpist"),
         instructions=meta_tools.instructions,
-        admit=_admission(parts.settings, metrics),
+        admit=_admission(limits, metrics),
         is_current=authenticate.is_current,
         observe=observers.request,
         elicitation=Elicitation(parts.deployment.digest_key),
@@ -176,10 +184,13 @@ def _authorization_server(settings: Settings) -> str:
     return external.issuer if external else settings.public_url
 
 
-def _admission(settings: Settings, metrics: Metrics) -> Callable[[Caller], Release]:
+def _limits(settings: Settings, metrics: Metrics) -> CallerLimits:
     limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
     metrics.watch("mcpist_limited_callers", lambda: len(limits))
+    return limits
 
+
+def _admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
         key = caller.credential.id
         try:

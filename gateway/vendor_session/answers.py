@@ -192,7 +192,7 @@ class AnswerReader:
                 raise TooLarge
             self._take(data)
         except (TooLarge, Unreadable) as fault:
-            self._fail(fault)
+            self._fail(fault.with_traceback(None))  # its frames hold what was unpacked
 
     def _take(self, data: bytes) -> None:
         if not (coding := self._coding):

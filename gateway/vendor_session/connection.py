@@ -82,7 +82,7 @@ class VendorConnection(asyncio.Protocol):
                 self._transport.write(request)
             return await self._answer
         except BaseException:
-            self._let_go()
+            self._release()
             self.abort()
             raise
         finally:
@@ -90,7 +90,7 @@ class VendorConnection(asyncio.Protocol):
 
     def rest(self, now: float) -> bool:
         """The answer has been read; whether the connection can carry another request."""
-        reader = self._let_go()
+        reader = self._release()
         # What was answered before it had been read whole is still to be written, and would come before the next.
         unsent = self._transport.get_write_buffer_size()
         self.is_usable = self.is_usable and reader is not None and reader.may_keep and not unsent
@@ -103,8 +103,8 @@ class VendorConnection(asyncio.Protocol):
         self.is_usable = False
         self._transport.abort()
 
-    def _let_go(self) -> AnswerReader | None:
-        """The reader, whose memory is free now; an exception in the future refers back to this connection."""
+    def _release(self) -> AnswerReader | None:
+        """Let go of the exchange: an error in `_answer` has frames that refer to this connection."""
         reader, self._reader, self._answer = self._reader, None, None
         if reader is not None:
             reader.release()

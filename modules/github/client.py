@@ -1,5 +1,6 @@
 """Requests to GitHub's REST API, and its answers as shapes (https://docs.github.com/en/rest)."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
@@ -8,6 +9,11 @@ from pydantic import BaseModel, Field
 from modules.github.cursors import next_cursor, paging
 from modules.github.problems import explained
 from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, VendorSettings, path
+
+MAX_ITEMS = 300
+"""Of one page: the most that GitHub sends (the files of a commit)."""
+LARGE = 256 * 1024
+"""Bytes of an answer that is read one item at a time."""
 
 HEADERS = {
     "Accept": "application/vnd.github+json",
@@ -78,10 +84,14 @@ async def page(
     """One page of a list: its items, the cursor of the next page or "", and the whole answer. `within` names the
     list's field where the answer is an object."""
     paged = paging(cursor, per_page)
+    found: list[Model] = []
     answer = await send(context, "GET", address, query={**(query or {}), **paged}, **more)
     whole: Any = answer.json()
     items = cast("Any", whole).get(within) if within and isinstance(whole, Mapping) else whole
-    found = answer.part(list[shape], items)
+    for item in answer.part(list[Any], items)[:MAX_ITEMS]:
+        found.append(answer.part(shape, item))
+        if len(answer.body) > LARGE:
+            await asyncio.sleep(0)  # each item may hold long texts, and others are served between two of them
     return found, next_cursor(answer.headers.get("link"), paged["per_page"]), Whole(answer, whole)
 
 

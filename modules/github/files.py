@@ -30,6 +30,7 @@ from modules.kit import Context, ToolError, VendorAnswer, tool
 
 PAGE_CHARACTERS = 60_000  # about 20,000 tokens
 PAGE_ENTRIES = 500
+MAX_ENCODED = 2_000_000  # characters of base64 with line breaks: 1 MB, the most of which GitHub sends the content
 GITHUBS_MOST_ENTRIES = 1000  # GitHub leaves out the rest of a folder without a word
 
 Message = Annotated[str, limited(1, 10_000), Field(description="Commit message")]
@@ -131,25 +132,28 @@ def _file(answer: VendorAnswer, found: _Found, raw: Mapping[str, Any], start: in
         raise ToolError("the file has changed since the page before: leave out cursor to read it from the beginning")
     if raw.get("encoding") != "base64":  # GitHub sends no content above 1 MB
         return Contents(**found.__dict__, too_large=True)
-    text = decoded(_content(answer, raw))
+    content = _content(answer, raw)
+    text = None if content is None else decoded(content)
     if text is None:
-        return Contents(**found.__dict__, binary=True)
-    shown = texts.clean(text.text)
+        return Contents(**found.__dict__, binary=content is not None, too_large=content is None)
     end = start + PAGE_CHARACTERS
-    more = len(shown) > end
+    part = text.text[start:end]
+    shown = texts.clean(part)
+    more = len(text.text) > end
     page = {
-        "text": shown[start:end],
+        "text": shown,
         "encoding": "" if text.encoding == UTF_8 else text.encoding,
-        "hidden": len(text.text) - len(shown),
+        "hidden": len(part) - len(shown),
         "truncated": more,
         "nextCursor": sealed([end, found.sha]) if more else "",
     }
     return Contents.model_validate({**found.__dict__, **page})
 
 
-def _content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes:
+def _content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | None:
+    """The file's bytes; None where they are more than GitHub sends."""
     try:
-        return base64.b64decode(raw["content"])
+        return base64.b64decode(raw["content"]) if len(raw["content"]) <= MAX_ENCODED else None
     except (KeyError, TypeError, ValueError, binascii.Error):
         raise answer.unreadable() from None
 

@@ -28,6 +28,7 @@ _MOST_MESSAGE = 2000
 _LOGINS = re.compile(r"max\w* number of login attempts? exceeded", re.IGNORECASE)
 _PAUSE = re.compile(rf"secondary rate limit|abuse|{_LOGINS.pattern}", re.IGNORECASE)
 MINUTE, HOUR = 60.0, 3600.0
+_MOST_ERRORS = 100
 
 # What is known of GitHub's messages, each with what to do; the first that is found counts.
 _KNOWN = [
@@ -51,7 +52,7 @@ _KNOWN = [
          "the repository forbids this merge_method: use another one"),
         (r"issues (are|has been) disabled", "issues are switched off in this repository"),
         (r"first 1000 search results", "a search shows only its first 1,000 results: make q narrower"),
-        (r"must include .*is:(issue|pull-request|pr)", "q must have is:issue or is:pr"),
+        (r"(?m)^(?:(?!must include ).)*+must include .*is:(issue|pull-request|pr)", "q must have is:issue or is:pr"),
         (r"cannot be searched", "q names a user or repository that does not exist or that the account may not see"),
         (r"no commit found|sha (could not|can't) be resolved", "no such commit, branch or tag"),
         (r"saml", "the organisation demands single sign-on: authorise the account's token for it at GitHub"),
@@ -168,7 +169,7 @@ def _taken_apart(answer: VendorAnswer) -> _Refusal:
         raw = None  # a proxy's page, perhaps
     said: Mapping[str, Any] = cast("Any", raw) if isinstance(raw, Mapping) else {}
     errors = said.get("errors")
-    listed = cast("list[Any]", errors) if isinstance(errors, list) else []
+    listed = cast("list[Any]", errors)[:_MOST_ERRORS] if isinstance(errors, list) else []
     messages = [said.get("message"), *_messages(listed)]
     text = "\n".join(message for message in messages if isinstance(message, str))
     mappings = (cast("Mapping[str, Any]", error) for error in listed if isinstance(error, Mapping))

@@ -13,6 +13,7 @@ from modules.github.shapes import Count, Flag, Line, Name, Page, Shape, at
 from modules.kit import Context, tool
 
 MOST_FRAGMENTS = 2
+MOST_MATCHES = 100
 MOST_FRAGMENT = 300
 TEXT_MATCHES = {"Accept": "application/vnd.github.text-match+json"}
 
@@ -28,7 +29,8 @@ def _in_repository(url: Any) -> Any:
 def _fragments(matches: Any) -> Any:
     if not isinstance(matches, list):
         return ()
-    given = (cast("Mapping[str, Any]", one) for one in cast("list[Any]", matches) if isinstance(one, Mapping))
+    first = cast("list[Any]", matches)[:MOST_MATCHES]
+    given = (cast("Mapping[str, Any]", one) for one in first if isinstance(one, Mapping))
     found = [one.get("fragment") for one in given]
     return [texts.block(one, MOST_FRAGMENT).text for one in found[:MOST_FRAGMENTS] if isinstance(one, str)]
 

@@ -7,6 +7,7 @@ from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, m
 
 from modules.github import texts
 
+MAX_NAMES = 100  # GitHub's own limit for labels and assignees
 PAGE_CHARACTERS = 60_000  # of patches or comments: about 20,000 tokens, below what LLM clients cut off
 
 
@@ -93,7 +94,7 @@ def names(value: Any) -> Any:
     """The names of labels or the logins of accounts."""
     if not isinstance(value, list):
         return ()
-    return [_name(one) for one in cast("list[Any]", value)]
+    return [_name(one) for one in cast("list[Any]", value)[:MAX_NAMES]]
 
 
 def _name(value: Any) -> Any:

@@ -8,6 +8,9 @@ import re
 from typing import NamedTuple
 
 MOST_LINE = 300
+MAX_NAME = 4_096
+MAX_HIDDEN = 2_000
+"""Characters that a text is looked at beyond those that are shown, for those that are taken out."""
 
 # Controls but tab and line breaks; marks and overrides of direction; fillers, operators and joiners that show nothing;
 # tags. What scripts and emoji need stays: U+200C, U+200D, and one variation selector after a visible character.
@@ -17,6 +20,7 @@ _HIDDEN = re.compile(
 )
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _EXTRA_SELECTOR = re.compile(f"(?<![^\\s{_SELECTORS}\u200c\u200d])[{_SELECTORS}]+|(?<=[{_SELECTORS}])[{_SELECTORS}]+")
+_SELECTOR_OR_JOINER = re.compile(f"[{_SELECTORS}\u200c\u200d]")
 _EXTRA_JOINER = re.compile("(?<![^\\s\u200c\u200d])[\u200c\u200d]+")
 
 
@@ -31,12 +35,14 @@ def clean(text: str) -> str:
     """`text` without what is invisible; line breaks as they are."""
     if text.isascii() and text.isprintable():
         return text
-    return _EXTRA_JOINER.sub("", _EXTRA_SELECTOR.sub("", _HIDDEN.sub("", text)))
+    seen = _HIDDEN.sub("", text)
+    return _EXTRA_JOINER.sub("", _EXTRA_SELECTOR.sub("", seen)) if _SELECTOR_OR_JOINER.search(seen) else seen
 
 
 def name(text: str) -> str:
-    """The name or path of a file: nothing but what is invisible is missing, or it could not be asked for."""
-    return "".join(clean(text).splitlines())
+    """The name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
+    system has names longer than ``MAX_NAME``."""
+    return "".join(clean(text[:MAX_NAME]).splitlines())
 
 
 def line(text: str) -> str:
@@ -47,5 +53,6 @@ def line(text: str) -> str:
 
 def block(text: str, most: int) -> Cut:
     """`text` as lines, at most `most` characters of it."""
-    cleaned = clean(text.replace("\r\n", "\n")).replace("\r", "\n")
-    return Cut(cleaned[:most], len(cleaned) > most)
+    seen = text[: most + MAX_HIDDEN]
+    cleaned = clean(seen.replace("\r\n", "\n")).replace("\r", "\n")
+    return Cut(cleaned[:most], len(cleaned) > most or len(seen) < len(text))

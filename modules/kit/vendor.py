@@ -11,10 +11,15 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
+from modules.kit.json_size import exceeds
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]*", re.ASCII)
+
+MAX_VALUES = 200_000
+MAX_FIELDS = 100_000
+"""Of a vendor's JSON: 20 ms of decoding."""
 
 Problem = Literal[
     "unauthorized",
@@ -46,8 +51,11 @@ class VendorAnswer(NamedTuple):
         """The body as JSON.
 
         Raises:
-            VendorProblem: it is none.
+            VendorProblem: it is none, or holds more than any tool could read in a reasonable time.
         """
+        if exceeds([self.body], MAX_VALUES, MAX_FIELDS):
+            text = "the vendor's answer holds too many values"
+            raise VendorProblem("too_large", text, retry="ask for less", unknown=self.write)
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError:

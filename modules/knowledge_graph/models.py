@@ -24,8 +24,9 @@ def storable(text: str) -> str:
 
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(storable)]
 Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(storable)]
-Names = Annotated[list[Name], Field(max_length=MOST_ITEMS)]
-Texts = Annotated[list[Text], Field(max_length=MOST_ITEMS)]
+# A list is refused at its first mistake: each of them costs 30 µs, and lists of lists have room for 10,000.
+Names = Annotated[list[Name], Field(max_length=MOST_ITEMS, fail_fast=True)]
+Texts = Annotated[list[Text], Field(max_length=MOST_ITEMS, fail_fast=True)]
 
 
 class _Input(BaseModel):

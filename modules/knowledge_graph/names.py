@@ -8,12 +8,15 @@ from modules.knowledge_graph.search import SEPARATOR, needles
 
 MOST_NAMED = 5
 MOST_SUGGESTED = 3
+MAX_COMPARED = 64
+"""Characters of a name that are compared by similarity: difflib takes quadratic time, and normalisation can make
+3,600 characters of a name."""
 
 # Best first: the same but for case and width, then those that share a beginning.
 SIMILAR_NAMES = """
 SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2
     AND (left(folded, 2) = left($3, 2) OR strpos(folded, $3) > 0 OR strpos($3, split_part(folded, $4, 1)) > 0)
-ORDER BY split_part(folded, $4, 1) = $3 DESC, left(folded, 4) = left($3, 4) DESC, name LIMIT 200
+ORDER BY split_part(folded, $4, 1) = $3 DESC, left(folded, 4) = left($3, 4) DESC, name LIMIT 50
 """
 
 
@@ -35,10 +38,11 @@ async def _with_suggestions(store: Store, name: str) -> str:
 
 
 def _nearest(light: str, candidates: Sequence[str]) -> list[str]:
-    by_form = {needles(candidate)[0]: candidate for candidate in candidates}
-    close = difflib.get_close_matches(light, by_form, n=MOST_SUGGESTED, cutoff=0.5)
-    contained = [form for form in by_form if form in light or light in form]
-    return [by_form[form] for form in dict.fromkeys([*close, *contained])][:MOST_SUGGESTED]
+    forms = [(needles(candidate)[0], candidate) for candidate in candidates]
+    by_beginning = {form[:MAX_COMPARED]: candidate for form, candidate in reversed(forms)}
+    close = difflib.get_close_matches(light[:MAX_COMPARED], by_beginning, n=MOST_SUGGESTED, cutoff=0.5)
+    contained = [candidate for form, candidate in forms if form in light or light in form]
+    return list(dict.fromkeys([*(by_beginning[form] for form in close), *contained]))[:MOST_SUGGESTED]
 
 
 def _quoted(names: Iterable[str]) -> str:

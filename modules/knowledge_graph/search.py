@@ -9,7 +9,8 @@ import re
 import unicodedata
 
 SEPARATOR = "\x1f"  # no text or query holds it, so no match reaches across it
-_LONG_MARK = re.compile(r"([ァ-ヺー]{3,})ー(?![ァ-ヺー])")  # サーバー, but not コピー: ビル is no ビール
+# サーバー, but not コピー: ビル is no ビール. Only from the beginning of a word, or each of its letters would be tried.
+_LONG_MARK = re.compile(r"(?<![ァ-ヺー])([ァ-ヺー]{3,})ー(?![ァ-ヺー])")
 _V_SOUNDS = {"ヴァ": "バ", "ヴィ": "ビ", "ヴェ": "ベ", "ヴォ": "ボ", "ヴ": "ブ"}
 _V_SOUND = re.compile("|".join(_V_SOUNDS))
 _SPACE = re.compile(r"\s+")

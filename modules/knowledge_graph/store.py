@@ -137,6 +137,21 @@ SELECT count(*) FROM gone
 
 
 @dataclass(frozen=True, slots=True)
+class Columns:
+    """The entities of some notes; and for each note its entity, its text, its fingerprint, and what is searched."""
+
+    names: list[str]
+    entities: list[str]
+    texts: list[str]
+    fingerprints: list[bytes]
+    folded: list[str]
+
+    @property
+    def values(self) -> tuple[list[str], list[str], list[bytes], list[str]]:
+        return self.entities, self.texts, self.fingerprints, self.folded
+
+
+@dataclass(frozen=True, slots=True)
 class Gone:
     """How many of each were deleted."""
 
@@ -145,19 +160,35 @@ class Gone:
     relations: int = 0
 
 
+def columns(notes: Notes) -> Columns:
+    """Return `notes` as the statements take them.
+
+    It normalises every text, up to 40 ms for as many as one call may bring, so it is called before the transaction
+    begins: nobody waits for the lock meanwhile.
+    """
+    pairs = [(entity, text) for entity, texts in notes.items() for text in texts]
+    return Columns(
+        list(notes),
+        [entity for entity, _ in pairs],
+        [text for _, text in pairs],
+        [hashlib.blake2b(text.encode(), digest_size=16).digest() for _, text in pairs],
+        [folded(text) for _, text in pairs],
+    )
+
+
 async def lock(store: Store) -> None:
     """Wait until no other transaction changes this user's graph."""
     await store.execute(LOCK)
 
 
-async def save_entities(store: Store, types: Mapping[str, str], notes: Notes) -> list[SavedEntity]:
+async def save_entities(store: Store, types: Mapping[str, str], notes: Columns) -> list[SavedEntity]:
     """Create or update the entities in `types` (name to type) and add `notes` to them.
 
     Raises: ToolError if the graph would be too large.
     """
     await lock(store)
     names = [folded(name, kind) for name, kind in types.items()]
-    rows = await store.fetch(SAVE_ENTITIES, list(types), list(types.values()), names, *_columns(notes))
+    rows = await store.fetch(SAVE_ENTITIES, list(types), list(types.values()), names, *notes.values)
     for row in rows[:1]:
         _refuse_too_many(entities=row["entities"], observations=row["observations"])
     return [
@@ -166,13 +197,13 @@ async def save_entities(store: Store, types: Mapping[str, str], notes: Notes) ->
     ]
 
 
-async def add_observations(store: Store, notes: Notes) -> list[AddedTo]:
+async def add_observations(store: Store, notes: Columns) -> list[AddedTo]:
     """Add `notes` to their entities.
 
     Raises: ToolError if an entity is unknown or the graph would be too large; nothing is written then.
     """
     await lock(store)
-    rows = await store.fetch(ADD_OBSERVATIONS, list(notes), *_columns(notes))
+    rows = await store.fetch(ADD_OBSERVATIONS, notes.names, *notes.values)
     if missing := [row["name"] for row in rows if row["missing"]]:
         raise await unknown_entities(store, missing)
     for row in rows[:1]:
@@ -202,27 +233,16 @@ async def delete_entities(store: Store, names: Sequence[str]) -> Gone:
     return Gone(**dict(row))
 
 
-async def delete_observations(store: Store, notes: Notes) -> Gone:
+async def delete_observations(store: Store, notes: Columns) -> Gone:
     """Delete `notes` where they are exactly these."""
     await lock(store)
-    entities, _, fingerprints, _ = _columns(notes)
-    return Gone(observations=await store.fetchval(DELETE_OBSERVATIONS, entities, fingerprints))
+    return Gone(observations=await store.fetchval(DELETE_OBSERVATIONS, notes.entities, notes.fingerprints))
 
 
 async def delete_relations(store: Store, relations: Iterable[Relation]) -> Gone:
     """Delete exactly these relations."""
     await lock(store)
     return Gone(relations=await store.fetchval(DELETE_RELATIONS, *_ends(relations)))
-
-
-def _columns(notes: Notes) -> tuple[list[str], list[str], list[bytes], list[str]]:
-    pairs = [(entity, text) for entity, texts in notes.items() for text in texts]
-    return (
-        [entity for entity, _ in pairs],
-        [text for _, text in pairs],
-        [hashlib.blake2b(text.encode(), digest_size=16).digest() for _, text in pairs],
-        [folded(text) for _, text in pairs],
-    )
 
 
 def _ends(relations: Iterable[Relation]) -> tuple[list[str], list[str], list[str]]:

@@ -32,7 +32,9 @@ ADDS = Hints(read_only=False, destructive=False, idempotent=True, open_world=Fal
 CHANGES = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
 
 NamedEntities = Annotated[Names, Field(description="Exact entity names")]
-Relations = Annotated[list[Relation], Field(max_length=MOST_ITEMS, description="Relations in active voice")]
+Relations = Annotated[
+    list[Relation], Field(max_length=MOST_ITEMS, fail_fast=True, description="Relations in active voice")
+]
 Limit = Annotated[int, Field(ge=1, le=500, description="Most entities to return")]
 CursorText = Annotated[str | None, Field(max_length=6000, description="nextCursor of the page before")]
 
@@ -42,12 +44,14 @@ NOTHING_FOUND = "No matching entities found."
 @tool(hints=CHANGES, scopes=[WRITE], aliases=["kg_create_entities"])
 async def create_entities(
     context: Context,
-    entities: Annotated[list[Entity], Field(max_length=MOST_ITEMS, description="Entities to create or update")],
+    entities: Annotated[
+        list[Entity], Field(max_length=MOST_ITEMS, fail_fast=True, description="Entities to create or update")
+    ],
 ) -> Saved:
     """Remember people, things and facts about them. An existing name is updated: its type is replaced, new observations
     are added, none is removed."""
     types = {entity.name: entity.entityType for entity in entities}
-    notes = _notes((entity.name, entity.observations) for entity in entities)
+    notes = store.columns(_notes((entity.name, entity.observations) for entity in entities))
     async with context.store() as graph:
         saved = await store.save_entities(graph, types, notes)
     created = sum(entity.created for entity in saved)
@@ -68,11 +72,14 @@ async def create_relations(context: Context, relations: Relations) -> Related:
 @tool(hints=ADDS, scopes=[WRITE], aliases=["kg_add_observations"])
 async def add_observations(
     context: Context,
-    observations: Annotated[list[Additions], Field(max_length=MOST_ITEMS, description="What to add to which entity")],
+    observations: Annotated[
+        list[Additions], Field(max_length=MOST_ITEMS, fail_fast=True, description="What to add to which entity")
+    ],
 ) -> Added:
     """Add facts to existing entities; known ones are skipped. If an entity is unknown, nothing is written."""
+    notes = store.columns(_notes((one.entityName, one.contents) for one in observations))
     async with context.store() as graph:
-        results = await store.add_observations(graph, _notes((one.entityName, one.contents) for one in observations))
+        results = await store.add_observations(graph, notes)
     added = sum(result.added for result in results)
     return Added(message=f"Added {_count(added, 'observation')}.", added=added, results=results)
 
@@ -87,11 +94,13 @@ async def delete_entities(context: Context, entityNames: NamedEntities) -> Delet
 @tool(hints=CHANGES, scopes=[WRITE], aliases=["kg_delete_observations"])
 async def delete_observations(
     context: Context,
-    deletions: Annotated[list[Deletions], Field(max_length=MOST_ITEMS, description="Exact observations by entity")],
+    deletions: Annotated[
+        list[Deletions], Field(max_length=MOST_ITEMS, fail_fast=True, description="Exact observations by entity")
+    ],
 ) -> Deleted:
     """Delete single observations."""
+    notes = store.columns(_notes((one.entityName, one.observations) for one in deletions))
     async with context.store() as graph:
-        notes = _notes((one.entityName, one.observations) for one in deletions)
         return _deleted(await store.delete_observations(graph, notes))
 
 

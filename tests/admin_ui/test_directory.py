@@ -289,3 +289,28 @@ async def test_a_deleted_user_takes_along_all_that_is_theirs(rig: Rig, acme: Ten
         assert await rig.value(f"SELECT count(*) FROM {table}") == 1, table
     async with rig.browser(acme.user) as browser:
         assert (await browser.get("/me")).status_code == 401
+
+
+async def test_changing_500_permissions_writes_few_events_with_all_names(rig: Rig, acme: Tenant) -> None:
+    globex = await rig.tenant("globex")
+    await rig.seal()
+    before = await rows_of(rig, globex)
+    allow = [f"{'m' * 60}.{'t' * 50}{n:03}" for n in range(250)]
+    deny = [f"kg.tool_{n}" for n in range(250)]
+    path = f"/roles/{acme.role_id}/permissions"
+    async with rig.browser(acme.admin) as admin:
+        for granted in ({"allow": allow, "deny": deny}, {"allow": ["kg.one"], "deny": []}):
+            assert (await admin.put(path, json=granted)).status_code == 200
+        await rig.seal()
+        told = [one["detail"] for one in await everything(admin, "/audit", kind="permission")][::-1]
+        other = await rig.browser(globex.admin).put(path, json={"allow": allow, "deny": deny})
+    assert other.status_code == 404
+    made, was = [one for one in told if "permission" in one], [one for one in told if "count" in one]
+    assert [one["permission"] for one in made] == ["kg:read", "kg:read", "kg.one"], "a single permission has no list"
+    assert len(was) <= 2 * 7
+    named = [name for one in was for key, text in one.items() if key.startswith("permissions") for name in text.split()]
+    assert sorted(named) == sorted([*allow, *deny] * 2)
+    assert sum(one["count"] for one in was) == 1_000
+    assert all(len(text) <= 500 for one in was for text in one.values() if isinstance(text, str))
+    await rig.seal()
+    assert await rows_of(rig, globex) == before

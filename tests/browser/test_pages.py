@@ -33,6 +33,7 @@ CONTRAST = """() => {
 
 # Texts that are keys of ours, and addresses that nobody but us makes.
 KEPT = (
+    "user_kind",
     "notice",
     "done",
     "scopes",

@@ -25,7 +25,7 @@ def basic(text: str) -> str:
         (USER, "k-1", ("authorization", basic("k-1:api_token"))),
         (CredentialScheme("basic_user"), "k-1", ("authorization", basic("k-1:"))),
         (PASSWORD, "k:1", ("authorization", basic("x-token:k:1"))),
-        (PAIR, "ada@acme.test:k:1", ("authorization", basic("ada@acme.test:k:1"))),
+        (PAIR, "pair-7c1f@keys.test:k:1", ("authorization", basic("pair-7c1f@keys.test:k:1"))),
         (HEADER, "k-1", ("x-api-key", "k-1")),
         (WORD, "k-1", ("authorization", "Token k-1")),
     ],

@@ -41,6 +41,19 @@ def test_a_burst_then_the_rate(clock: Clock) -> None:
         call(limits)
 
 
+def test_a_charge_delays_the_next_call_of_the_same_caller_only(clock: Clock) -> None:
+    limits = CallerLimits(10, 5, 100, clock=clock)
+    limits.enter("a")
+    limits.charge("a", 13)
+    limits.leave("a")
+    with pytest.raises(LimitReached) as caught:
+        limits.enter("a")
+    assert caught.value.retry_after == pytest.approx(1.0, rel=0.02), "1 + 13 + 1 - 5 calls at 10 a second"
+    call(limits, "b")
+    clock.now += 1.0001
+    call(limits)
+
+
 def test_the_bucket_never_holds_more_than_the_burst(clock: Clock) -> None:
     limits = CallerLimits(10, 5, 100, clock=clock)
     call(limits)

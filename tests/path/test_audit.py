@@ -193,6 +193,20 @@ async def test_arguments_where_the_tenant_wants_them_and_nowhere_else(
     assert globex == [None, None]
 
 
+async def test_arguments_over_the_limit_are_recorded_by_size(product: Product, node: Node, people: People) -> None:
+    await record(product, people, node)
+    large = "postgres://kei:hunter2-canary@" * 5_000
+    for person in (people.admin, people.other_admin):
+        await node.call(person.token, "lab", "look", {"at": large})
+    event = (await product.events(people.acme, Kind.CALL_INTENT))[-1]
+    assert (event.arguments, event.detail) == (None, {"arguments_bytes": len(large) + 9})
+    await node.call(people.admin.token, "lab", "look", {"at": "a" * 40_000 + " postgres://kei:hunter2-canary@db"})
+    event = (await product.events(people.acme, Kind.CALL_INTENT))[-1]
+    assert (event.arguments or b"").endswith(b'a postgres://<masked>@db"}')
+    (foreign,) = await product.events(people.globex, Kind.CALL_INTENT)
+    assert (foreign.arguments, foreign.detail) == (None, None)
+
+
 async def test_a_parameter_that_is_never_recorded(product: Product, node: Node, people: People) -> None:
     await record(product, people, node)
     params = {"text": "kept", "password": "hunter2-canary"}

@@ -15,14 +15,14 @@ from tests.support.toy_modules import Lab
 
 
 async def outcome(product: Product, people: People) -> str:
-    """How the one call ended."""
+    """How all calls ended."""
 
     async def there() -> bool:
         return bool(await product.events(people.acme, Kind.CALL_OUTCOME))
 
     await within(5, there)
-    (event,) = await product.events(people.acme, Kind.CALL_OUTCOME)
-    return event.outcome
+    (found,) = {event.outcome for event in await product.events(people.acme, Kind.CALL_OUTCOME)}
+    return found
 
 
 async def test_too_fast(product: Product, people: People) -> None:
@@ -87,6 +87,24 @@ async def test_too_long_a_result(node: Node, people: People) -> None:
     batch = await node.tool(people.admin.token, "batch", {"commands": steps})
     assert batch.text.endswith('b ok {"said":"x"}')
     assert "left out" in batch.text
+
+
+async def test_too_many_mistakes_are_counted_and_not_listed(product: Product, node: Node, people: People) -> None:
+    for person in (people.admin, people.other_admin):
+        many = await node.call(person.token, "lab", "look", {f"x{n}": 1 for n in range(2_000)})
+        assert many.text == "2000 mistakes in the arguments; see the tool's schema"
+    few = await node.call(people.admin.token, "lab", "look", {f"x{n}": 1 for n in range(1_000)})
+    assert few.text.endswith("and 995 more")
+    assert await outcome(product, people) == "error"
+
+
+async def test_a_long_unknown_name_is_compared_with_none(node: Node, people: People) -> None:
+    answer = await node.call(people.admin.token, "lab", "look", {"att" * 50_000: 1})
+    assert len(answer.text) < 500
+    assert "did you mean" not in answer.text
+    assert "did you mean at?" in (await node.call(people.admin.token, "lab", "look", {"att": 1})).text
+    answer = await node.tool(people.admin.token, "call", {"module": "lab", "tool_names" * 50_000: "look"})
+    assert len(answer.text) < 500
 
 
 async def test_too_long_a_call(product: Product, people: People, lab: Lab) -> None:

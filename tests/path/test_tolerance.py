@@ -281,7 +281,7 @@ async def test_many_unknown_arguments_are_named_in_part_and_then_refused(node: N
     assert not few.failed
     assert len(few.result["content"][-1]["text"]) < 600
     assert "and 15 more" in few.result["content"][-1]["text"]
-    many = await node.tool(people.admin.token, "call", {**WRITE, **{f"{n}{'x' * 30}": 1 for n in range(80_000)}})
+    many = await node.tool(people.admin.token, "call", {**WRITE, **{f"{n}{'x' * 30}": 1 for n in range(20_000)}})
     assert many.failed
     assert many.text == "too many unknown arguments; call takes module, tool_name, params"
     assert lab.effects == ["x"]
@@ -347,9 +347,14 @@ NO_OBJECT = "params is an object with the tool's arguments"
         ('{"at": "x"', NO_OBJECT),
         ('{"at": NaN}', NO_OBJECT),
         (deep(64), "params is nested too deep"),
-        (deep(100_000), "params is nested too deep"),
+        (deep(20_000), "params is nested too deep"),
         ('{"at":' + "[" * 400_000, "params holds more than 100000 objects and arrays"),
         ('{"at":[' + "[]," * 200_000 + "1]}", "params holds more than 100000 objects and arrays"),
+        ('{"at":[' + "1," * 200_000 + "1]}", "params holds more than 100000 values or 30000 fields"),
+        (
+            "{" + ",".join(f'"f{n}":1' for n in range(40_000)) + "}",
+            "params holds more than 100000 values or 30000 fields",
+        ),
     ],
 )
 async def test_what_is_no_object_as_text(node: Node, people: People, text: str, told: str) -> None:

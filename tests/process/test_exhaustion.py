@@ -3,6 +3,7 @@ broker-security.md §2, row 42). The long form does the same for longer, until t
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -70,9 +71,10 @@ class Besieged:
         lines = [f"{method} /mcp HTTP/1.1", f"Host: {host}", f"Authorization: Bearer {self.ada.token}", *more]
         return "\r\n".join(lines).encode() + b"\r\n"
 
-    async def post(self, body: bytes) -> int:
+    async def post(self, body: bytes, who: Person | None = None) -> int:
         length = f"Content-Length: {len(body)}"
         head = self.head("POST", "Content-Type: application/json", "Accept: application/json", length)
+        head = head.replace(self.ada.token.encode(), (who or self.ada).token.encode())
         return await sent(self.port, head + b"\r\n" + body)
 
     async def serves(self) -> None:
@@ -220,9 +222,43 @@ async def large_heads(besieged: Besieged, rounds: int) -> None:
     assert set(await at_once(200 * rounds, 8, lambda: sent(besieged.port, request))) <= {431, 0}
 
 
+async def missing_names(besieged: Besieged, rounds: int) -> None:
+    """2,000 tool names that do not exist in each request, by several credentials: each is charged for the names."""
+    people = await besieged.people()
+    asked = {"module": [f"m{n}" for n in range(20)], "tools": [f"t{n}" for n in range(100)]}
+    body = _tools_call("get_module_schema", asked)
+    told = await asyncio.gather(*(besieged.post(body, one) for one in people * 5 * rounds))
+    assert set(told) <= {200, 429}
+    assert told.count(200) <= len(people) or rounds > 1
+
+
+async def long_names(besieged: Besieged, rounds: int) -> None:
+    """Names, ids and arguments of 4 MB, of signs that patterns look for, in each of the three tools."""
+    for unit in ("eyJ", "Bearer%20", "postgres://", "${", "\\", "a"):
+        text = unit * ((TOO_LONG - 2_000) // len(unit))
+        step = {"id": "s", "module": "shop", "tool_name": "look", "params": {}}
+        hostile = [
+            *(_tools_call("call", step | {name: text}) for name in ("module", "tool_name", "params")),
+            *(_tools_call("batch", {"commands": [step | {name: text}]}) for name in step),
+            *(_tools_call("get_module_schema", {name: text}) for name in ("module", "tools", "have")),
+        ]
+        for _ in range(rounds):
+            assert {await besieged.post(body) for body in hostile} <= {200, 413, 429}
+
+
+TOO_LONG = 2 * MEBIBYTE
+"""Characters: escaped, as many as a body may have."""
+
+
+def _tools_call(tool: str, arguments: object) -> bytes:
+    params = {"name": tool, "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+
+
 ATTACKS: dict[Attack, int] = {
     huge: 128, nested: 256, bombs: 128, slow_heads: 64, slow_bodies: 64, abandoned_streams: 64,
     endless_trailers: 32, unread_answers: 64, crowded_address: 64, large_heads: 32,
+    missing_names: 32, long_names: 96,
 }  # fmt: skip
 """Each with the most mebibytes that it may cost while it lasts."""
 

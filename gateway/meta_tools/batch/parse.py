@@ -7,13 +7,14 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.envelope import MAX_CONTAINERS, containers_of
+from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, containers_of, has_too_many_values
 from gateway.meta_tools.batch.step import Place, Problem, Step
 from gateway.meta_tools.batch.wording import did_you_mean, kind, listed, quoted
 from gateway.meta_tools.json_text import NotAnObject, object_of
 
 MAX_STEPS = 50
 MAX_BYTES = 1 << 20  # of text; an array has the limit of the request's body
+MAX_LINES = 10_000  # blank ones included
 MAX_DEPTH = 64  # containers within containers, the step itself is the first
 
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -37,8 +38,8 @@ def parse(commands: str | list[Any]) -> tuple[list[Step], list[Problem]]:
     if isinstance(placed, Problem):
         return [], [placed]
     values = [(place, _loads(raw.text) if isinstance(raw, _Line) else raw) for place, raw in placed]
-    if _containers_in_texts(values) > MAX_CONTAINERS:
-        return [], [_too_many_containers()]
+    if problem := _too_much(_params_in_texts(values)):
+        return [], [problem]
     steps: list[Step] = []
     problems: list[Problem] = []
     for place, value in values:
@@ -66,8 +67,10 @@ def _placed(commands: object) -> _Placed | Problem:
 def _from_text(text: str) -> _Placed | Problem:
     if len(text) > MAX_BYTES or len(encoded := text.encode("utf-8", "replace")) > MAX_BYTES:
         return Problem(Place(1), f"the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps")
-    if containers_of(encoded) > MAX_CONTAINERS:  # on the bytes, before anything is built, as for a message
-        return _too_many_containers()
+    if problem := _too_much([encoded]):  # on the bytes, before anything is built, as for a message
+        return problem
+    if text.count("\n") >= MAX_LINES:
+        return Problem(Place(MAX_LINES), f"the text has more than {MAX_LINES} lines; send fewer")
     # Not splitlines: it would break lines at U+2028, which JSON strings may hold.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     whole = _loads(text)
@@ -100,15 +103,19 @@ def _loads(text: str) -> Any:
         return error
 
 
-def _containers_in_texts(values: list[tuple[Place, Any]]) -> int:
-    """How many objects and arrays are in `params` that are text, in all steps together."""
+def _params_in_texts(values: list[tuple[Place, Any]]) -> list[bytes]:
+    """The `params` that are JSON text, of all steps."""
     steps = [cast("dict[str, Any]", value) for _, value in values if isinstance(value, dict)]
-    texts = [params for step in steps if isinstance(params := step.get("params"), str)]
-    return sum(containers_of(text.encode("utf-8", "replace")) for text in texts)
+    return [params.encode("utf-8", "replace") for step in steps if isinstance(params := step.get("params"), str)]
 
 
-def _too_many_containers() -> Problem:
-    return Problem(Place(1), f"the steps hold more than {MAX_CONTAINERS} objects and arrays; send fewer")
+def _too_much(texts: list[bytes]) -> Problem | None:
+    """What is wrong with JSON texts that together hold more than one message may."""
+    if sum(map(containers_of, texts)) > MAX_CONTAINERS:
+        return Problem(Place(1), f"the steps hold more than {MAX_CONTAINERS} objects and arrays; send fewer")
+    if has_too_many_values(texts):
+        return Problem(Place(1), f"the steps hold more than {MAX_VALUES} values or {MAX_FIELDS} fields; send fewer")
+    return None
 
 
 def _step(place: Place, value: Any) -> Step | list[str]:
@@ -175,7 +182,9 @@ def _is_name(value: Any) -> bool:
 
 
 def _is_id_list(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value))
+    if not isinstance(value, list) or len(cast("list[Any]", value)) > MAX_STEPS:
+        return False
+    return all(isinstance(item, str) for item in cast("list[Any]", value))
 
 
 _FIELDS = {
@@ -183,7 +192,7 @@ _FIELDS = {
     "module": _Field(_is_name, "the name of a module", required=True),
     "tool_name": _Field(_is_name, "the name of a tool", required=True),
     "params": _Field(lambda value: isinstance(value, dict), "an object"),
-    "after": _Field(_is_id_list, "an array of step ids"),
+    "after": _Field(_is_id_list, f"an array of up to {MAX_STEPS} step ids"),
     "output": _Field(lambda value: isinstance(value, bool), "true or false"),
     "on_error": _Field(lambda value: value in ("skip", "stop"), '"skip" or "stop"'),
 }

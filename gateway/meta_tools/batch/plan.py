@@ -6,11 +6,12 @@ from typing import Any, Protocol, TypeVar
 
 from gateway.meta_tools.batch.order import cycles, waves
 from gateway.meta_tools.batch.output_schema import impossible
-from gateway.meta_tools.batch.references import Found, Reference, find, substitute
+from gateway.meta_tools.batch.references import MAX_IN_ALL, Found, Reference, find, substitute
 from gateway.meta_tools.batch.step import Problem, Step
 from gateway.meta_tools.batch.wording import cut, did_you_mean, listed, quoted
 
 _MAX_ERRORS = 5  # of one kind at one step
+_MAX_HINTS = 5  # in all, at the unknown ids: each is compared with every step's
 
 
 class ToolInfo(Protocol):
@@ -61,16 +62,17 @@ def plan(
     params; those with references are left to whoever runs the step, who has their values.
     """
     tools = {step.id: resolve(step.module, step.tool_name) for step in steps}
-    found = {step.id: find(step.params) for step in steps}
+    found = _find_all(steps)
     planned = [_planned(step, found[step.id]) for step in steps]
     needs = {one.step.id: one.needs for one in planned}
+    hints = iter(range(_MAX_HINTS))
     problems = [
         Problem(one.step.place, error)
         for one in planned
         for error in (
             *([unknown_tool_text] if tools[one.step.id] is None else []),
             *found[one.step.id].malformed,
-            *_unknown_ids(one, needs),
+            *_unknown_ids(one, needs, hints),
             *_impossible(one, tools),
             *_invalid(one, tools[one.step.id], found[one.step.id], check),
         )
@@ -83,15 +85,25 @@ def plan(
     return Plan(tuple(planned), tuple(tuple(wave) for wave in ordered))
 
 
+def _find_all(steps: Sequence[Step]) -> dict[str, Found]:
+    found: dict[str, Found] = {}
+    left = MAX_IN_ALL
+    for step in steps:
+        found[step.id] = find(step.params, left)
+        left -= found[step.id].count
+    return found
+
+
 def _planned(step: Step, found: Found) -> PlannedStep:
     needs = dict.fromkeys((*step.after, *(reference.step for reference in found.references)))
     return PlannedStep(step, tuple(needs), found.references)
 
 
-def _unknown_ids(planned: PlannedStep, known: Mapping[str, Any]) -> Iterator[str]:
+def _unknown_ids(planned: PlannedStep, known: Mapping[str, Any], hints: Iterator[int]) -> Iterator[str]:
     unknown = [need for need in planned.needs if need not in known]
     for need in unknown[:_MAX_ERRORS]:
-        hint = did_you_mean(need, known) or f"; the steps are: {listed(known)}"
+        near = did_you_mean(need, known) if next(hints, None) is not None else ""
+        hint = near or f"; the steps are: {listed(known)}"
         if need in planned.step.after:
             yield f"after: there is no step {quoted(need)}{hint}"
         else:

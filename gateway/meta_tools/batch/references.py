@@ -30,6 +30,8 @@ _REFERENCE = re.compile(
 _SEGMENT = re.compile(rf"\.({_NAME})|\[({_INDEX})\]|\[({_QUOTED})\]|\[({_SINGLE})\]")
 _MAX_MALFORMED = 5
 _MAX_REFERENCES = 1000  # in one step; without it, a megabyte of them would hold the event loop for most of a second
+MAX_IN_ALL = 5_000  # in all steps of a batch
+_MAX_MARKS = 2_000  # with escaped ones beside them
 
 Path = tuple[str | int, ...]
 
@@ -45,10 +47,12 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All references in a step's params, and an error text for each string that holds a malformed one."""
+    """All references in a step's params, and an error text for each string that holds a malformed one; `count` is the
+    number of references before equal ones are merged."""
 
     references: tuple[Reference, ...]
     malformed: tuple[str, ...]
+    count: int = 0
 
 
 class Malformed(ValueError):
@@ -59,19 +63,25 @@ class Unresolved(ValueError):
     """A reference that leads nowhere in the result that is there; the text says what is there instead."""
 
 
-def find(params: Mapping[str, Any]) -> Found:
-    """Every reference in any string value of `params`, at any depth; keys are left alone."""
+def find(params: Mapping[str, Any], left: int = MAX_IN_ALL) -> Found:
+    """Every reference in any string value of `params`, at any depth; keys are left alone. `left` is how many the batch
+    may still have."""
     references: dict[Reference, None] = {}
     malformed: list[str] = []
     texts = list(_strings(params))
-    if sum(text.count("${") - text.count("$${") for text in texts) > _MAX_REFERENCES:
+    marks, escaped = sum(text.count("${") for text in texts), sum(text.count("$${") for text in texts)
+    if marks - escaped > _MAX_REFERENCES:
         return Found((), (f"more than {_MAX_REFERENCES} references; write $${{ for a literal ${{",))
+    if marks - escaped > left:
+        return Found((), (f"more than {MAX_IN_ALL} references in all steps; send several batches",))
+    if marks > escaped and marks > _MAX_MARKS:
+        return Found((), (f"more than {_MAX_MARKS} references and $${{ in one step; run this tool with call",))
     for text in texts:
         try:
             references.update((part, None) for part in split(text) if isinstance(part, Reference))
         except Malformed as error:
             malformed.append(str(error))
-    return Found(tuple(references), tuple(malformed[:_MAX_MALFORMED]))
+    return Found(tuple(references), tuple(malformed[:_MAX_MALFORMED]), marks - escaped)
 
 
 def split(text: str) -> list[str | Reference]:
@@ -80,6 +90,8 @@ def split(text: str) -> list[str | Reference]:
     Raises:
         Malformed: at the first `${` that is no reference.
     """
+    if text.count("${") == text.count("$${"):  # nothing to look for; there may be very many
+        return [text.replace("$${", "${")] if text else []
     parts: list[str | Reference] = []
     at = 0
     while mark := _MARK.search(text, at):
@@ -198,15 +210,17 @@ def _missing(reference: Reference, depth: int, value: Any) -> str:
 
 
 def _strings(node: Any) -> Iterator[str]:
-    if isinstance(node, str):
-        if "${" in node:
-            yield node
-    elif isinstance(node, Mapping):
-        for child in cast("Mapping[str, Any]", node).values():
-            yield from _strings(child)
-    elif isinstance(node, list):
-        for child in cast("list[Any]", node):
-            yield from _strings(child)
+    """Those with a mark, in their order. Without recursion, which would cost each one the depth that it is found at."""
+    waiting: list[Any] = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            if "${" in node:
+                yield node
+        elif isinstance(node, Mapping):
+            waiting.extend(reversed(list(cast("Mapping[str, Any]", node).values())))
+        elif isinstance(node, list):
+            waiting.extend(reversed(cast("list[Any]", node)))
 
 
 def _reference(text: str, start: int, found: re.Match[str] | None) -> Reference:

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from core.bounded_work import turn_for
 from gateway.meta_tools.batch.plan import Plan, PlannedStep
-from gateway.meta_tools.batch.references import Unresolved, substitute
+from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, Unresolved, substitute
 from gateway.meta_tools.batch.step import Step
 from gateway.meta_tools.batch.wording import compact_json, cut
 
@@ -137,6 +138,8 @@ class _Run:
         return step in self.outcomes and self.outcomes[step].status == "ok"
 
     async def _run(self, planned: PlannedStep) -> StepResult:
+        if planned.references:
+            await turn_for(MAX_SUBSTITUTED)  # as much as they may bring in
         try:
             params = substitute(planned.step.params, self._results)
         except Unresolved as error:

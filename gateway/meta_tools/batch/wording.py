@@ -9,6 +9,7 @@ import orjson
 
 _SHOWN = 60  # characters of a caller's own text
 _LISTED = 12  # names in a list
+_COMPARED = 32  # characters that are compared by similarity: difflib takes quadratic time and more
 
 
 def cut(text: str, limit: int) -> str:
@@ -37,8 +38,9 @@ def listed(names: Iterable[object]) -> str:
 
 def did_you_mean(wrong: str, names: Iterable[str]) -> str:
     """`; did you mean "x"?` with the nearest of the names, or nothing."""
-    near = get_close_matches(wrong[: 2 * _SHOWN], names, n=1, cutoff=0.6)
-    return f"; did you mean {quoted(near[0])}?" if near else ""
+    by_beginning = {name[:_COMPARED]: name for name in reversed(list(names))}
+    near = get_close_matches(wrong[:_COMPARED], by_beginning, n=1, cutoff=0.6)
+    return f"; did you mean {quoted(by_beginning[near[0]])}?" if near else ""
 
 
 def kind(value: object) -> str:

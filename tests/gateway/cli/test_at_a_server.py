@@ -179,6 +179,29 @@ def test_the_audit_log(both: Both) -> None:
     assert "Outcome" in both.there.run("audit", MCPIST_SERVER=both.url).out
 
 
+def test_the_audit_log_shows_the_number_of_missing_names(both: Both) -> None:
+    asked = {"module": ["probed", "probed_too"], "tools": ["a", "b"]}
+    token = both.locally("token", "create", "--user", ADMIN).json()["token"]
+    answer = httpx2.post(
+        f"{both.url}/mcp",
+        headers={"Authorization": f"Bearer {token}"},
+        json={
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "get_module_schema", "arguments": asked},
+        },
+    )
+    assert answer.json()["result"]["isError"]
+    narrowed = ("audit", "--kind", "call.denied", "--module", "probed")
+    here, there = both.locally(*narrowed).json(), both.at_the_server(*narrowed).json()
+    assert here["items"] == there["items"]
+    names = "probed.a, probed.b, probed_too.a, probed_too.b"
+    assert [one["detail"] for one in here["items"]] == [{"count": 4, "names": names}]
+    for table in (both.here.run(*narrowed, *HERE), both.there.run(*narrowed, MCPIST_SERVER=both.url)):
+        assert f"count=4, names={names}" in table.out
+
+
 def test_who_one_is(both: Both) -> None:
     told = both.there.run("whoami", "--server", both.url)
     assert f"{ADMIN} at {both.url}, administrator of the tenant default." in told.out

@@ -3,13 +3,24 @@
 import asyncio
 import json
 from typing import Any
+from unittest import mock
 
 import orjson
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.mcp.envelope import Malformed, depth_of, parse
+from gateway.mcp import envelope
+from gateway.mcp.envelope import (
+    MAX_EXTRA_QUOTES,
+    MAX_FIELDS,
+    MAX_VALUES,
+    Malformed,
+    depth_of,
+    has_too_many_values,
+    parse,
+    split,
+)
 from tests.gateway.mcp.client import Client, headers_for, replaced
 from tests.gateway.mcp.toys import Toys
 from tests.support.mcp_client import MODERN, REVISIONS
@@ -113,6 +124,64 @@ def depth(value: Any) -> int:
         inner = value.values() if isinstance(value, dict) else value
         return 1 + max((depth(part) for part in inner), default=0)
     return 0
+
+
+@given(JSON_VALUES, st.booleans())
+@example({'a,b:"\\': ['\\",:', ",,,,", "::::", {"}": [1, 2]}]}, True)
+def test_values_and_fields_are_counted_outside_of_strings(value: Any, ascii_only: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    separators, fields = counted(value)
+    for most in (separators, separators - 1):
+        with mock.patch.multiple(envelope, MAX_VALUES=most, MAX_FIELDS=fields):
+            assert has_too_many_values([text]) == (separators > most)
+    with mock.patch.multiple(envelope, MAX_VALUES=separators, MAX_FIELDS=fields - 1):
+        assert has_too_many_values([text])
+
+
+def counted(value: Any) -> tuple[int, int]:
+    """The commas between values, and the fields."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    of_each = [counted(one) for one in inner]
+    commas = max(0, len(inner) - 1) + sum(commas for commas, _ in of_each)
+    return commas, len(inner) * isinstance(value, dict) + sum(fields for _, fields in of_each)
+
+
+def request(params: bytes, more: bytes = b"") -> bytes:
+    return b'{"jsonrpc":"2.0","id":7,"method":"x",%b"params":%b}' % (more, params)
+
+
+@pytest.mark.parametrize(
+    ("most", "one_more"),
+    [
+        (b'{"a":[' + b"1," * (MAX_VALUES - 4) + b"1]}", b'{"a":[' + b"1," * (MAX_VALUES - 2) + b"1]}"),
+        (
+            b"{" + b",".join(b'"%d":1' % n for n in range(MAX_FIELDS - 4)) + b"}",
+            b"{" + b",".join(b'"%d":1' % n for n in range(MAX_FIELDS - 3)) + b"}",
+        ),
+    ],
+    ids=["values", "fields"],
+)
+def test_values_and_fields_are_limited(most: bytes, one_more: bytes) -> None:
+    assert parse(request(most), 64).method == "x"
+    with pytest.raises(Malformed) as refused:
+        parse(request(one_more), 64)
+    assert refused.value.error.code == -32600
+    with pytest.raises(Malformed, match="more than"):
+        split(b"[" + request(one_more) + b"]", 50)
+    assert len(split(b"[" + request(most) + b"]", 50)) == 1
+
+
+@pytest.mark.parametrize("text", ["a,b,c:" * 200_000, '","' * 200_000, '\\":,' * 200_000, "日本、:," * 200_000])
+def test_separators_in_a_text_are_not_limited(text: str) -> None:
+    assert parse(request(orjson.dumps({"a": text})), 64).params == {"a": text}
+
+
+def test_members_beside_params_are_limited() -> None:
+    few = b"".join(b'"m%d":1,' % n for n in range(MAX_EXTRA_QUOTES // 2))
+    assert parse(request(b"{}", few), 64).id == b"7"
+    with pytest.raises(Malformed, match="too many members") as refused:
+        parse(request(b"{}", few + b'"one more":1,'), 64)
+    assert refused.value.id == b"7"
 
 
 @given(st.dictionaries(st.text(max_size=5), JSON_VALUES, max_size=3), st.integers() | st.text(max_size=20))

@@ -1,6 +1,7 @@
 import asyncio
 import io
 import logging
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 import uvicorn
 
 from core.secret import Secret
-from gateway.operations.logs import configure_logs, current_request, format_for
+from gateway.operations.logs import JsonLines, TextLines, configure_logs, current_request, format_for
+from gateway.operations.scrubbing import MAX_LENGTH
 
 TOUCHED = ("", "uvicorn", "uvicorn.error", "uvicorn.access", "alembic", "authlib", "urllib3", "httpcore2", "hpack")
 
@@ -137,6 +139,30 @@ def test_no_field_breaks_a_line(stream: io.StringIO, value: Any) -> None:
     [line] = lines(stream)
     assert line["message"] == "m"
     assert len(stream.getvalue()) < 10_000
+
+
+@pytest.mark.parametrize("formatter", [JsonLines(), TextLines()], ids=["json", "text"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        dict.fromkeys(("eyJ" * 1_000 + str(n) for n in range(500)), "postgres://" * 1_000),
+        [["token='" * 2_000] * 100] * 100,
+        "\0" * 4_000_000,
+    ],
+    ids=["mapping", "lists", "text"],
+)
+def test_the_time_and_size_of_a_line_are_bounded(formatter: logging.Formatter, value: Any) -> None:
+    record = logging.LogRecord("core.x", logging.INFO, "", 1, "Bearer%%20%s", ("Bearer%20" * 400_000,), None)
+    record.__dict__.update(field=value, next="kept")
+    began = time.thread_time()
+    text = formatter.format(record)
+    spent = time.thread_time() - began
+    assert len(text) <= 2 * MAX_LENGTH
+    assert "Bearer <masked>" in text
+    if isinstance(formatter, JsonLines):
+        line = orjson.loads(text)
+        assert line.get("next") == "kept" or line["fields_left_out"] == 2
+    assert spent < 0.1, f"{spent:.3f} s"
 
 
 def test_a_message_that_does_not_fit_its_arguments_is_still_a_line(stream: io.StringIO) -> None:

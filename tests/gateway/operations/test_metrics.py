@@ -55,6 +55,7 @@ def test_a_bucket_holds_its_bound(bound: float) -> None:
 def test_the_other_counters() -> None:
     metrics = Metrics()
     metrics.denied("hidden")
+    metrics.denied("hidden", 2_000)
     metrics.refused("expired")
     metrics.refused("expired")
     metrics.malformed()
@@ -62,7 +63,7 @@ def test_the_other_counters() -> None:
     metrics.response(429)
     metrics.running_calls += 1
     found = samples(metrics)
-    assert found["mcpist_denied_total", "hidden"] == 1
+    assert found["mcpist_denied_total", "hidden"] == 2_001
     assert found["mcpist_auth_refused_total", "expired"] == 2
     assert found["mcpist_credentials_malformed_total",] == 1
     assert found["mcpist_limited_total", "caller"] == 1

@@ -182,3 +182,60 @@ def test_no_text_in_a_module_s_code_names_a_tool(catalogue: Catalogue) -> None:
 def test_the_search_for_names_finds_one() -> None:
     assert words("ask read_graph, then stop") & {"read_graph"}
     assert not words("already_graphed") & {"read_graph"}
+
+
+MAX_ERRORS = 200
+"""Of one call; each may cost 30 µs in a validator of Python, and the process does nothing else meanwhile."""
+
+
+def test_the_errors_of_one_call_are_limited(catalogue: Catalogue) -> None:
+    """A list without a bound, or lists within lists, need `fail_fast=True`."""
+    errors = {
+        f"{one.module}.{one.tool.name}": most_errors(cast("Any", one.tool.arguments).__pydantic_core_schema__)
+        for of_module in catalogue.tools.values()
+        for one in of_module
+    }
+    assert {name: number for name, number in errors.items() if number > MAX_ERRORS} == {}
+
+
+def most_errors(schema: Any, definitions: dict[str, Any] | None = None) -> float:
+    """How many errors a value can have at most, unknown fields not counted."""
+    known = dict(definitions or {})
+    kind = schema["type"]
+    if kind == "definitions":
+        known |= {one["ref"]: one for one in schema["definitions"]}
+        return most_errors(schema["schema"], known)
+    if kind == "definition-ref":
+        return most_errors(known[schema["schema_ref"]], known)
+    if kind == "list":
+        items = most_errors(schema["items_schema"], known) if "items_schema" in schema else 0
+        return items if schema.get("fail_fast") else items * schema.get("max_length", float("inf"))
+    if kind == "model-fields":
+        return sum(most_errors(field, known) for field in schema["fields"].values())
+    if kind in ("union", "tagged-union"):
+        choices = schema["choices"]
+        options = choices.values() if isinstance(choices, dict) else choices
+        return sum(most_errors(one[0] if isinstance(one, tuple) else one, known) for one in options)
+    if "schema" in schema and isinstance(schema["schema"], dict):
+        return most_errors(schema["schema"], known)
+    assert kind in ("str", "int", "float", "bool", "literal", "enum", "datetime", "date", "none"), f"count {kind} too"
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "number"),
+    [
+        (Annotated[list[str], Field(max_length=7)], 7),
+        (list[str], float("inf")),
+        (Annotated[list[Annotated[list[str], Field(max_length=7)]], Field(max_length=3)], 21),
+        (Annotated[list[Annotated[list[str], Field(max_length=7)]], Field(max_length=3, fail_fast=True)], 7),
+        (Annotated[str | None, Field(max_length=3)], 1),
+    ],
+)
+def test_the_count_of_errors(annotation: Any, number: float) -> None:
+    async def taking(context: Context, text: str) -> Said:
+        """Take it."""
+        return Said(said="")
+
+    taking.__annotations__["text"] = Annotated[annotation, Field(description="It")]
+    assert most_errors(cast("Any", made(taking).arguments).__pydantic_core_schema__) == number

@@ -6,7 +6,7 @@ because the two worlds are rendered by the same code.
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,7 @@ import pytest
 
 from core.permissions import Policy, Role
 from gateway.catalogue import Catalogue, build
+from gateway.lookups import MissingName
 from gateway.mcp.context import Authority, RequestContext
 from gateway.meta_tools.definitions import definitions, instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
@@ -38,7 +39,7 @@ def drawn(catalogue: Catalogue) -> list[Matrix]:
     return list(matrices(catalogue, seed=20_261_121, number=MATRICES))
 
 
-async def nobody_is_told(_context: RequestContext, _module: str, _tool: str, _arguments: bytes) -> None:
+async def nobody_is_told(_context: RequestContext, _count: int, _missing: Sequence[MissingName]) -> None:
     return None
 
 

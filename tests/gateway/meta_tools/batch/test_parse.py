@@ -18,6 +18,8 @@ JSON = st.recursive(
 )
 FIELDS = st.sampled_from(["id", "module", "tool_name", "params", "after", "output", "on_error", "modul"])
 
+TOO_MANY = "line 1: the steps hold more than 100000 values or 30000 fields; send fewer"
+
 
 def lines(count: int) -> str:
     return "\n".join(json.dumps(A | {"id": f"s{number}"}) for number in range(count))
@@ -78,6 +80,20 @@ class TestWhatIsRefused:
     def test_too_large(self, text: str):
         assert problems_of(text) == [f"line 1: the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps"]
 
+    def test_too_many_values_or_lines(self):
+        text = json.dumps(A | {"params": {"x": [1] * 150_000}}, separators=(",", ":"))
+        assert problems_of(text) == [TOO_MANY]
+        assert problems_of("\n" * 9_999 + json.dumps(A)) == []
+        assert problems_of("\n" * 10_000 + json.dumps(A)) == [
+            "line 10000: the text has more than 10000 lines; send fewer"
+        ]
+
+    def test_too_many_steps_to_wait_for(self):
+        assert problems_of([A | {"after": ["b"] * 50}]) == []
+        assert problems_of([A | {"after": ["b"] * 51}]) == [
+            "step 1: after: expected an array of up to 50 step ids, got an array"
+        ]
+
     def test_as_large_as_it_may_be(self):
         text = json.dumps(A)
         assert parse(text + " " * (MAX_BYTES - len(text)))[1] == []
@@ -136,8 +152,8 @@ class TestWhatIsRefused:
             ("tool_name", ["x"], "tool_name: expected the name of a tool, got an array"),
             ("params", [], "params: expected an object, got an array"),
             ("params", "x", "params is an object with the tool's arguments, or JSON text of one"),
-            ("after", "b", 'after: expected an array of step ids, got "b"'),
-            ("after", [1], "after: expected an array of step ids, got an array"),
+            ("after", "b", 'after: expected an array of up to 50 step ids, got "b"'),
+            ("after", [1], "after: expected an array of up to 50 step ids, got an array"),
             ("output", "true", 'output: expected true or false, got "true"'),
             ("output", 1, "output: expected true or false, got a number"),
             ("on_error", "halt", 'on_error: expected "skip" or "stop", got "halt"'),
@@ -178,6 +194,16 @@ class TestWhatIsRefused:
         assert problems_of([A | {"params": text}]) == []
         assert problems_of([A | {"params": text}, A | {"id": "b", "params": text}]) == [full]
         assert problems_of("[" * 200_000) == [full]
+
+    def test_values_in_text(self):
+        """Those in params that are text count together; a text that is not JSON does not hide those of the others."""
+        text = json.dumps({"x": [1] * 60_000}, separators=(",", ":"))
+        assert problems_of([A | {"params": text}]) == []
+        assert problems_of([A | {"params": text}, A | {"id": "b", "params": text}]) == [TOO_MANY]
+        odd = [A | {"id": "c", "params": '"'}]
+        assert problems_of([*odd, A | {"params": text}, A | {"id": "b", "params": text}]) == [TOO_MANY]
+        fields = json.dumps({f"f{n}": 1 for n in range(31_000)})
+        assert problems_of([A | {"params": fields}]) == [TOO_MANY]
 
     def test_params_as_text_have_the_depth_of_an_object(self):
         text = json.dumps(nested(MAX_DEPTH - 1))

@@ -84,7 +84,17 @@ class TestGrammar:
         assert find({"x": ["${a}" * 1000, "${b}"]}).malformed == (
             "more than 1000 references; write $${ for a literal ${",
         )
-        assert find({"x": "$${" * 5000}).malformed == ()
+        assert find({"x": "$${" * 500_000}).malformed == ()
+        assert find({"x": ["$${" * 1_999, "${a}"]}).malformed == ()
+        assert find({"x": ["$${" * 2_000, "${a}"]}).malformed == (
+            "more than 2000 references and $${ in one step; run this tool with call",
+        )
+
+    def test_the_references_of_all_steps_are_limited(self):
+        assert find({"x": ["${a}"] * 7}, left=7).count == 7
+        assert find({"x": ["${a}"] * 8}, left=7).malformed == (
+            "more than 5000 references in all steps; send several batches",
+        )
 
     def test_a_path_has_a_limit(self):
         assert len(one("${a" + ".x" * 64 + "}").path) == 64

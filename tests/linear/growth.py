@@ -1,0 +1,129 @@
+"""Whether the CPU time of a function of one text grows faster than the text."""
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from tests.linear.candidates import candidates
+from tests.linear.patterns import Use
+
+TINY = (8, 12, 16, 24, 40, 64, 128)
+SMALL, LARGE = 512, 16_384
+HALF, WHOLE = 2 << 20, 4 << 20
+MOST_RATIO = 2.5
+"""Of the whole to its half; 2 is linear."""
+
+MOST_GROWTH = 2.5
+"""Of the time a character, over eight times the text: 1 is linear, 8 quadratic."""
+
+MOST_NANOSECONDS = 1_000
+"""A character: what is bounded, but by thousands, is no better than quadratic."""
+
+EXPONENTIAL_SECONDS = 0.001
+UNMEASURABLE_SECONDS = 0.003
+ENOUGH_SECONDS = 0.02
+SUSPECTS = 12
+
+Run = Callable[[Any], object]
+
+
+class Input(NamedTuple):
+    """`start`, then `pump` as often as it takes, then `end`."""
+
+    start: str
+    pump: str
+    end: str
+
+    def of(self, size: int, *, encoded: bool = False) -> Any:
+        text = self.start + self.pump * (size // len(self.pump) + 1) + self.end
+        return text.encode("latin-1", "replace") if encoded else text
+
+
+class Finding(NamedTuple):
+    """The input whose time grows most, and by how much; `nanoseconds` are those of a character at the end."""
+
+    run: Run
+    input: Input
+    growth: float
+    nanoseconds: float
+    encoded: bool
+
+    @property
+    def is_linear(self) -> bool:
+        return self.growth < MOST_GROWTH and self.nanoseconds < MOST_NANOSECONDS
+
+
+def runs(use: Use) -> list[Run]:
+    """The pattern as the product uses it. Replacing searches on after each match, as every method but the first two."""
+    pattern, methods = use.pattern, use.methods
+    found: list[Run] = [getattr(pattern, name) for name in ("match", "fullmatch") if name in methods]
+    if methods - {"match", "fullmatch", "search"}:
+        found.append(lambda text: pattern.sub(_same, text))
+    elif "search" in methods:
+        found.append(pattern.search)
+    return found
+
+
+def worst(use: Use) -> Finding:
+    """Of the inputs made from the pattern, the one with the worst growth; at once where one is exponential."""
+    encoded = isinstance(use.pattern.pattern, bytes)
+    rated: list[tuple[float, Run, Input]] = []
+    for start, pump, end in candidates(use.pattern):
+        one = Input(start, pump, end)
+        for run in runs(use):
+            if any(_is_exponential(run, one.of(size, encoded=encoded)) for size in TINY):
+                return Finding(run, one, float("inf"), float("inf"), encoded)
+            small = one.of(SMALL, encoded=encoded)
+            rated.append((seconds(run, small) / len(small), run, one))
+    rated.sort(key=lambda each: each[0], reverse=True)
+    found = [grown(run, one, encoded=encoded) for _, run, one in rated[:SUSPECTS]]
+    return max(found, key=lambda each: (not each.is_linear, each.growth))
+
+
+def grown(run: Run, one: Input, *, encoded: bool = False) -> Finding:
+    """How the time grows over three doublings of the text, the last of which takes long enough to be measured."""
+    size = SMALL
+    while size < LARGE and seconds(run, one.of(size, encoded=encoded)) < ENOUGH_SECONDS:
+        size *= 2
+    few, many = (seconds(run, one.of(each, encoded=encoded), 2) for each in (size // 8, size))
+    growth = 1.0 if many < UNMEASURABLE_SECONDS else many / max(few, 1e-7) / 8
+    return Finding(run, one, growth, many / size * 1e9, encoded)
+
+
+def _is_exponential(run: Run, text: Any) -> bool:
+    return seconds(run, text) > EXPONENTIAL_SECONDS and seconds(run, text, 3) > EXPONENTIAL_SECONDS
+
+
+def ratio(run: Run, one: Input, *, encoded: bool = False) -> tuple[float, float]:
+    """The time of 4 MB relative to that of 2 MB, and in seconds; 2.0 where neither can be measured."""
+    half, whole = (one.of(size, encoded=encoded) for size in (HALF, WHOLE))
+    best = float("inf")
+    for _ in range(3):  # a garbage collection or another process's cache misses are not the pattern's
+        few, many = seconds(run, half), seconds(run, whole)
+        if many < UNMEASURABLE_SECONDS:
+            return 2.0, many
+        best = min(best, many / few)
+        if best <= MOST_RATIO:
+            break
+    return best, many
+
+
+def seconds(run: Run, text: Any, times: int = 1) -> float:
+    """The least CPU time of this thread."""
+    return min(_once(run, text) for _ in range(times))
+
+
+def _once(run: Run, text: Any) -> float:
+    began = time.thread_time()
+    run(text)
+    return time.thread_time() - began
+
+
+def _same(found: "re.Match[Any]") -> Any:
+    return found[0]
+
+
+def texts(pieces: Iterable[str]) -> list[Input]:
+    """Each piece repeated, alone and before what makes a match fail."""
+    return [Input("", piece, end) for piece in pieces for end in ("", "\0")]
