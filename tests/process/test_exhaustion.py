@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -223,13 +224,13 @@ async def large_heads(besieged: Besieged, rounds: int) -> None:
 
 
 async def missing_names(besieged: Besieged, rounds: int) -> None:
-    """2,000 tool names that do not exist in each request, by several credentials: each is charged for the names."""
+    """2,000 tool names that do not exist in each request, by several credentials. The rate limit is off here."""
     people = await besieged.people()
     asked = {"module": [f"m{n}" for n in range(20)], "tools": [f"t{n}" for n in range(100)]}
     body = _tools_call("get_module_schema", asked)
-    told = await asyncio.gather(*(besieged.post(body, one) for one in people * 5 * rounds))
+    turn = cycle(people)
+    told = await at_once(len(people) * 5 * rounds, 16, lambda: besieged.post(body, next(turn)))
     assert set(told) <= {200, 429}
-    assert told.count(200) <= len(people) or rounds > 1
 
 
 async def long_names(besieged: Besieged, rounds: int) -> None:
