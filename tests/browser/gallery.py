@@ -127,7 +127,13 @@ OAUTH_WAY: Mapping[str, Any] = {
         {"name": "compass", "title": "Compass", "adds": (), "taken": True},
     ],
 }  # fmt: skip
-KEY_WAY: Mapping[str, Any] = {"kind": "key", "provider": "toggl", "title": "Toggl", "help_url": "https://toggl.test/me"}
+KEY_WAY: Mapping[str, Any] = {
+    "kind": "key",
+    "provider": "atlassian",
+    "title": "Atlassian",
+    "help_url": "https://vendor.test/me",
+    "user_kind": "email",
+}
 SERVICE: Mapping[str, Any] = {
     "email": "ada@acme.test",
     "tenant": "Acme",

@@ -4,6 +4,7 @@ broker-security.md §2, row 42). The long form does the same for longer, until t
 import asyncio
 import contextlib
 import json
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -190,13 +191,15 @@ async def _flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, dat
 
 
 async def unread_answers(besieged: Besieged, rounds: int) -> None:
-    """A thousand pipelined requests on each connection, and nobody who reads an answer."""
+    """Thousands of pipelined requests on each connection, and nobody who reads an answer. A hundred connections that
+    are served at once would make others wait by their number alone."""
     ask = b"GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: x\r\n\r\n"
     async with connections(besieged.port, 0) as made:
-        for number in range(100 * rounds):
+        for number in range(20 * rounds):
             made.append(await connect(besieged.port, number))
             made[-1][1].transport.pause_reading()  # type: ignore[attr-defined]
-            made[-1][1].write(ask * 1_000)
+            made[-1][1].get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made[-1][1].write(ask * 5_000)
         await asyncio.sleep(CUT_SECONDS if rounds > 1 else 1)  # the attack's own pace
         if rounds > 1:
             await within(10, lambda: _none_is_left(besieged, made))
