@@ -62,6 +62,7 @@ HARDENING: Mapping[str, Sequence[str]] = {
         "DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$",
     ),
     "large objects": tuple(f"REVOKE EXECUTE ON FUNCTION pg_catalog.{name} FROM PUBLIC" for name in _LARGE_OBJECTS),
+    "the database template1": ("REVOKE CONNECT ON DATABASE template1 FROM PUBLIC",),
     "temporary files without limit": tuple(f"ALTER ROLE {role} SET temp_file_limit = '1GB'" for role in LOGIN_ROLES),
 }
 # A revocation without the right to it is a warning and no error, so what is left is looked at.
@@ -71,6 +72,8 @@ SELECT 'temporary tables' AS what FROM unnest($1::text[]) AS r
 UNION SELECT 'large objects' FROM unnest($1::text[]) AS r
     WHERE has_function_privilege(r, 'pg_catalog.lo_from_bytea(oid, bytea)', 'EXECUTE')
     OR has_function_privilege(r, 'pg_catalog.lo_create(oid)', 'EXECUTE')
+UNION SELECT 'the database template1' FROM unnest($1::text[]) AS r JOIN pg_database d ON d.datname = 'template1'
+    WHERE has_database_privilege(r, d.oid, 'CONNECT')
 UNION SELECT 'temporary files without limit' FROM unnest($1::text[]) AS r
     WHERE NOT EXISTS (
         SELECT FROM pg_db_role_setting s JOIN pg_roles o ON o.oid = s.setrole
@@ -151,12 +154,14 @@ async def _connect(admin: DatabaseAddress) -> Any:
 
 
 async def _harden(connection: Any) -> None:
-    """Take from the product's roles what PostgreSQL gives everybody: temporary tables and functions, large objects, and
-    temporary files without limit. No migration can: a dump holds none of it, nor does a copy made from a template."""
+    """Take from the product's roles what PostgreSQL gives everybody: temporary tables and functions, large objects,
+    temporary files without limit, and a second database. No migration can: a dump holds none of it, nor does a copy
+    made from a template."""
     left = await _still_allowed(connection)
     for what in left:
         for statement in HARDENING[what]:
-            with contextlib.suppress(asyncpg.InsufficientPrivilegeError):
+            # "tuple concurrently updated": another process does the same for another database of this server.
+            with contextlib.suppress(asyncpg.InsufficientPrivilegeError, asyncpg.InternalServerError):
                 await connection.execute(statement)
     if left and (kept := await _still_allowed(connection)):
         log.warning(

@@ -1,5 +1,7 @@
 """What a login of the product's can do in the database beside its work: nothing that fills the disk."""
 
+from urllib.parse import urlsplit
+
 import asyncpg
 import pytest
 
@@ -34,6 +36,14 @@ async def test_no_role_makes_objects_of_its_own(database: ScratchDatabase, role:
         assert await connection.fetchval("SHOW temp_file_limit") == "1GB"
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.execute("SET temp_file_limit = -1")
+
+
+@pytest.mark.parametrize("role", LOGIN_ROLES)
+async def test_no_role_enters_the_database_that_every_server_has(database: ScratchDatabase, role: str) -> None:
+    await migrate(database.admin, PASSWORDS)
+    url = urlsplit(database.admin.url.reveal())._replace(path="/template1").geturl()
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="template1"):
+        await asyncpg.connect(url, user=role, password=PASSWORDS[role].reveal())
 
 
 async def test_an_administrator_of_the_database_who_is_no_superuser_is_told(
