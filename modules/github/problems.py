@@ -25,7 +25,7 @@ _PERMISSIONS = re.compile(r"[a-z_]{1,40}=[a-z]{1,10}([,;] ?[a-z_]{1,40}=[a-z]{1,
 _KINDS: Mapping[int, Problem] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
 _MOST_FIELDS = 10
 _MOST_MESSAGE = 2000
-_LOGINS = re.compile(r"max\w* number of login attempts? exceeded", re.IGNORECASE)
+_LOGINS = re.compile(r"max(?:imum)? number of login attempts? exceeded", re.IGNORECASE)
 _PAUSE = re.compile(rf"secondary rate limit|abuse|{_LOGINS.pattern}", re.IGNORECASE)
 MINUTE, HOUR = 60.0, 3600.0
 _MOST_ERRORS = 100

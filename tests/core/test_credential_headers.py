@@ -47,14 +47,14 @@ def test_a_colon_would_make_two_of_a_key() -> None:
 
 
 def test_a_pair_is_a_user_name_and_a_key() -> None:
-    assert with_user(PAIR, Secret("k-1"), "ada@acme.test") == Secret("ada@acme.test:k-1")
+    assert with_user(PAIR, Secret("k-1"), "pair-7c1f@keys.test") == Secret("pair-7c1f@keys.test:k-1")
     wrong = ["", "a:b", "a\r\nb", "a\0", "é@acme.test", "x" * 321]
     for user in wrong:
         with pytest.raises(Unsendable) as caught:
             with_user(PAIR, Secret("k-1"), user)
         assert caught.value.part == "user", user
     with pytest.raises(Unsendable) as caught:
-        with_user(PAIR, Secret("k 1"), "ada@acme.test")
+        with_user(PAIR, Secret("k 1"), "pair-7c1f@keys.test")
     assert caught.value.part == "secret"
 
 

@@ -163,7 +163,7 @@ async def test_a_key_is_checked_and_sent_alike(
         paths = ["/whose" if check else "/me", "/look"]
         assert scene.vendor.seen == [(path, *header) for path in paths]
         if scheme != "bearer":
-            assert "does not accept this key" in await scene.paste(eve, "kiosk", key=KEY)
+            assert "does not accept this token" in await scene.paste(eve, "kiosk", key=KEY)
             assert scene.vendor.seen[-1] == ("/me", "authorization", f"Bearer {KEY}")
 
 
@@ -215,8 +215,8 @@ async def test_a_pair_by_the_api(database: ScratchDatabase, tmp_path: Path) -> N
                 url = f"{browser.url}/api/v1/services/{module}/credential"
                 return await browser.http.put(url, json={"secret": KEY, **asked}, headers={"Origin": browser.url})
 
-            assert "user is missing" in (await put("jira")).json()["detail"]
-            assert "does not want" in (await put("toggl", user=USER)).json()["detail"]
+            assert "user name or e-mail address beside the token" in (await put("jira")).json()["detail"]
+            assert "is not wanted by Toggl" in (await put("toggl", user=USER)).json()["detail"]
             assert (await put("jira", user=USER, provider="github")).status_code == 404
             stored = await put("jira", user=USER, provider="atlassian")
             assert (stored.status_code, stored.json()["account"]) == (200, "ada")
@@ -232,8 +232,8 @@ async def test_where_several_providers_have_keys_the_form_says_whose_it_is(
         ada = await scene.person()
         await scene.provider(ada.tenant, "header", check=True, id="a_first", header="X-Api-Key")
         await scene.provider(ada.tenant, "basic_user", check=True, id="b_second", **more)
-        assert "does not accept this key" in await scene.paste(ada, "kiosk", key=KEY)
-        assert "does not accept this key" in await scene.paste(ada, "kiosk", key=KEY, provider="a_first")
+        assert "does not accept this token" in await scene.paste(ada, "kiosk", key=KEY)
+        assert "does not accept this token" in await scene.paste(ada, "kiosk", key=KEY, provider="a_first")
         assert "Connected as ada" in await scene.paste(ada, "kiosk", key=KEY, provider="b_second")
         assert not (await scene.call(ada, "kiosk")).failed
 
@@ -259,5 +259,5 @@ async def test_a_key_that_would_end_its_header_is_sent_nowhere(
     async with shops(database, tmp_path, header) as scene:
         ada = await scene.person()
         await scene.provider(ada.tenant, "header", check=False, **more)
-        assert "does not look like a whole key" in await scene.paste(ada, "kiosk", key=key)
+        assert "does not look like a whole token" in await scene.paste(ada, "kiosk", key=key)
         assert (scene.vendor.seen, await scene.stored()) == ([], [])

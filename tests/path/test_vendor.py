@@ -69,9 +69,13 @@ async def test_a_credential_that_is_broken_is_visible_and_sent_nowhere(mall: Mal
     async def broken() -> bool:
         return (await mall.state(ada))["connection"] == "broken"
 
+    async def refused() -> bool:
+        return "refuses your account" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
+
     await within(1.0, broken)
+    await within(1.0, refused)
     before = len(mall.shop.asked)
-    assert "refuses your account" in (await mall.call(ada, "look", what="tea"))["content"][0]["text"]
+    assert await refused()
     assert len(mall.shop.asked) == before
     assert [event.kind for event in await mall.product.events(ada.tenant, "credential.broken")]
     await mall.add(ada, "news-token-0123456789")

@@ -17,6 +17,7 @@ BROKER_PATHS = (
     "/sign-out",
     "/signed-out",
     "/login",
+    "/register",
     "/account",
     "/connect",
     "/api/",

@@ -111,8 +111,8 @@ MESSAGES: Mapping[str, str] = {
     "connect.other.replace": "Replace {before}",
     "connect.refused.title": "Nothing was stored",
     "connect.refused.key_form": "This does not look like a whole token: it is one line without spaces.",
-    "connect.refused.key_user": "{service} wants the user name or e-mail address of the account beside the token. This "
-    "is none: it has no colon and no special characters.",
+    "connect.refused.key_user": "The user name or e-mail address beside the token is missing, has a colon or special "
+    "characters, or is not wanted by {service}.",
     "connect.refused.key_not_accepted": "{service} does not accept this token: it is incomplete, was revoked, has "
     "expired, or belongs to another server.",
     "connect.refused.key_forbidden": "{service} knows the token, but it lacks permissions.",

@@ -109,8 +109,8 @@ MESSAGES: Mapping[str, str] = {
     "connect.other.replace": "{before} を置き換える",
     "connect.refused.title": "保存していません",
     "connect.refused.key_form": "トークン全体ではないようです。トークンは空白を含まない 1 行の文字列です。",
-    "connect.refused.key_user": "{service} ではトークンのほかにアカウントのユーザー名かメールアドレスが必要です。コロン"
-    "や特殊文字を含まないものを入力してください。",
+    "connect.refused.key_user": "トークンに添えるユーザー名かメールアドレスがないか、コロンや特殊文字を含んでいるか、"
+    "{service} では不要です。",
     "connect.refused.key_not_accepted": "{service} はこのトークンを受け付けません。一部が欠けているか、取り消し済み、期"
     "限切れ、または別のサーバーのトークンです。",
     "connect.refused.key_forbidden": "{service} はトークンを認識しましたが、権限が足りません。",

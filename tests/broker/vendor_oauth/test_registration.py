@@ -13,7 +13,7 @@ from tests.broker.vendor_oauth.conftest import Ways
 from tests.broker.vendor_oauth.test_wire import answering, listening
 
 REDIRECT_URI = "https://mcpist.example/connect/callback"
-SECRET = "secret-of-the-registration-tests-0123456789"
+SECRET = "vendor-s3cr3t-Zq3v9Xk2Lw8Rt5Yp1Nm7Bc4Hd6Jf0Gs"
 
 
 async def answered(way: Ways, status: int, body: Any, *methods: str) -> Registered | Failed:
