@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,7 @@ import pytest
 
 from gateway.cli.app import run
 from tests.support.canary_homes import hear_home
-from tests.support.running_product import hear_command
+from tests.support.running_product import free_port, hear_command
 
 ROOT = Path(__file__).resolve().parents[3]
 LONG = 60  # seconds
@@ -153,9 +152,7 @@ def new_home() -> Iterator[Home]:
     """A folder that the account of PostgreSQL can pass through (pytest's own are 0700)."""
     place = Path(tempfile.mkdtemp(prefix="mcpist-cli-"))
     place.chmod(0o755)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    yield Home(place / "home", port)
+    yield Home(place / "home", free_port())
     hear_home(place / "home")
     shutil.rmtree(place, ignore_errors=True)
 
