@@ -73,6 +73,17 @@ async def test_headers_that_are_not_a_modules_to_set(bench: Bench, name: str) ->
     assert bench.vendor.accepted == 0
 
 
+async def test_authorization_is_nobodys_where_the_credential_has_a_header_of_its_own(bench: Bench) -> None:
+    class Keyed:
+        async def lease(self, rejected_version: int | None = None) -> FakeLease:
+            return FakeLease(1, Secret("k"), scheme=CredentialScheme("header", name="X-Api-Key"))
+
+    bench.leases = Keyed()  # type: ignore[assignment]
+    caught = await problem(bench, headers={"Authorization": "1"})
+    assert caught.kind == "refused"
+    assert bench.vendor.accepted == 0
+
+
 @pytest.mark.parametrize("value", ["a\r\nAuthorization: x", "a\nb", "a\0b", "ä", " a", "a ", "", "x" * 4001])
 async def test_header_values_that_cannot_be_sent(bench: Bench, value: str) -> None:
     caught = await problem(bench, headers={"x-own": value})
