@@ -195,11 +195,11 @@ async def unread_answers(besieged: Besieged, rounds: int) -> None:
     are served at once would make others wait by their number alone."""
     ask = b"GET /.well-known/oauth-protected-resource HTTP/1.1\r\nHost: x\r\n\r\n"
     async with connections(besieged.port, 0) as made:
-        for number in range(20 * rounds):
+        for number in range(min(20 * rounds, 100)):
             made.append(await connect(besieged.port, number))
             made[-1][1].transport.pause_reading()  # type: ignore[attr-defined]
             made[-1][1].get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            made[-1][1].write(ask * 5_000)
+            made[-1][1].write(ask * 20_000)
         await asyncio.sleep(CUT_SECONDS if rounds > 1 else 1)  # the attack's own pace
         if rounds > 1:
             await within(10, lambda: _none_is_left(besieged, made))
