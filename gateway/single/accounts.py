@@ -83,15 +83,14 @@ class Accounts:
         scheme = self._scheme(pasted.provider)
         secret = _whole(self.module.title, scheme, pasted)
         before = await self._find(owner)
-        credential = GivenCredential(secret, scheme, place_of(self.api, self.settings))
-        account = await self._account(credential) if test else ""
+        name, origins = self.module.name, place_of(self.api, self.settings)
+        account = await self._account(GivenCredential(secret, scheme, origins)) if test else ""
         if before and before.account and account not in ("", before.account) and not replace_account:
             raise Conflict(
                 f"this secret belongs to the account {account}, the stored one to {before.account}; "
                 "add --replace-account if that is meant. Nothing was stored"
             )
         over = before.version if before else None
-        name, origins = self.module.name, place_of(self.api, self.settings)
         if before and before.type == "B":
             await self.disconnecting.disconnect_module(self.actor, self.tenant_id, name, owner)
             over = None
@@ -103,7 +102,8 @@ class Accounts:
     async def test(self, stored: StoredCredential) -> Tested:
         """Ask the vendor about a stored credential, and keep its state true.
 
-        One that the vendor refuses (401) becomes broken, as it would at the next call; one that was broken, or never
+        One that the vendor refuses (401) becomes broken at once, unlike after a call's 401, which is asked about again
+        (docs/decisions/0030): whoever tests it wants the vendor's word. One that was broken, or never
         asked for its account, and is accepted is stored anew, so that it is used again. Whatever else fails changes
         nothing. An account that was connected by OAuth is looked after by itself, and is only told about.
         """
