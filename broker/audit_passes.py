@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
-from broker.interface import Refused, Verifier
+from broker.interface import CredentialRefusal, Verifier
 from core.caller import Credential
 from core.db import Database
 from core.secret import Secret
 
-LIFETIME = 7 * 86_400
+PASS_LIFETIME_SECONDS = 7 * 86_400
 """Seconds: longer than records wait in a gateway for a database that is away."""
 
-STEP = 3_600
+PASS_STEP_SECONDS = 3_600
 """Seconds in which all passes of a tenant are the same, so that the database checks one for many records."""
 
-MOST_KEPT = 100_000
+MAX_CACHED_PASSES = 100_000
 _KEY = "SELECT inner_pad, outer_pad FROM auth.audit_key"
 
 
@@ -33,12 +33,12 @@ class AuditPassSigner:
 
     def sign(self, tenant_id: UUID) -> str:
         """A pass for the tenant's log: until when it counts, ten digits, and the MAC (migration 0015)."""
-        step = int(self._clock()) // STEP
-        if step != self._step or len(self._signed) >= MOST_KEPT:
+        step = int(self._clock()) // PASS_STEP_SECONDS
+        if step != self._step or len(self._signed) >= MAX_CACHED_PASSES:
             self._step, self._signed = step, {}
         if (known := self._signed.get(tenant_id)) is not None:
             return known
-        until = f"{step * STEP + STEP + LIFETIME:010d}"
+        until = f"{step * PASS_STEP_SECONDS + PASS_STEP_SECONDS + PASS_LIFETIME_SECONDS:010d}"
         inner = hashlib.sha256(self._inner + f"{tenant_id}{until}".encode()).digest()
         made = self._signed[tenant_id] = until + hashlib.sha256(self._outer + inner).hexdigest()
         return made
@@ -62,7 +62,7 @@ class SigningVerifier:
         self._verifier = verifier
         self._signer = signer
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """See :class:`broker.interface.Verifier`."""
         verdict = await self._verifier.verify(token)
         if verdict.tenant_id is None:

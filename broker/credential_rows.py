@@ -4,14 +4,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
 from broker.interface import NoCredential
 from broker.vendor_oauth.reasons import SCOPE
-from core.connection import Connection, ConnectionState, CredentialKind
+from core.connection import ConnectionState, CredentialKind, ModuleConnection
 from core.db import Row
 
-LONGEST = 60.0
-SPARE = 30.0
+MAX_LEASE_SECONDS = 60.0
+LEASE_MARGIN_SECONDS = 30.0
 """Seconds of a token's life that no lease reaches into: a call that begins at its end still has to arrive."""
 READING_ONLY = "reading_only"
 """The cause of an account that works, but was granted nothing for tools that change something."""
@@ -19,7 +19,7 @@ READING_ONLY = "reading_only"
 _STATES = {"ok": ConnectionState.CONNECTED, "broken": ConnectionState.BROKEN}
 
 
-def chosen(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -> Row | None:
+def select_credential(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -> Row | None:
     """The user's own, else that of the first role that has one. A broken one is not passed over for another account."""
     mine = [row for row in rows if row["module"] == module]
     personal = next((row for row in mine if row["role_id"] is None), None)
@@ -27,36 +27,44 @@ def chosen(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -> Row | Non
     return personal or next((shared[role_id] for role_id in roles if role_id in shared), None)
 
 
-def kind_of(row: Row) -> CredentialKind:
+def get_credential_kind(row: Row) -> CredentialKind:
     """Whose it is."""
     return "personal" if row["role_id"] is None else "shared"
 
 
-def lasts(answer: Fresh) -> float:
+def compute_lease_ttl(answer: AccessToken) -> float:
     """For how many seconds a gateway may keep the token."""
-    return LONGEST if answer.expires_in is None else max(0.0, min(LONGEST, answer.expires_in - SPARE))
+    return (
+        MAX_LEASE_SECONDS
+        if answer.expires_in is None
+        else max(0.0, min(MAX_LEASE_SECONDS, answer.expires_in - LEASE_MARGIN_SECONDS))
+    )
 
 
-def stuck(module: str, row: Row, answer: Stuck) -> NoCredential:
+def build_no_credential(module: str, row: Row, answer: TokenUnavailable) -> NoCredential:
     """The cause is the account's own reason; else what stands in the way, which its owner cannot mend."""
-    if answer.state is StuckState.MISSING:
+    if answer.reason is UnavailableReason.MISSING:
         return NoCredential(module, "missing")
-    own = answer.state in (StuckState.NEEDS_REAUTH, StuckState.DISABLED)
-    cause = answer.cause if own and answer.cause else answer.state.value
-    return NoCredential(module, "broken", kind_of(row), cause, answer.retry_after)
+    own = answer.reason in (UnavailableReason.NEEDS_REAUTH, UnavailableReason.DISABLED)
+    cause = answer.cause if own and answer.cause else answer.reason.value
+    return NoCredential(module, "broken", get_credential_kind(row), cause, answer.retry_after)
 
 
-def connection(module: str, row: Row | None) -> Connection:
+def build_connection(module: str, row: Row | None) -> ModuleConnection:
     """How a module stands with this credential, or without one."""
     if row is None:
-        return Connection(module, ConnectionState.NEEDS_CONNECT)
+        return ModuleConnection(module, ConnectionState.NEEDS_CONNECT)
     if row["type"] == "B":
-        state, cause = _account_state(row)
-        return Connection(module, state, kind_of(row), cause, row["vendor_account"], row["account_version"])
-    return Connection(module, _STATES[row["state"]], kind_of(row), row["cause"], row["account"], row["version"])
+        state, cause = _classify_account(row)
+        return ModuleConnection(
+            module, state, get_credential_kind(row), cause, row["vendor_account"], row["account_version"]
+        )
+    return ModuleConnection(
+        module, _STATES[row["state"]], get_credential_kind(row), row["cause"], row["account"], row["version"]
+    )
 
 
-def limited(one: Connection, lacks: Collection[bool]) -> Connection:
+def restrict_by_scopes(one: ModuleConnection, lacks: Collection[bool]) -> ModuleConnection:
     """The same; or less, where it works but has nothing for tools that read (True) or change something (False)."""
     if one.state is not ConnectionState.CONNECTED:
         return one
@@ -65,10 +73,10 @@ def limited(one: Connection, lacks: Collection[bool]) -> Connection:
     return replace(one, reading_only=True) if lacks else one
 
 
-def _account_state(row: Row) -> tuple[ConnectionState, str]:
+def _classify_account(row: Row) -> tuple[ConnectionState, str]:
     """What passes by itself within minutes is no state of an account: whoever calls meanwhile is told."""
     if row["status"] != "active":
         return ConnectionState.BROKEN, row["reason"] or row["status"]
     if row["misconfigured"]:
-        return ConnectionState.BROKEN, StuckState.MISCONFIGURED.value
+        return ConnectionState.BROKEN, UnavailableReason.MISCONFIGURED.value
     return ConnectionState.CONNECTED, row["warning"]

@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping
 
-from broker.interface import Lease, LeaseRequest, NoCredential, Refused, Verifier
-from broker.leases import Leases
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, Verifier
+from broker.leases import LeaseService
 from core.caller import Credential
-from core.connection import Connection
+from core.connection import ModuleConnection
 from core.secret import Secret
 
 
-class DirectBroker:
+class LocalBroker:
     """Implements :class:`broker.interface.Broker` on the broker's own database role."""
 
-    def __init__(self, verifier: Verifier, leases: Leases) -> None:
+    def __init__(self, verifier: Verifier, leases: LeaseService) -> None:
         self._verifier = verifier
         self._leases = leases
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         return await self._verifier.verify(token)
 
-    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
-        return await self._leases.status(subject)
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
+        return await self._leases.get_connections(subject)
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         return await self._leases.lease(request)

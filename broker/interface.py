@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from core.caller import Credential
-from core.connection import Connection, CredentialKind
+from core.connection import CredentialKind, ModuleConnection
 from core.credential_headers import BEARER, CredentialScheme
 from core.errors import Unavailable
 from core.secret import Secret
@@ -32,7 +32,7 @@ class RefusalReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class CredentialRefusal:
     """The credential does not count. Whose it was is known when its id was: the tenant's audit log gets the event, by
     `audit_pass`."""
 
@@ -99,7 +99,7 @@ class NoCredential:
 class Verifier(Protocol):
     """Tells whom a credential speaks for."""
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """Check an API token or an access token against what is stored.
 
         Raises:
@@ -111,7 +111,7 @@ class Verifier(Protocol):
 class Broker(Verifier, Protocol):
     """The trust zone's services to the data plane."""
 
-    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
         """How the vendor modules that the caller may use stand, by module. There is no way to ask about others.
 
         A module whose tools depend on several roles is shown with the credential of the highest of them.
@@ -121,7 +121,7 @@ class Broker(Verifier, Protocol):
         """
         ...
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         """Hand out the credential that the tool has to use: the caller's own, else that of their highest role that
         permits the tool and has one (README.md, "Words").
 

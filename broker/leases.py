@@ -11,28 +11,37 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from uuid import UUID
 
-from broker.access import Access, load_access
-from broker.accounts.accounts import Accounts
-from broker.accounts.values import Stuck
-from broker.credential_rows import LONGEST, READING_ONLY, chosen, connection, kind_of, lasts, limited, stuck
-from broker.interface import Lease, LeaseRequest, NoCredential, RefusalReason, Refused, Verifier
-from broker.refresh.counted_with import api_endpoint
-from broker.rejections.report import IN_DOUBT, held_for, report
+from broker.access import UserPolicy, load_user_policy
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.values import TokenUnavailable
+from broker.credential_rows import (
+    MAX_LEASE_SECONDS,
+    READING_ONLY,
+    build_connection,
+    build_no_credential,
+    compute_lease_ttl,
+    get_credential_kind,
+    restrict_by_scopes,
+    select_credential,
+)
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason, Verifier
+from broker.refresh.counted_with import get_api_endpoint_key
+from broker.rejections.report import IN_DOUBT, get_hold_seconds, report_rejection
 from broker.rejections.timing import RejectionTiming
-from broker.vault.bounds import ELSEWHERE, Bounds, attributes_of
-from broker.vault.credentials import UNREADABLE, mark_broken, opened
-from broker.vault.envelope import Unreadable
-from broker.vault.stored_credentials import scheme_of
+from broker.vault.bounds import ORIGIN_CHANGED, OriginPolicy, read_attributes
+from broker.vault.credentials import UNREADABLE, decrypt_credential, mark_broken
+from broker.vault.envelope import DecryptionError
+from broker.vault.stored_credentials import decode_scheme
 from broker.vault.vault import Vault
 from broker.vendor_oauth.reasons import SCOPE
-from broker.vendor_oauth.scopes import suffices
+from broker.vendor_oauth.scopes import covers_module
 from core import scopes
-from core.audit.event import Event, Kind
-from core.audit.inline import record
+from core.audit.event import AuditEvent, AuditEventKind
+from core.audit.inline import append_in_transaction
 from core.caller import Credential
-from core.connection import Connection, ConnectionState
+from core.connection import ConnectionState, ModuleConnection
 from core.db import Database, Row, UnitOfWork
-from core.outbound.origins import origin_of
+from core.outbound.origins import get_origin
 from core.permissions import permits
 from core.secret import Secret
 
@@ -44,7 +53,7 @@ ToolHints = Mapping[tuple[str, str], bool]
 """Whether a tool only reads, by module and tool, for every tool of every module that has a vendor."""
 
 
-class Leases:
+class LeaseService:
     """Implements `status` and `lease` of :class:`broker.interface.Broker` on the broker's own database role."""
 
     def __init__(
@@ -56,162 +65,170 @@ class Leases:
         *,
         base_urls: Mapping[str, str],
         clock: Callable[[], datetime],
-        accounts: Accounts | None = None,
+        accounts: AccountTokenService | None = None,
         rejections: RejectionTiming | None = None,
     ) -> None:
         self._verifier = verifier
         self._database = database
         self._vault = vault
-        self._tools = _by_module(tool_hints)
+        self._tools = _group_by_module(tool_hints)
         self._clock = clock
         self._accounts = accounts
-        self._bounds, self._base_urls = Bounds(base_urls), base_urls
+        self._bounds, self._base_urls = OriginPolicy(base_urls), base_urls
         self._rejections = rejections or RejectionTiming()
 
-    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
-        """See :meth:`broker.interface.Broker.status`."""
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
+        """See :meth:`broker.interface.Broker.get_connections`."""
         caller = await self._verifier.verify(subject)
-        if isinstance(caller, Refused):
+        if isinstance(caller, CredentialRefusal):
             return caller
         async with self._database.tenant(caller.tenant_id) as work:
-            access = await load_access(work, caller.user_id)
-            usable = self._usable(access, caller)
+            access = await load_user_policy(work, caller.user_id)
+            usable = self._list_usable_modules(access, caller)
             rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
-            counting = {module: chosen(rows, module, roles) for module, roles in usable.items()}
+            counting = {module: select_credential(rows, module, roles) for module, roles in usable.items()}
             lacks = {
-                module: await self._lacks(work, row, self._kinds(access, caller, module))
+                module: await self._find_missing_kinds(work, row, self._list_tool_kinds(access, caller, module))
                 for module, row in counting.items()
                 if row
             }
-        found = {module: self._connection(access, module, row) for module, row in counting.items()}
-        return {module: limited(one, lacks.get(module, ())) for module, one in found.items()}
+        found = {module: self._build_connection(access, module, row) for module, row in counting.items()}
+        return {module: restrict_by_scopes(one, lacks.get(module, ())) for module, one in found.items()}
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         """See :meth:`broker.interface.Broker.lease`."""
         caller = await self._verifier.verify(request.subject)
-        if isinstance(caller, Refused):
+        if isinstance(caller, CredentialRefusal):
             return caller
         async with self._database.tenant(caller.tenant_id) as work:
-            access = await load_access(work, caller.user_id)
+            access = await load_user_policy(work, caller.user_id)
             read_only = self._tools.get(request.module, {}).get(request.tool)
-            if read_only is None or not _allowed(access, caller, request.module, request.tool, read_only):
-                await record(work, _denied(caller, request))
-                return Refused(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
-            roles = access.roles_with(request.module, {request.tool: read_only})
+            if read_only is None or not _is_allowed(access, caller, request.module, request.tool, read_only):
+                await append_in_transaction(work, _build_denied_event(caller, request))
+                return CredentialRefusal(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
+            roles = access.list_permitting_roles(request.module, {request.tool: read_only})
             rows = await work.fetch(_FIND, [request.module], caller.user_id, roles)
-            row = chosen(rows, request.module, roles)
+            row = select_credential(rows, request.module, roles)
             if row is None:
                 return NoCredential(request.module, "missing")
-            if self._is_elsewhere(access, row):
-                return NoCredential(request.module, "broken", kind_of(row), ELSEWHERE)
+            if self._has_origin_changed(access, row):
+                return NoCredential(request.module, "broken", get_credential_kind(row), ORIGIN_CHANGED)
             if row["type"] == "A" and row["state"] == "broken":
-                return NoCredential(request.module, "broken", kind_of(row), row["cause"])
+                return NoCredential(request.module, "broken", get_credential_kind(row), row["cause"])
             if _is_fixed(row):
-                held = await self._held_for(work, access, request, row)
+                held = await self._find_hold_seconds(work, access, request, row)
                 if held is not None:
-                    return NoCredential(request.module, "broken", kind_of(row), IN_DOUBT, held)
-                await self._note_use(work, access, row)
+                    return NoCredential(request.module, "broken", get_credential_kind(row), IN_DOUBT, held)
+                await self._record_use(work, access, row)
             if row["type"] == "A":
-                return await self._answer(work, access, row)
-            if await self._lacks(work, row, [read_only]):
-                return NoCredential(request.module, "broken", kind_of(row), SCOPE if read_only else READING_ONLY)
-        return await self._of_account(caller.tenant_id, access, request, row)
+                return await self._lease_stored_key(work, access, row)
+            if await self._find_missing_kinds(work, row, [read_only]):
+                return NoCredential(
+                    request.module, "broken", get_credential_kind(row), SCOPE if read_only else READING_ONLY
+                )
+        return await self._lease_account_token(caller.tenant_id, access, request, row)
 
-    async def _of_account(
-        self, tenant_id: UUID, access: Access, request: LeaseRequest, row: Row
+    async def _lease_account_token(
+        self, tenant_id: UUID, access: UserPolicy, request: LeaseRequest, row: Row
     ) -> Lease | NoCredential:
         """Of type B, outside of any transaction: the token may have to be refreshed first."""
         if self._accounts is None:
-            return NoCredential(request.module, "broken", kind_of(row), UNSUPPORTED)
+            return NoCredential(request.module, "broken", get_credential_kind(row), UNSUPPORTED)
         rejected = None if _is_fixed(row) else request.rejected_version
-        answer = await self._accounts.fresh(tenant_id, row["account_id"], rejected_version=rejected)
-        if isinstance(answer, Stuck):
-            return stuck(request.module, row, answer)
-        token, version = answer.access, answer.version
-        return self._leased(access, row, token, version, lasts(answer), renewable=answer.renewable)
+        answer = await self._accounts.get_access_token(tenant_id, row["account_id"], rejected_version=rejected)
+        if isinstance(answer, TokenUnavailable):
+            return build_no_credential(request.module, row, answer)
+        token, version = answer.token, answer.version
+        return self._build_lease(access, row, token, version, compute_lease_ttl(answer), renewable=answer.renewable)
 
-    async def _lacks(self, work: UnitOfWork, row: Row, kinds: Iterable[bool]) -> list[bool]:
+    async def _find_missing_kinds(self, work: UnitOfWork, row: Row, kinds: Iterable[bool]) -> list[bool]:
         """For which kinds of tools the account was granted nothing: True for those that read, False for those that
         change something."""
         if self._accounts is None or row["type"] == "A" or row["status"] != "active":
             return []  # what is wrong then is told in other words
-        provider = await self._accounts.provider(work, row["provider"])
+        provider = await self._accounts.find_provider(work, row["provider"])
         if provider is None:
             return []
-        return [reads for reads in kinds if not suffices(provider, row["module"], row["scopes"], reading=reads)]
+        return [reads for reads in kinds if not covers_module(provider, row["module"], row["scopes"], reading=reads)]
 
-    def _kinds(self, access: Access, caller: Credential, module: str) -> set[bool]:
+    def _list_tool_kinds(self, access: UserPolicy, caller: Credential, module: str) -> set[bool]:
         """Those of the caller's tools."""
-        return {reads for tool, reads in self._tools[module].items() if _exists(access, caller, module, tool, reads)}
+        return {
+            reads for tool, reads in self._tools[module].items() if _is_permitted(access, caller, module, tool, reads)
+        }
 
-    async def _held_for(self, work: UnitOfWork, access: Access, request: LeaseRequest, row: Row) -> float | None:
+    async def _find_hold_seconds(
+        self, work: UnitOfWork, access: UserPolicy, request: LeaseRequest, row: Row
+    ) -> float | None:
         """For how many seconds nothing is sent with a credential that the vendor has refused, and that nobody can
         renew; None where it may be."""
         version = row["version"] if row["type"] == "A" else row["account_version"]
-        held = held_for(row, version, self._rejections)
+        held = get_hold_seconds(row, version, self._rejections)
         if held is not None or request.rejected_version != version:
             return held
-        return await report(work, row["id"], version, self._origin(access, row["module"]), self._rejections)
+        return await report_rejection(
+            work, row["id"], version, self._get_origin(access, row["module"]), self._rejections
+        )
 
-    def _origin(self, access: Access, module: str) -> str:
+    def _get_origin(self, access: UserPolicy, module: str) -> str:
         """Where the service's requests go."""
-        return origin_of(access.settings(module).get("base_url") or self._base_urls[module])
+        return get_origin(access.get_service_settings(module).get("base_url") or self._base_urls[module])
 
-    async def _answer(self, work: UnitOfWork, access: Access, row: Row) -> Lease | NoCredential:
+    async def _lease_stored_key(self, work: UnitOfWork, access: UserPolicy, row: Row) -> Lease | NoCredential:
         try:
-            token = await opened(self._vault, work, row)
-        except Unreadable:
+            token = await decrypt_credential(self._vault, work, row)
+        except DecryptionError:
             log.error("a stored credential was changed in the database", extra={"row": str(row["id"])})
-            return await self._broken(work, row, UNREADABLE)
-        return self._leased(access, row, token, row["version"], LONGEST, renewable=False)
+            return await self._mark_broken(work, row, UNREADABLE)
+        return self._build_lease(access, row, token, row["version"], MAX_LEASE_SECONDS, renewable=False)
 
-    def _leased(
-        self, access: Access, row: Row, token: Secret, version: int, expires_in: float, *, renewable: bool
+    def _build_lease(
+        self, access: UserPolicy, row: Row, token: Secret, version: int, expires_in: float, *, renewable: bool
     ) -> Lease:
         module = row["module"]
         return Lease(
             token,
             version,
             expires_in,
-            kind_of(row),
+            get_credential_kind(row),
             row["id"],
-            access.settings(module),
+            access.get_service_settings(module),
             renewable,
-            self._bounds.of(module, row["origins"]),
-            attributes_of(row["details"]),
-            scheme_of(row["scheme"]),
-            _grant(row),
+            self._bounds.get_origins(module, row["origins"]),
+            read_attributes(row["details"]),
+            decode_scheme(row["scheme"]),
+            _compute_grant_key(row),
         )
 
-    def _is_elsewhere(self, access: Access, row: Row) -> bool:
+    def _has_origin_changed(self, access: UserPolicy, row: Row) -> bool:
         """Whether the service was given another address since the credential was stored."""
-        return self._bounds.is_elsewhere(row["module"], row["origins"], access.settings(row["module"]))
+        return self._bounds.is_origin_changed(row["module"], row["origins"], access.get_service_settings(row["module"]))
 
-    def _connection(self, access: Access, module: str, row: Row | None) -> Connection:
-        if row is not None and self._is_elsewhere(access, row):
-            return Connection(module, ConnectionState.BROKEN, kind_of(row), ELSEWHERE)
-        return connection(module, row)
+    def _build_connection(self, access: UserPolicy, module: str, row: Row | None) -> ModuleConnection:
+        if row is not None and self._has_origin_changed(access, row):
+            return ModuleConnection(module, ConnectionState.BROKEN, get_credential_kind(row), ORIGIN_CHANGED)
+        return build_connection(module, row)
 
-    async def _broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
+    async def _mark_broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
         await mark_broken(work, row["id"], row["version"], cause, self._clock())
-        return NoCredential(row["module"], "broken", kind_of(row), cause)
+        return NoCredential(row["module"], "broken", get_credential_kind(row), cause)
 
-    async def _note_use(self, work: UnitOfWork, access: Access, row: Row) -> None:
+    async def _record_use(self, work: UnitOfWork, access: UserPolicy, row: Row) -> None:
         if row["stale_use"]:
-            endpoint = api_endpoint(work.tenant_id, self._origin(access, row["module"]))
+            endpoint = get_api_endpoint_key(work.tenant_id, self._get_origin(access, row["module"]))
             await work.execute(_USED, row["id"], endpoint)
 
-    def _usable(self, access: Access, caller: Credential) -> dict[str, list[UUID]]:
+    def _list_usable_modules(self, access: UserPolicy, caller: Credential) -> dict[str, list[UUID]]:
         """The modules of which the caller may use a tool, each with the roles that give it, the highest first."""
         usable: dict[str, list[UUID]] = {}
         for module, tools in self._tools.items():
-            seen = {tool: reads for tool, reads in tools.items() if _exists(access, caller, module, tool, reads)}
+            seen = {tool: reads for tool, reads in tools.items() if _is_permitted(access, caller, module, tool, reads)}
             if seen:
-                usable[module] = access.roles_with(module, seen)
+                usable[module] = access.list_permitting_roles(module, seen)
         return usable
 
 
-def _grant(row: Row) -> str:
+def _compute_grant_key(row: Row) -> str:
     """What the vendor counts requests for: a pasted key, or an account since its person connected it last."""
     since = row["granted_at"]
     return f"{row['id']}.{row['version']}" if since is None else f"{row['account_id']}.{since.timestamp()}"
@@ -222,27 +239,27 @@ def _is_fixed(row: Row) -> bool:
     return row["type"] == "A" or (row["status"] == "active" and row["unrenewable"])
 
 
-def _by_module(hints: ToolHints) -> dict[str, dict[str, bool]]:
+def _group_by_module(hints: ToolHints) -> dict[str, dict[str, bool]]:
     modules: dict[str, dict[str, bool]] = defaultdict(dict)
     for (module, tool), read_only in sorted(hints.items()):
         modules[module][tool] = read_only
     return dict(modules)
 
 
-def _exists(access: Access, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+def _is_permitted(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
     return permits(access.policy, module, tool, read_only=read_only, only_reading=caller.read_only)
 
 
-def _allowed(access: Access, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+def _is_allowed(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
     needed = scopes.READ if read_only else scopes.WRITE
-    return scopes.covers(caller.scopes, needed) and _exists(access, caller, module, tool, read_only)
+    return scopes.covers(caller.scopes, needed) and _is_permitted(access, caller, module, tool, read_only)
 
 
-def _denied(caller: Credential, request: LeaseRequest) -> Event:
+def _build_denied_event(caller: Credential, request: LeaseRequest) -> AuditEvent:
     """An honest gateway has asked the same function before: this is a change of the last second, or an attack."""
-    return Event(
+    return AuditEvent(
         at=time.time_ns(),
-        kind=Kind.DENIED,
+        kind=AuditEventKind.DENIED,
         tenant_id=caller.tenant_id,
         user_id=caller.user_id,
         credential_id=caller.id,

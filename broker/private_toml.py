@@ -28,17 +28,17 @@ def read_toml(path: Path, model: type[T], most_bytes: int) -> T:
     except OSError as error:
         raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
     except tomllib.TOMLDecodeError as error:
-        raise Invalid(f"{path} is not valid TOML{_place(error)}") from None  # its text may repeat a secret
+        raise Invalid(f"{path} is not valid TOML{_describe_position(error)}") from None  # its text may repeat a secret
     except ValidationError as error:
-        raise Invalid("\n".join(_problems(path, error.errors()))) from None
+        raise Invalid("\n".join(_describe_problems(path, error.errors()))) from None
 
 
-def _place(error: tomllib.TOMLDecodeError) -> str:
+def _describe_position(error: tomllib.TOMLDecodeError) -> str:
     told = str(error)
     return told[told.rfind(" (at ") :] if " (at " in told else ""
 
 
-def _problems(path: Path, errors: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+def _describe_problems(path: Path, errors: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     for error in errors:
         key = ".".join(str(part) for part in error["loc"])[:200]
         told = error["msg"].removeprefix("Value error, ")

@@ -5,7 +5,7 @@ import asyncio
 from collections import deque
 from weakref import WeakKeyDictionary
 
-LARGE = 4 * 1024
+LARGE_STEP_BYTES = 4 * 1024
 """Bytes over which a step is large. Text costs 5 to 10 ns a byte to decode, validate or hash, but a list of numbers
 costs 250 ns a byte in `batch`: 1 ms for as many bytes, and a hundred requests may come at once."""
 
@@ -13,17 +13,17 @@ _Waiting = deque["asyncio.Future[None]"]
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
 
 
-async def turn_for(size: int) -> None:
+async def wait_for_turn(size: int) -> None:
     """Wait until a step that works on `size` bytes may begin. It ends at the next ``await`` of its task.
 
     Small steps never wait. Large ones go in the order in which they came, each in a turn of its own, with whatever else
     is ready between them: a health check waits for one of them, not for all.
     """
-    if size > LARGE:
-        await _next_turn()
+    if size > LARGE_STEP_BYTES:
+        await _wait_for_next_turn()
 
 
-async def _next_turn() -> None:
+async def _wait_for_next_turn() -> None:
     loop = asyncio.get_running_loop()
     queue = _queues.get(loop)
     if queue is None:
@@ -31,11 +31,11 @@ async def _next_turn() -> None:
     turn: asyncio.Future[None] = loop.create_future()
     queue.append(turn)
     if len(queue) == 1:
-        loop.call_soon(_grant, loop, queue)
+        loop.call_soon(_grant_turn, loop, queue)
     await turn
 
 
-def _grant(loop: asyncio.AbstractEventLoop, queue: _Waiting) -> None:
+def _grant_turn(loop: asyncio.AbstractEventLoop, queue: _Waiting) -> None:
     """Let the first one begin, which happens in the next turn; as does the grant for the second one."""
     while queue:
         turn = queue.popleft()
@@ -43,4 +43,4 @@ def _grant(loop: asyncio.AbstractEventLoop, queue: _Waiting) -> None:
             turn.set_result(None)
             break
     if queue:
-        loop.call_soon(_grant, loop, queue)
+        loop.call_soon(_grant_turn, loop, queue)

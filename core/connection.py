@@ -20,7 +20,7 @@ class ConnectionState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class ModuleConnection:
     """One module as it stands for one user. `cause` is a fixed word; `account` is the vendor's name for the account;
     a connected one that is `reading_only` was granted nothing that the user's tools need to change something."""
 

@@ -27,7 +27,7 @@ _RESERVED_PREFIXES = ("proxy-", "x-forwarded-", "sec-")
 SchemeKind = Literal["bearer", "basic_user", "basic_password", "basic_pair", "header"]
 
 
-class Unsendable(Exception):
+class InvalidCredentialForm(Exception):
     """The credential has not the form that its scheme needs. `part` is which half of it is wrong."""
 
     def __init__(self, part: Literal["user", "secret"] = "secret") -> None:
@@ -40,7 +40,7 @@ class CredentialScheme(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     ``bearer``: RFC 6750. ``basic_user``: the user name of Basic (RFC 7617), with `fixed` as the password.
     ``basic_password``: the password of Basic, with `fixed` as the user name. ``basic_pair``: Basic with a user name and
-    a key that belong together (:func:`with_user`). ``header``: the value of the header `name`, behind `word` if there
+    a key that belong together (:func:`join_user`). ``header``: the value of the header `name`, behind `word` if there
     is one.
     """
 
@@ -54,7 +54,7 @@ BEARER = CredentialScheme()
 """How every OAuth access token is sent."""
 
 
-def credential_header(scheme: CredentialScheme, secret: Secret) -> tuple[str, str]:
+def build_credential_header(scheme: CredentialScheme, secret: Secret) -> tuple[str, str]:
     """Name (in lower case) and value of the header that carries `secret`. The value goes into the request and nowhere
     else.
 
@@ -64,25 +64,25 @@ def credential_header(scheme: CredentialScheme, secret: Secret) -> tuple[str, st
     text = secret.reveal()
     match scheme.kind:
         case "bearer":
-            return "authorization", f"Bearer {_whole(text)}"
+            return "authorization", f"Bearer {_check_credential(text)}"
         case "header":
             if not _TOKEN.fullmatch(scheme.name) or is_reserved(scheme.name):
-                raise Unsendable
-            return scheme.name.lower(), f"{_word(scheme.word)}{_whole(text)}"
+                raise InvalidCredentialForm
+            return scheme.name.lower(), f"{_check_scheme_word(scheme.word)}{_check_credential(text)}"
         case "basic_user":
             if ":" in text:
-                raise Unsendable
-            return "authorization", _basic(_whole(text), scheme.fixed)
+                raise InvalidCredentialForm
+            return "authorization", _encode_basic(_check_credential(text), scheme.fixed)
         case "basic_password":
-            return "authorization", _basic(scheme.fixed, _whole(text))
+            return "authorization", _encode_basic(scheme.fixed, _check_credential(text))
         case "basic_pair":
             user, colon, key = text.partition(":")
             if not colon or not user or not _USER.fullmatch(user):
-                raise Unsendable("user")
-            return "authorization", _basic(user, _whole(key))
+                raise InvalidCredentialForm("user")
+            return "authorization", _encode_basic(user, _check_credential(key))
 
 
-def with_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
+def join_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
     """What is stored of a key and the user name that was given beside it: only ``basic_pair`` has one.
 
     Raises:
@@ -90,13 +90,13 @@ def with_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
     """
     if scheme.kind != "basic_pair":
         if user:
-            raise Unsendable("user")
+            raise InvalidCredentialForm("user")
         whole = secret
     elif ":" in user:
-        raise Unsendable("user")
+        raise InvalidCredentialForm("user")
     else:
         whole = Secret(f"{user}:{secret.reveal()}")
-    credential_header(scheme, whole)
+    build_credential_header(scheme, whole)
     return whole
 
 
@@ -106,17 +106,17 @@ def is_reserved(header: str) -> bool:
     return lower in _RESERVED or lower.startswith(_RESERVED_PREFIXES)
 
 
-def _whole(text: str) -> str:
+def _check_credential(text: str) -> str:
     if not _CREDENTIAL.fullmatch(text):
-        raise Unsendable
+        raise InvalidCredentialForm
     return text
 
 
-def _word(word: str) -> str:
+def _check_scheme_word(word: str) -> str:
     if word and not _TOKEN.fullmatch(word):
-        raise Unsendable
+        raise InvalidCredentialForm
     return f"{word} " if word else ""
 
 
-def _basic(user: str, password: str) -> str:
+def _encode_basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()

@@ -17,7 +17,7 @@ import asyncpg
 from core.address import DatabaseAddress
 from core.errors import Invalid, Unavailable
 
-AWAY = (
+CONNECTION_ERRORS = (
     OSError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
@@ -32,7 +32,7 @@ AWAY = (
 # could plan better with the values at hand, it plans at every call: 0.2 ms, twice as much as the statement itself.
 _PLANS_KEPT = ", set_config('plan_cache_mode', 'force_generic_plan', true)"
 
-_LOOK = """DO $$ BEGIN
+_CHECK_MARK = """DO $$ BEGIN
     IF current_setting('mcpist.mark', true) IS DISTINCT FROM '{mark}' THEN RAISE EXCEPTION 'another session'; END IF;
 END $$"""
 _CHECK_SECONDS = 5.0
@@ -61,19 +61,19 @@ class UnitOfWork:
 
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
         """All rows of one statement."""
-        return await _reached(self._connection.fetch, sql, *self._bound, *args)
+        return await _call_database(self._connection.fetch, sql, *self._bound, *args)
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Row | None:
         """The first row, or None."""
-        return await _reached(self._connection.fetchrow, sql, *self._bound, *args)
+        return await _call_database(self._connection.fetchrow, sql, *self._bound, *args)
 
     async def fetchval(self, sql: LiteralString, *args: Any) -> Any:
         """The first column of the first row, or None."""
-        return await _reached(self._connection.fetchval, sql, *self._bound, *args)
+        return await _call_database(self._connection.fetchval, sql, *self._bound, *args)
 
     async def execute(self, sql: LiteralString, *args: Any) -> int:
         """Run one statement; the number of rows that it touched."""
-        status: str = await _reached(self._connection.execute, sql, *self._bound, *args)
+        status: str = await _call_database(self._connection.execute, sql, *self._bound, *args)
         count = status.rsplit(" ", 1)[-1]
         return int(count) if count.isdigit() else 0
 
@@ -85,7 +85,7 @@ async def connect(address: DatabaseAddress, *, timeout: float = 10.0, command_ti
         Unavailable: the database cannot be reached.
     """
     given: dict[str, Any] = {**address.connect_args(), "timeout": timeout, "command_timeout": command_timeout}
-    return await _reached(asyncpg.connect, **given)
+    return await _call_database(asyncpg.connect, **given)
 
 
 async def check_sessions(address: DatabaseAddress) -> None:
@@ -96,14 +96,14 @@ async def check_sessions(address: DatabaseAddress) -> None:
         Invalid: it does not.
         Unavailable: the database cannot be reached.
     """
-    if not await _stays(address):
+    if not await _is_session_pinned(address):
         raise Invalid(
             "MCPIST_DATABASE_URL leads to a connection pooler in transaction or statement mode, in which MCPist cannot "
             "work: name the database itself, or a pool in session mode"
         )
 
 
-async def _stays(address: DatabaseAddress) -> bool:
+async def _is_session_pinned(address: DatabaseAddress) -> bool:
     """Leave a mark in the session of one connection, keep its server process busy by another, and look for the mark.
 
     By the simple protocol alone: a pooler may lose prepared statements on the way, or carry them along.
@@ -111,15 +111,17 @@ async def _stays(address: DatabaseAddress) -> bool:
     mark = secrets.token_hex(8)
     first = await connect(address, command_timeout=_CHECK_SECONDS)
     try:
-        await _reached(first.execute, f"SET mcpist.mark = '{mark}'")
+        await _call_database(first.execute, f"SET mcpist.mark = '{mark}'")
         second = await connect(address, command_timeout=_CHECK_SECONDS)
         try:
             await second.execute("BEGIN")  # a pooler gives it the server process that the first had
             await second.execute("SELECT 1")
-            await first.execute(_LOOK.format(mark=mark))
+            await first.execute(_CHECK_MARK.format(mark=mark))
         except asyncpg.RaiseError:
             return False
-        except AWAY:  # in statement mode a transaction ends the connection; else nobody keeps the first one waiting
+        except (
+            CONNECTION_ERRORS
+        ):  # in statement mode a transaction ends the connection; else nobody keeps the first one waiting
             return False
         finally:
             second.terminate()
@@ -149,9 +151,9 @@ class Database:
         Raises:
             Unavailable: the database cannot be reached.
         """
-        await _reached(self._made)
+        await _call_database(self._initialize_pool)
 
-    async def _made(self) -> None:
+    async def _initialize_pool(self) -> None:
         await self._pool
 
     async def close(self) -> None:
@@ -165,13 +167,13 @@ class Database:
     @contextlib.asynccontextmanager
     async def tenant(self, tenant_id: UUID) -> AsyncGenerator[UnitOfWork]:
         """One transaction in which only `tenant_id`'s rows exist; committed at the end, rolled back on any error."""
-        async with self._transaction(_settings(tenant_id=tenant_id)) as connection:
+        async with self._transaction(_build_begin(tenant_id=tenant_id)) as connection:
             yield UnitOfWork(connection, tenant_id)
 
     @contextlib.asynccontextmanager
     async def personal(self, tenant_id: UUID, user_id: UUID) -> AsyncGenerator[UnitOfWork]:
         """Like :meth:`tenant`, for tables that belong to one user each; ``$2`` is that user."""
-        begin = _settings(tenant_id=tenant_id, user_id=user_id) + _PLANS_KEPT
+        begin = _build_begin(tenant_id=tenant_id, user_id=user_id) + _PLANS_KEPT
         async with self._transaction(begin) as connection:
             yield UnitOfWork(connection, tenant_id, user_id)
 
@@ -181,38 +183,38 @@ class Database:
         `key` names the transaction-local setting ``app.<key>``; `value` is what the policy compares with.
         """
         async with self._transaction("BEGIN READ ONLY") as connection:
-            await _reached(connection.execute, "SELECT set_config($1, $2, true)", "app." + key, value)
-            return await _reached(connection.fetch, sql, *args)
+            await _call_database(connection.execute, "SELECT set_config($1, $2, true)", "app." + key, value)
+            return await _call_database(connection.fetch, sql, *args)
 
     async def call(self, sql: LiteralString, *args: Any) -> Any:
         """Call one of the database's own functions (``SELECT audit.append(…)``) in a transaction of its own."""
         async with self.connection() as connection:
-            return await _reached(connection.fetchval, sql, *args)
+            return await _call_database(connection.fetchval, sql, *args)
 
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
         """Run one statement on a table that belongs to no tenant (``auth.sign_ins``), in a transaction of its own."""
         async with self.connection() as connection:
-            return await _reached(connection.fetch, sql, *args)
+            return await _call_database(connection.fetch, sql, *args)
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncGenerator[Any]:
         """A bare connection, for LISTEN and for the audit writer; no tenant, so no row of any tenant table."""
-        connection = await _reached(self._pool.acquire, timeout=self._timeout)
+        connection = await _call_database(self._pool.acquire, timeout=self._timeout)
         try:
             yield connection
         finally:
-            await _reached(self._pool.release, connection)
+            await _call_database(self._pool.release, connection)
 
     @contextlib.asynccontextmanager
     async def _transaction(self, begin: str) -> AsyncGenerator[Any]:
         async with self.connection() as connection:
             try:
-                await _reached(connection.execute, begin)  # BEGIN and the tenant in one round trip
+                await _call_database(connection.execute, begin)  # BEGIN and the tenant in one round trip
                 yield connection
             except BaseException:
                 await _roll_back(connection)
                 raise
-            await _reached(connection.execute, "COMMIT")
+            await _call_database(connection.execute, "COMMIT")
 
 
 class _Connection(asyncpg.Connection):
@@ -222,7 +224,7 @@ class _Connection(asyncpg.Connection):
         return ""
 
 
-def _settings(**settings: UUID) -> str:
+def _build_begin(**settings: UUID) -> str:
     """BEGIN with transaction-local settings; only UUIDs go in, so quoting is not at stake."""
     calls = ", ".join(f"set_config('app.{name}', '{value}', true)" for name, value in settings.items())
     return f"BEGIN; SELECT {calls}"
@@ -231,17 +233,17 @@ def _settings(**settings: UUID) -> str:
 async def _roll_back(connection: Any) -> None:
     try:
         await connection.execute("ROLLBACK", timeout=2)
-    except (*AWAY, asyncpg.PostgresError):
+    except (*CONNECTION_ERRORS, asyncpg.PostgresError):
         with contextlib.suppress(asyncpg.InterfaceError):  # the pool has taken a dead connection back already
             connection.terminate()
 
 
-async def _reached(call: Callable[..., Awaitable[_T]], *args: Any, **options: Any) -> _T:
+async def _call_database(call: Callable[..., Awaitable[_T]], *args: Any, **options: Any) -> _T:
     """Await a call; a database that is away becomes one expected error.
 
     The call is made here because a pooled connection that has died raises before there is anything to await.
     """
     try:
         return await call(*args, **options)
-    except AWAY as error:
+    except CONNECTION_ERRORS as error:
         raise Unavailable() from error

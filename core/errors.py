@@ -56,6 +56,6 @@ class Unavailable(MCPistError):
         self.retry_after = retry_after
 
     @property
-    def told(self) -> str:
+    def text_with_retry(self) -> str:
         """The text for whoever reads no header of an answer: with the seconds to wait."""
         return f"{self}; try again in {math.ceil(self.retry_after)} s"

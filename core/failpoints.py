@@ -8,33 +8,33 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-LOOK_AGAIN_SECONDS = 0.01
+POLL_SECONDS = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class _Armed:
+class _ArmedFailpoints:
     folder: Path
     names: frozenset[str]
 
-    async def reached(self, name: str) -> None:
+    async def wait_if_armed(self, name: str) -> None:
         if name not in self.names:
             return
         (self.folder / f"{name}.reached").touch()
         while not (self.folder / f"{name}.go").exists():  # noqa: ASYNC110 another process makes it
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
 
-_armed: _Armed | None = None
+_armed: _ArmedFailpoints | None = None
 
 
-def arm(folder: Path, *names: str) -> None:
+def arm_failpoints(folder: Path, *names: str) -> None:
     """From now on the process waits at each of these points: it makes ``<folder>/<name>.reached`` and goes on once
     there is ``<folder>/<name>.go``."""
     global _armed
-    _armed = _Armed(folder, frozenset(names)) if names else None
+    _armed = _ArmedFailpoints(folder, frozenset(names)) if names else None
 
 
 async def failpoint(name: str) -> None:
     """Be at the point `name`."""
     if _armed is not None:
-        await _armed.reached(name)
+        await _armed.wait_if_armed(name)

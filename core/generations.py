@@ -22,20 +22,20 @@ from uuid import UUID
 import asyncpg
 
 from core.address import DatabaseAddress
-from core.db import AWAY, Database, connect
+from core.db import CONNECTION_ERRORS, Database, connect
 from core.errors import Unavailable
 
-CHANNEL = "mcpist_generation"
-DROPPED = "mcpist_dropped"
-DROPPED_SECONDS = 90.0
+GENERATION_CHANNEL = "mcpist_generation"
+DROPPED_VERSION_CHANNEL = "mcpist_dropped"
+DROPPED_VERSION_TTL_SECONDS = 90.0
 """How long a dropped version is remembered: longer than any lease of it is kept."""
-MOST_DROPPED = 100_000
-INTERVAL = 0.5
-MOST_TENANTS = 200_000
-HINT_PAUSE = 0.02
+MAX_DROPPED_VERSIONS = 100_000
+POLL_INTERVAL_SECONDS = 0.5
+MAX_TENANTS = 200_000
+HINT_PAUSE_SECONDS = 0.02
 """Seconds between two looks at what was announced, however many announcements come."""
-MOST_HINTS = 10_000
-LISTEN_AGAIN = 30.0
+MAX_HINTS = 10_000
+LISTEN_RETRY_SECONDS = 30.0
 """Seconds until listening is tried again where announcements were not delivered."""
 
 _READ = "SELECT tenant_id, value FROM core.generations"
@@ -45,14 +45,16 @@ _PROVE = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2
 log = logging.getLogger(__name__)
 
 
-class NotDelivered(Exception):
+class AnnouncementNotDelivered(Exception):
     """An announcement of our own did not arrive."""
 
 
 class Generations:
     """The newest known generation of each tenant. `run` keeps it current for as long as it is awaited."""
 
-    def __init__(self, address: DatabaseAddress, database: Database, *, interval: float = INTERVAL) -> None:
+    def __init__(
+        self, address: DatabaseAddress, database: Database, *, interval: float = POLL_INTERVAL_SECONDS
+    ) -> None:
         self._address = address
         self._database = database
         self._interval = interval
@@ -80,7 +82,7 @@ class Generations:
         """Whether changes are announced to this process rather than polled."""
         return self._listening
 
-    async def begun(self, within: float) -> None:
+    async def wait_until_trusted(self, within: float) -> None:
         """Wait until changes reach this process for the first time, but no longer than `within` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -94,7 +96,7 @@ class Generations:
     def observe(self, tenant_id: UUID, value: int) -> None:
         """Take in a generation that was read from the database; an older one changes nothing."""
         if value > self._values.get(tenant_id, 0):
-            if len(self._values) >= MOST_TENANTS:
+            if len(self._values) >= MAX_TENANTS:
                 self._values.clear()
             self._values[tenant_id] = value
 
@@ -103,10 +105,10 @@ class Generations:
         then the vendor's refusal tells."""
         return (tenant_id, version) in self._dropped
 
-    def keep(self, tenant_id: UUID, version: int, asked_at: float) -> None:
+    def confirm_version(self, tenant_id: UUID, version: int, asked_at: float) -> None:
         """The broker, asked at `asked_at` (time.monotonic), hands this version out: it has not ended before."""
         until = self._dropped.get((tenant_id, version))
-        if until is not None and until - DROPPED_SECONDS < asked_at:
+        if until is not None and until - DROPPED_VERSION_TTL_SECONDS < asked_at:
             del self._dropped[tenant_id, version]
 
     async def run(self) -> None:
@@ -117,32 +119,36 @@ class Generations:
                 if asyncio.get_running_loop().time() >= listen_at:
                     try:
                         await self._listen()
-                    except NotDelivered as error:
-                        listen_at = asyncio.get_running_loop().time() + LISTEN_AGAIN
-                        self._tell(error)
-                    except (*AWAY, asyncpg.PostgresError, Unavailable) as error:
-                        self._tell(error)
+                    except AnnouncementNotDelivered as error:
+                        listen_at = asyncio.get_running_loop().time() + LISTEN_RETRY_SECONDS
+                        self._log_fallback(error)
+                    except (*CONNECTION_ERRORS, asyncpg.PostgresError, Unavailable) as error:
+                        self._log_fallback(error)
                 await self._poll_in_time()
                 await asyncio.sleep(self._interval * 0.6)  # with the next attempt to connect, still within the second
         finally:
             if self._reading is not None:
                 self._reading.cancel()
 
-    def _tell(self, error: Exception) -> None:
+    def _log_fallback(self, error: Exception) -> None:
         cause = type(error).__name__
         if cause != self._told:
             self._told = cause
-            text = "announcements of changes do not arrive" if isinstance(error, NotDelivered) else "listener lost"
+            text = (
+                "announcements of changes do not arrive"
+                if isinstance(error, AnnouncementNotDelivered)
+                else "listener lost"
+            )
             log.warning("%s; polling the database for changes instead", text, extra={"cause": cause})
 
     async def _listen(self) -> None:
         connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)
         try:
             self._lost.clear()
-            connection.add_termination_listener(self._disconnected)
-            await connection.add_listener(CHANNEL, self._announced)
-            await connection.add_listener(DROPPED, self._told_to_drop)
-            await connection.add_listener(self._own_channel, self._proved)
+            connection.add_termination_listener(self._on_disconnect)
+            await connection.add_listener(GENERATION_CHANNEL, self._on_announcement)
+            await connection.add_listener(DROPPED_VERSION_CHANNEL, self._on_version_dropped)
+            await connection.add_listener(self._own_channel, self._on_proof)
             # What was announced before LISTEN took hold is read once.
             self._trusted = await self._poll()
             if not self._trusted:
@@ -151,13 +157,13 @@ class Generations:
             await self._prove()
             self._listening, self._told = True, ""
             while True:
-                await self._beat()
+                await self._wait_interval()
         finally:
             if self._listening:
                 self._listening = self._trusted = False  # what was announced last may have been lost
             connection.terminate()
 
-    async def _beat(self) -> None:
+    async def _wait_interval(self) -> None:
         """Wait one interval; if caches were used meanwhile, prove that announcements still arrive."""
         try:
             await asyncio.wait_for(self._lost.wait(), self._interval)
@@ -172,7 +178,7 @@ class Generations:
         """Announce something by another connection, and hear it by the listening one.
 
         Raises:
-            NotDelivered: it does not arrive in time.
+            AnnouncementNotDelivered: it does not arrive in time.
             Unavailable, ConnectionResetError: the database is away.
         """
         self._proven.clear()
@@ -183,7 +189,7 @@ class Generations:
                 await self._proven.wait()
         except TimeoutError:
             if announcing.done() and announcing.exception() is None:
-                raise NotDelivered from None
+                raise AnnouncementNotDelivered from None
             raise Unavailable from None
         finally:
             announcing.cancel()  # not waited for: a silent database keeps a connection that is given back
@@ -197,17 +203,17 @@ class Generations:
         self._lost.set()
         self._proven.set()
 
-    def _proved(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
+    def _on_proof(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         if payload == self._proof:
             self._proven.set()
 
-    def _disconnected(self, _connection: Any) -> None:
+    def _on_disconnect(self, _connection: Any) -> None:
         self._lost.set()
         self._proven.set()
 
-    def _announced(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
-        tenant = _uuid(str(payload).partition(" ")[0])
-        if tenant is None or len(self._hints) >= MOST_HINTS:
+    def _on_announcement(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
+        tenant = _parse_uuid(str(payload).partition(" ")[0])
+        if tenant is None or len(self._hints) >= MAX_HINTS:
             return
         self._hints.add(tenant)
         if self._reading is None:
@@ -218,31 +224,31 @@ class Generations:
         try:
             while hints := self._hints:
                 self._hints = set()
-                async with self._distrusted_late():
-                    if not await self._read(hints):
+                async with self._distrust_when_late():
+                    if not await self._read_generations(hints):
                         self._lost.set()  # whatever it was, nobody knows it: the poll takes over
                         return
-                await asyncio.sleep(HINT_PAUSE)
+                await asyncio.sleep(HINT_PAUSE_SECONDS)
         finally:
             self._reading = None
 
-    def _told_to_drop(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
+    def _on_version_dropped(self, _connection: Any, _pid: int, _channel: str, payload: Any) -> None:
         now = time.monotonic()
         for key, until in list(itertools.islice(self._dropped.items(), 2)):  # oldest first: never more go than come
-            if until < now or len(self._dropped) >= MOST_DROPPED:
+            if until < now or len(self._dropped) >= MAX_DROPPED_VERSIONS:
                 del self._dropped[key]
         text, _, version = str(payload).partition(" ")
-        tenant = _uuid(text)
+        tenant = _parse_uuid(text)
         if tenant is not None and version.isascii() and version.isdigit() and len(version) < 20:
-            self._dropped[tenant, int(version)] = now + DROPPED_SECONDS
+            self._dropped[tenant, int(version)] = now + DROPPED_VERSION_TTL_SECONDS
 
     async def _poll_in_time(self) -> None:
         """Poll; a database that keeps us waiting (its pool's timeout is ten seconds) is not trusted meanwhile."""
-        async with self._distrusted_late():
+        async with self._distrust_when_late():
             self._trusted = await self._poll()
 
     @contextlib.asynccontextmanager
-    async def _distrusted_late(self) -> AsyncGenerator[None]:
+    async def _distrust_when_late(self) -> AsyncGenerator[None]:
         late = asyncio.get_running_loop().call_later(self._interval * 0.6, self._distrust)
         try:
             yield
@@ -253,9 +259,9 @@ class Generations:
         self._trusted = False
 
     async def _poll(self) -> bool:
-        return await self._read(self._values.keys())
+        return await self._read_generations(self._values.keys())
 
-    async def _read(self, tenants: Collection[UUID]) -> bool:
+    async def _read_generations(self, tenants: Collection[UUID]) -> bool:
         """Read the generations of these tenants; whether it could be done. Of one that is gone nothing is kept."""
         asked = list(tenants)
         try:
@@ -271,7 +277,7 @@ class Generations:
         return True
 
 
-def _uuid(text: str) -> UUID | None:
+def _parse_uuid(text: str) -> UUID | None:
     try:
         return UUID(text) if len(text) == 36 else None
     except ValueError:

@@ -7,7 +7,7 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class Hosts:
+class AllowedHosts:
     """Those of the public URL; if that is of this machine, every name of this machine.
 
     Raises:
@@ -26,17 +26,17 @@ class Hosts:
 
     def is_public(self, host: str) -> bool:
         """Whether `host` is the one of the public URL and no other name for it."""
-        return _split(host.lower(), self._default_port) == (self._name, self._port)
+        return _split_host(host.lower(), self._default_port) == (self._name, self._port)
 
     def _allows(self, host: str, bound_port: int | None) -> bool:
         """Whether a request for `host` that arrived at `bound_port` is for us."""
-        name, port = _split(host.lower(), self._default_port)
+        name, port = _split_host(host.lower(), self._default_port)
         if self.is_loopback:
             return name in _LOOPBACK and port in (self._port, bound_port)
         return name == self._name and port == self._port
 
 
-def _split(host: str, default_port: int) -> tuple[str, int]:
+def _split_host(host: str, default_port: int) -> tuple[str, int]:
     name, colon, port = host.rpartition(":")
     if not colon or host.endswith("]"):
         return host, default_port

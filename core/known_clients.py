@@ -10,7 +10,7 @@ from typing import Literal
 
 ResultText = Literal["short", "full"]
 
-BY_CLIENT_ID: Mapping[str, ResultText] = MappingProxyType(
+RESULT_TEXT_BY_CLIENT_ID: Mapping[str, ResultText] = MappingProxyType(
     {
         "https://claude.ai/oauth/claude-code-client-metadata": "short",  # Claude Code 2.1.330
         "https://chatgpt.com/oauth/codex/client.json": "short",  # Codex 0.169.0
@@ -18,5 +18,5 @@ BY_CLIENT_ID: Mapping[str, ResultText] = MappingProxyType(
 )
 """By the URL of the metadata document that is the id of an OAuth client."""
 
-BY_NAME: Mapping[str, ResultText] = MappingProxyType({"claude-code": "short"})  # Claude Code 2.1.330
+RESULT_TEXT_BY_CLIENT_NAME: Mapping[str, ResultText] = MappingProxyType({"claude-code": "short"})  # Claude Code 2.1.330
 """By the name in the `clientInfo` of a request, which revisions from 2026-07-28 on have."""

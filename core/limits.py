@@ -9,7 +9,7 @@ from core.errors import LimitReached
 
 Clock = Callable[[], float]
 
-MOST_KEYS = 20_000
+MAX_KEYS = 20_000
 SLOTS = 1 << 15
 ROUNDING = 0.01  # of one token: sums of floating-point seconds must not cost a caller the last call of a burst
 
@@ -23,7 +23,7 @@ class CallerLimits:
     """
 
     def __init__(
-        self, rate_per_second: float, burst: int, concurrency: int, *, clock: Clock, most_keys: int = MOST_KEYS
+        self, rate_per_second: float, burst: int, concurrency: int, *, clock: Clock, most_keys: int = MAX_KEYS
     ) -> None:
         self._interval = 1.0 / rate_per_second
         self._slack = (burst - 1 + ROUNDING) * self._interval
@@ -48,7 +48,7 @@ class CallerLimits:
         if full_at < now:
             full_at = now
         elif full_at - now > self._slack:
-            raise _too_fast(full_at - now - self._slack)
+            raise _build_limit_reached(full_at - now - self._slack)
         bucket.full_at = full_at + self._interval
         bucket.running += 1
 
@@ -70,11 +70,11 @@ class CallerLimits:
 
     def _admit(self, key: str) -> "_Bucket":
         if len(self._buckets) >= self._most_keys:
-            self._forget()
+            self._evict_keys()
         bucket = self._buckets[key] = _Bucket()
         return bucket
 
-    def _forget(self) -> None:
+    def _evict_keys(self) -> None:
         """Make room for a quarter of the keys at once, so that the cost of looking is spread over many newcomers."""
         quiet = [(bucket.full_at, key) for key, bucket in self._buckets.items() if not bucket.running]
         if not quiet:
@@ -114,29 +114,29 @@ class AttemptLimits:
         Raises:
             LimitReached: too many attempts from there failed lately.
         """
-        full_at = min(table[slot] for table, slot in self._places(address))
+        full_at = min(table[slot] for table, slot in self._locate_counters(address))
         wait = full_at - self._clock() - self._slack
         if wait > 0:
             raise LimitReached(
-                f"Too many wrong credentials came from this address. Correct the token, then wait {_seconds(wait)}.",
+                f"Too many wrong credentials came from this address. Correct the token, then wait {_format_seconds(wait)}.",
                 wait,
             )
 
-    def failed(self, address: str) -> None:
+    def record_failure(self, address: str) -> None:
         """Count an attempt that failed."""
         now = self._clock()
-        for table, slot in self._places(address):
+        for table, slot in self._locate_counters(address):
             # Attempts that were under way together must not add up to a longer wait than one too many.
             table[slot] = min(max(table[slot], now) + self._interval, now + self._slack + self._interval)
 
-    def _places(self, address: str) -> "list[tuple[array[float], int]]":
-        network = network_of(address)
+    def _locate_counters(self, address: str) -> "list[tuple[array[float], int]]":
+        network = get_network(address)
         return [
             (table, hash(salt + network) % self._slots) for table, salt in zip(self._full_at, self._salts, strict=True)
         ]
 
 
-def network_of(address: str) -> str:
+def get_network(address: str) -> str:
     """What one client can be expected to own: an IPv4 address, or an IPv6 /64. Other texts are returned as they are."""
     if ":" not in address:
         return address
@@ -151,10 +151,10 @@ def network_of(address: str) -> str:
     return f"{int(parsed) >> 64:x}::/64"
 
 
-def _too_fast(wait: float) -> LimitReached:
-    return LimitReached(f"Too many calls with this token; wait {_seconds(wait)}, then go on more slowly.", wait)
+def _build_limit_reached(wait: float) -> LimitReached:
+    return LimitReached(f"Too many calls with this token; wait {_format_seconds(wait)}, then go on more slowly.", wait)
 
 
-def _seconds(wait: float) -> str:
+def _format_seconds(wait: float) -> str:
     whole = max(1, -int(-wait // 1))
     return "one second" if whole == 1 else f"{whole} seconds"

@@ -5,7 +5,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).parent
 
 
-def migration_scripts() -> Path:
+def get_migration_scripts_path() -> Path:
     """Alembic's `script_location`.
 
     A wheel carries the scripts as `core/_alembic` (setup.py puts them there): beside `core` they would land in the

@@ -9,20 +9,20 @@ import asyncpg
 
 from core.address import DatabaseAddress
 from core.errors import MCPistError
-from core.migration_scripts import migration_scripts
+from core.migration_scripts import get_migration_scripts_path
 from core.secret import Secret
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-OWNER = "mcpist_owner"
-OLDEST = 16
+OWNER_ROLE = "mcpist_owner"
+OLDEST_POSTGRES_VERSION = 16
 LOGIN_ROLES = ("mcpist_gateway", "mcpist_console", "mcpist_broker")
 MIGRATION_LOCK = 0x6D637069  # one migration at a time per database
 
 log = logging.getLogger(__name__)
 
-CREATE_OWNER = """
+CREATE_OWNER_SCRIPT = """
 DO $$ BEGIN
     CREATE ROLE mcpist_owner NOLOGIN NOSUPERUSER NOBYPASSRLS;
 EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
@@ -35,7 +35,7 @@ END $$;
 """
 
 # Names and passwords go in as settings because DDL takes no parameters; format(%L) quotes them on the server.
-CREATE_LOGIN = """
+CREATE_LOGIN_SCRIPT = """
 DO $$
 DECLARE
     r text := current_setting('app.role_name');
@@ -57,7 +57,7 @@ _LARGE_OBJECTS = (
     "lo_import(text, oid)", "lo_put(oid, bigint, bytea)", "lo_truncate(integer, integer)",
     "lo_truncate64(integer, bigint)", "lo_unlink(oid)", "lowrite(integer, bytea)",
 )  # fmt: skip
-HARDENING: Mapping[str, Sequence[str]] = {
+HARDENING_STATEMENTS: Mapping[str, Sequence[str]] = {
     "temporary tables": (
         "DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$",
     ),
@@ -66,7 +66,7 @@ HARDENING: Mapping[str, Sequence[str]] = {
     "temporary files without limit": tuple(f"ALTER ROLE {role} SET temp_file_limit = '1GB'" for role in LOGIN_ROLES),
 }
 # A revocation without the right to it is a warning and no error, so what is left is looked at.
-STILL_ALLOWED = """
+REMAINING_RIGHTS_QUERY = """
 SELECT 'temporary tables' AS what FROM unnest($1::text[]) AS r
     WHERE has_database_privilege(r, current_database(), 'TEMPORARY')
 UNION SELECT 'large objects' FROM unnest($1::text[]) AS r
@@ -99,18 +99,18 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
     """
     connection = await _connect(admin)
     try:
-        if connection.get_server_version() < (OLDEST,):
+        if connection.get_server_version() < (OLDEST_POSTGRES_VERSION,):
             raise MigrationError(
-                f"MCPist needs PostgreSQL {OLDEST} or newer; MCPIST_DATABASE_URL names an older server"
+                f"MCPist needs PostgreSQL {OLDEST_POSTGRES_VERSION} or newer; MCPIST_DATABASE_URL names an older server"
             )
         await connection.execute("SELECT pg_advisory_lock($1)", MIGRATION_LOCK)
-        current = await current_revision(connection)
-        if current == head():
+        current = await get_current_revision(connection)
+        if current == get_head_revision():
             await _harden(connection)
             return False
-        if current is not None and current not in revisions():
+        if current is not None and current not in list_revisions():
             raise MigrationError(
-                f"the database has schema {current}, newer than this MCPist knows ({head()}): start the newer version"
+                f"the database has schema {current}, newer than this MCPist knows ({get_head_revision()}): start the newer version"
             )
         await _create_roles(connection, passwords)
         await _run_alembic(admin)
@@ -129,22 +129,22 @@ async def create_roles(admin: DatabaseAddress, passwords: Mapping[str, Secret]) 
         await connection.close()
 
 
-async def current_revision(connection: Any) -> str | None:
+async def get_current_revision(connection: Any) -> str | None:
     """The revision that the database is at, None for an empty one."""
     if await connection.fetchval("SELECT to_regclass('public.alembic_version')") is None:
         return None
     return await connection.fetchval("SELECT version_num FROM public.alembic_version")
 
 
-def revisions() -> list[str]:
+def list_revisions() -> list[str]:
     """The revisions in order. A file is called ``NNNN_title.py`` after its revision, so that knowing
     whether there is anything to do costs no import of Alembic (half a second of every start)."""
-    return sorted(path.name.split("_", 1)[0] for path in (migration_scripts() / "versions").glob("[0-9]*.py"))
+    return sorted(path.name.split("_", 1)[0] for path in (get_migration_scripts_path() / "versions").glob("[0-9]*.py"))
 
 
-def head() -> str:
+def get_head_revision() -> str:
     """The newest revision."""
-    return revisions()[-1]
+    return list_revisions()[-1]
 
 
 async def _connect(admin: DatabaseAddress) -> Any:
@@ -157,29 +157,29 @@ async def _harden(connection: Any) -> None:
     """Take from the product's roles what PostgreSQL gives everybody: temporary tables and functions, large objects,
     temporary files without limit, and a second database. No migration can: a dump holds none of it, nor does a copy
     made from a template."""
-    left = await _still_allowed(connection)
+    left = await _list_remaining_rights(connection)
     for what in left:
-        for statement in HARDENING[what]:
+        for statement in HARDENING_STATEMENTS[what]:
             # "tuple concurrently updated": another process does the same for another database of this server.
             with contextlib.suppress(asyncpg.InsufficientPrivilegeError, asyncpg.InternalServerError):
                 await connection.execute(statement)
-    if left and (kept := await _still_allowed(connection)):
+    if left and (kept := await _list_remaining_rights(connection)):
         log.warning(
             "the database's roles keep rights that only a superuser can take away; see docs/security.md",
             extra={"rights": ", ".join(kept)},
         )
 
 
-async def _still_allowed(connection: Any) -> list[str]:
-    return [row["what"] for row in await connection.fetch(STILL_ALLOWED, list(LOGIN_ROLES))]
+async def _list_remaining_rights(connection: Any) -> list[str]:
+    return [row["what"] for row in await connection.fetch(REMAINING_RIGHTS_QUERY, list(LOGIN_ROLES))]
 
 
 async def _create_roles(connection: Any, passwords: Mapping[str, Secret]) -> None:
-    await connection.execute(CREATE_OWNER)
+    await connection.execute(CREATE_OWNER_SCRIPT)
     for role in LOGIN_ROLES:
         await connection.execute("SELECT set_config('app.role_name', $1, false)", role)
         await connection.execute("SELECT set_config('app.role_password', $1, false)", passwords[role].reveal())
-        await connection.execute(CREATE_LOGIN)
+        await connection.execute(CREATE_LOGIN_SCRIPT)
     await connection.execute("RESET ALL")
 
 
@@ -192,17 +192,17 @@ async def _run_alembic(admin: DatabaseAddress, revision: str | None = None) -> N
     )
     try:
         async with engine.connect() as connection:
-            await connection.run_sync(_command, revision)
+            await connection.run_sync(_run_alembic_command, revision)
     finally:
         await engine.dispose()
 
 
-def _command(connection: "Connection", revision: str | None) -> None:
+def _run_alembic_command(connection: "Connection", revision: str | None) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(migration_scripts()).replace("%", "%%"))
+    config.set_main_option("script_location", str(get_migration_scripts_path()).replace("%", "%%"))
     config.attributes["connection"] = connection
     if revision is None:
         command.upgrade(config, "head")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from core.errors import Invalid
 
-MOST_TOLD = 5
-PERMISSION = re.compile(r"\*|[a-z][a-z0-9_]{0,62}(?:\.\*|:read|\.[a-z][a-z0-9_]{0,62})")
+MAX_REPORTED_MISMATCHES = 5
+PERMISSION_PATTERN = re.compile(r"\*|[a-z][a-z0-9_]{0,62}(?:\.\*|:read|\.[a-z][a-z0-9_]{0,62})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Role:
 
     def permits(self, module: str, tool: str, read_only: bool) -> bool:
         """Whether this role, taken alone, lets its members use the tool."""
-        names = _covering(module, tool, read_only)
+        names = _list_covering_permissions(module, tool, read_only)
         return not self.allow.isdisjoint(names) and self.deny.isdisjoint(names)
 
 
@@ -63,43 +63,47 @@ def parse_permission(text: str) -> str:
         Invalid: any other form.
     """
     permission = text.strip()
-    if not PERMISSION.fullmatch(permission):
+    if not PERMISSION_PATTERN.fullmatch(permission):
         raise Invalid(f"not a permission: {text[:80]!r}; write module.tool, module.*, module:read or *")
     return permission
 
 
-def check_known(permissions: Iterable[str], modules: Mapping[str, Mapping[str, bool]]) -> None:
+def check_permissions_installed(permissions: Iterable[str], modules: Mapping[str, Mapping[str, bool]]) -> None:
     """Check that each permission matches a tool that is installed; `modules` has their tools by name, with whether each
     only reads.
 
     Raises:
         Invalid: one matches nothing, which a slip of the pen looks like.
     """
-    wrong = [told for one in sorted(permissions) if (told := _mismatch(one, modules))]
+    wrong = [told for one in sorted(permissions) if (told := _describe_mismatch(one, modules))]
     if wrong:
-        more = f" and {len(wrong) - MOST_TOLD} more" if len(wrong) > MOST_TOLD else ""
-        raise Invalid(f"{'; '.join(wrong[:MOST_TOLD])}{more}. For what is installed later: unknown_ok (--unknown-ok)")
+        more = f" and {len(wrong) - MAX_REPORTED_MISMATCHES} more" if len(wrong) > MAX_REPORTED_MISMATCHES else ""
+        raise Invalid(
+            f"{'; '.join(wrong[:MAX_REPORTED_MISMATCHES])}{more}. For what is installed later: unknown_ok (--unknown-ok)"
+        )
 
 
-def _mismatch(permission: str, modules: Mapping[str, Mapping[str, bool]]) -> str:
+def _describe_mismatch(permission: str, modules: Mapping[str, Mapping[str, bool]]) -> str:
     if permission == "*":
         return ""
     module, _, tool = permission.replace(":", ".", 1).partition(".")
     if module not in modules:
-        return f"no module {module} is installed{_meant(module, modules)}"
+        return f"no module {module} is installed{_suggest_name(module, modules)}"
     if permission.endswith(":read"):
         return "" if any(modules[module].values()) else f"{module} has no tool that only reads"
     return (
-        "" if tool == "*" or tool in modules[module] else f"{module} has no tool {tool}{_meant(tool, modules[module])}"
+        ""
+        if tool == "*" or tool in modules[module]
+        else f"{module} has no tool {tool}{_suggest_name(tool, modules[module])}"
     )
 
 
-def _meant(name: str, right: Iterable[str]) -> str:
+def _suggest_name(name: str, right: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(right), n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def make_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> Role:
+def build_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> Role:
     """A role from its (effect, permission) rows."""
     by_effect: dict[str, set[str]] = {"allow": set(), "deny": set()}
     for effect, permission in rows:
@@ -107,6 +111,6 @@ def make_role(name: str, rows: Iterable[tuple[str, str]], priority: int = 0) -> 
     return Role(name, priority, frozenset(by_effect["allow"]), frozenset(by_effect["deny"]))
 
 
-def _covering(module: str, tool: str, read_only: bool) -> tuple[str, ...]:
+def _list_covering_permissions(module: str, tool: str, read_only: bool) -> tuple[str, ...]:
     names = ("*", f"{module}.*", f"{module}.{tool}")
     return (*names, f"{module}:read") if read_only else names

@@ -28,7 +28,7 @@ class TrustedProxies:
         if not self.trusts(peer):
             return address
         for hop in reversed((forwarded_for or "").split(",")):
-            hop = _without_port(hop.strip())
+            hop = _strip_port(hop.strip())
             if not hop:
                 break
             address = hop
@@ -44,7 +44,7 @@ class TrustedProxies:
         return any(parsed in network for network in self._networks)
 
 
-def _without_port(hop: str) -> str:
+def _strip_port(hop: str) -> str:
     """Some proxies write the port too, which is another one for each connection."""
     found = _WITH_PORT.fullmatch(hop)
     return hop if found is None else found[1] or found[2]

@@ -4,7 +4,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_SITES = frozenset({"same-origin", "none"})
 
 
-def is_own(origin: str | None, site: str | None, own_origin: str) -> bool:
+def is_same_origin(origin: str | None, site: str | None, own_origin: str) -> bool:
     """Judge by the headers `Origin` and `Sec-Fetch-Site` of a request that changes something.
 
     Browsers send `Origin` with every such request, and a page cannot change either header. A request with neither

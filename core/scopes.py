@@ -10,10 +10,10 @@ WRITE = "mcp:write"
 ADMIN_READ = "admin:read"
 ADMIN_WRITE = "admin:write"
 
-MCP = frozenset({READ, WRITE})
-ADMIN = frozenset({ADMIN_READ, ADMIN_WRITE})
-ALL = MCP | ADMIN
-MOST = 10
+MCP_SCOPES = frozenset({READ, WRITE})
+ADMIN_SCOPES = frozenset({ADMIN_READ, ADMIN_WRITE})
+ALL_SCOPES = MCP_SCOPES | ADMIN_SCOPES
+MAX_SCOPES = 10
 
 _COVERED_BY: Mapping[str, str] = MappingProxyType({READ: WRITE, ADMIN_READ: ADMIN_WRITE})
 
@@ -23,7 +23,7 @@ def covers(granted: frozenset[str], needed: str) -> bool:
     return needed in granted or _COVERED_BY.get(needed) in granted
 
 
-def parsed(text: str | None) -> frozenset[str]:
+def parse_scopes(text: str | None) -> frozenset[str]:
     """The scopes of a text in which single spaces separate them (RFC 6749 §3.3); none for nothing.
 
     Raises:
@@ -31,12 +31,12 @@ def parsed(text: str | None) -> frozenset[str]:
     """
     if not text:
         return frozenset()
-    found = text.split(" ", MOST)
-    if len(found) > MOST or not ALL.issuperset(found):
-        raise Invalid(f"scopes are any of {', '.join(sorted(ALL))}, separated by single spaces")
+    found = text.split(" ", MAX_SCOPES)
+    if len(found) > MAX_SCOPES or not ALL_SCOPES.issuperset(found):
+        raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}, separated by single spaces")
     return frozenset(found)
 
 
-def shown(scopes: frozenset[str]) -> str:
+def format_scopes(scopes: frozenset[str]) -> str:
     """Scopes as one text, always in the same order."""
     return " ".join(sorted(scopes))

@@ -9,7 +9,7 @@ import asyncpg
 
 from core.errors import Unavailable
 
-LEAST_FREE = 16 * 1024 * 1024
+MIN_FREE_BYTES = 16 * 1024 * 1024
 """One segment of PostgreSQL's write-ahead log: where there is less, it cannot begin the next one and ends."""
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _SAYS_FULL = tuple(os.strerror(one) for one in sorted(_FULL))
@@ -29,24 +29,26 @@ def is_disk_full(error: BaseException) -> bool:
     """Whether an error comes of a full disk, the database's or this process's."""
     if isinstance(error, asyncpg.DiskFullError):
         return True
-    return isinstance(error, OSError) and (error.errno in _FULL or _says(error, *_SAYS_FULL))
+    return isinstance(error, OSError) and (error.errno in _FULL or _mentions(error, *_SAYS_FULL))
 
 
-def storage_trouble(error: BaseException, home: Path) -> str:
+def explain_storage_error(error: BaseException, home: Path) -> str:
     """What to do about an error that comes of a full or a read-only disk below `home`; "" for every other error."""
-    if is_disk_full(error) or _says(error, *_SAYS_FULL):
-        return full_disk(home)
-    if (isinstance(error, OSError) and error.errno == errno.EROFS) or _says(error, _SAYS_READ_ONLY):
+    if is_disk_full(error) or _mentions(error, *_SAYS_FULL):
+        return explain_full_disk(home)
+    if (isinstance(error, OSError) and error.errno == errno.EROFS) or _mentions(error, _SAYS_READ_ONLY):
         return f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
     return ""
 
 
-def full_disk(home: Path) -> str:
+def explain_full_disk(home: Path) -> str:
     """The remedy for a full disk."""
-    return f"the disk of {home} is full ({free_bytes(home) >> 20} MiB left): make room, or choose another MCPIST_HOME"
+    return (
+        f"the disk of {home} is full ({get_free_bytes(home) >> 20} MiB left): make room, or choose another MCPIST_HOME"
+    )
 
 
-def free_bytes(folder: Path) -> int:
+def get_free_bytes(folder: Path) -> int:
     """The free space where a folder is, or will be."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
@@ -58,7 +60,7 @@ def is_read_only(folder: Path) -> bool:
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
-def _says(error: BaseException, *signs: str) -> bool:
+def _mentions(error: BaseException, *signs: str) -> bool:
     """Errors of many files at once (shutil.Error), and what PostgreSQL's programs have said, have the reason in their
     text alone."""
     return any(sign in str(error) for sign in signs)

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from core.secret import Secret
 
-PREFIX = "mcpist_"
-ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+TOKEN_PREFIX = "mcpist_"
+BASE62_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ID_LENGTH = 12
 SECRET_LENGTH = 43
 CHECKSUM_LENGTH = 6
-MOST_JWT = 8_192
-PATTERN = re.compile(rf"{PREFIX}([0-9A-Za-z]{{12}})([0-9A-Za-z]{{43}})([0-9A-Za-z]{{6}})")
-JWT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+MAX_JWT_BYTES = 8_192
+TOKEN_PATTERN = re.compile(rf"{TOKEN_PREFIX}([0-9A-Za-z]{{12}})([0-9A-Za-z]{{43}})([0-9A-Za-z]{{6}})")
+JWT_PATTERN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,40 +31,40 @@ class TokenParts:
 
 def parse_token(text: str) -> TokenParts | None:
     """Take a token apart; None for anything malformed. Costs no query."""
-    match = PATTERN.fullmatch(text)
-    if match is None or _checksum(match[1] + match[2]) != match[3]:
+    match = TOKEN_PATTERN.fullmatch(text)
+    if match is None or _compute_checksum(match[1] + match[2]) != match[3]:
         return None
     return TokenParts(match[1], Secret(match[2]))
 
 
 def is_jwt(text: str) -> bool:
     """Whether a text has the form of a signed JWT (RFC 7515 §3.1) of at most 8 KiB. Costs no query."""
-    return len(text) <= MOST_JWT and JWT.fullmatch(text) is not None
+    return len(text) <= MAX_JWT_BYTES and JWT_PATTERN.fullmatch(text) is not None
 
 
-def new_token(token_id: str | None = None) -> tuple[TokenParts, Secret]:
+def generate_token(token_id: str | None = None) -> tuple[TokenParts, Secret]:
     """A fresh random token (256 bits of secret), of that id or a random one: its parts, and the text to show once."""
-    parts = TokenParts(token_id or _random(ID_LENGTH), Secret(_random(SECRET_LENGTH)))
+    parts = TokenParts(token_id or _generate_text(ID_LENGTH), Secret(_generate_text(SECRET_LENGTH)))
     body = parts.id + parts.secret.reveal()
-    return parts, Secret(PREFIX + body + _checksum(body))
+    return parts, Secret(TOKEN_PREFIX + body + _compute_checksum(body))
 
 
-def id_from(digest: bytes) -> str:
+def derive_id(digest: bytes) -> str:
     """The id that belongs to a digest (of at least 12 bytes)."""
     value, digits = int.from_bytes(digest, "big"), ""
     for _ in range(ID_LENGTH):
-        value, digit = divmod(value, len(ALPHABET))
-        digits += ALPHABET[digit]
+        value, digit = divmod(value, len(BASE62_ALPHABET))
+        digits += BASE62_ALPHABET[digit]
     return digits
 
 
-def _random(length: int) -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+def _generate_text(length: int) -> str:
+    return "".join(secrets.choice(BASE62_ALPHABET) for _ in range(length))
 
 
-def _checksum(body: str) -> str:
+def _compute_checksum(body: str) -> str:
     value, digits = zlib.crc32(body.encode()), ""
     for _ in range(CHECKSUM_LENGTH):
         value, digit = divmod(value, 62)
-        digits = ALPHABET[digit] + digits
+        digits = BASE62_ALPHABET[digit] + digits
     return digits

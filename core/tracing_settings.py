@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from core import setting_values as values
 from core.secret import Secret
-from core.variables import read, setting
+from core.variables import declare_setting, read_environment
 
-ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+ENDPOINT_VARIABLES = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 SAMPLERS = tuple(
     parent + name for parent in ("", "parentbased_") for name in ("always_on", "always_off", "traceidratio")
 )
@@ -17,55 +17,61 @@ SAMPLERS = tuple(
 class TracingSettings:
     """Where traces go; the names are OpenTelemetry's own, so that one configuration serves every program."""
 
-    endpoint: str = setting(
-        ENDPOINTS[0],
-        values.endpoint_url,
+    endpoint: str = declare_setting(
+        ENDPOINT_VARIABLES[0],
+        values.parse_endpoint_url,
         "a URL such as http://127.0.0.1:4318",
         "The OTLP/HTTP collector; traces go to `/v1/traces` below it.",
         "",
         shown="no traces",
     )
-    traces_endpoint: str = setting(
-        ENDPOINTS[1],
-        values.endpoint_url,
+    traces_endpoint: str = declare_setting(
+        ENDPOINT_VARIABLES[1],
+        values.parse_endpoint_url,
         "a URL such as http://127.0.0.1:4318/v1/traces",
         "The same as a whole URL, used as it is.",
         "",
         shown="no traces",
     )
-    headers: tuple[tuple[str, Secret], ...] = setting(
+    headers: tuple[tuple[str, Secret], ...] = declare_setting(
         "OTEL_EXPORTER_OTLP_HEADERS",
-        values.header_list,
+        values.parse_header_list,
         "name=value pairs, separated by commas",
         "Headers for the collector, such as its key.",
         (),
         shown="no headers",
         secret=True,
     )
-    protocol: str = setting(
+    protocol: str = declare_setting(
         "OTEL_EXPORTER_OTLP_PROTOCOL",
-        values.choice("http/protobuf"),
+        values.make_choice_parser("http/protobuf"),
         "http/protobuf",
         "How traces are sent.",
         "http/protobuf",
     )
-    service_name: str = setting("OTEL_SERVICE_NAME", str, "a name", "The name of this service in the traces.", "mcpist")
-    sampler: str = setting(
+    service_name: str = declare_setting(
+        "OTEL_SERVICE_NAME", str, "a name", "The name of this service in the traces.", "mcpist"
+    )
+    sampler: str = declare_setting(
         "OTEL_TRACES_SAMPLER",
-        values.choice(*SAMPLERS),
+        values.make_choice_parser(*SAMPLERS),
         "one of " + ", ".join(SAMPLERS),
         "Which requests are traced; with `parentbased_` the client's `traceparent` decides first.",
         "parentbased_always_on",
     )
-    ratio: float = setting(
+    ratio: float = declare_setting(
         "OTEL_TRACES_SAMPLER_ARG",
-        values.number(0, 1),
+        values.make_number_parser(0, 1),
         "a number from 0 to 1",
         "The share of requests that `traceidratio` traces.",
         1.0,
     )
-    disabled: str = setting(
-        "OTEL_SDK_DISABLED", values.choice("true", "false"), "true or false", "`true` turns traces off.", "false"
+    disabled: str = declare_setting(
+        "OTEL_SDK_DISABLED",
+        values.make_choice_parser("true", "false"),
+        "true or false",
+        "`true` turns traces off.",
+        "false",
     )
 
     @property
@@ -77,9 +83,9 @@ class TracingSettings:
         return self.traces_endpoint or below
 
 
-def read_tracing(environment: Mapping[str, str]) -> tuple[TracingSettings, list[str]]:
+def read_tracing_settings(environment: Mapping[str, str]) -> tuple[TracingSettings, list[str]]:
     """The settings, and what is wrong with them. Without an endpoint nothing is: a host may set the rest for others."""
-    found, problems = read(TracingSettings, environment)
-    if not any(environment.get(name, "").strip() for name in ENDPOINTS):
+    found, problems = read_environment(TracingSettings, environment)
+    if not any(environment.get(name, "").strip() for name in ENDPOINT_VARIABLES):
         return TracingSettings(), []
     return TracingSettings(**found), problems

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from broker.interface import Broker, BrokerUnreachable, Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
 from core.connection import CredentialKind
 from core.credential_headers import CredentialScheme
 from core.generations import Generations
@@ -123,7 +123,7 @@ class Leases:
         tenant_id, asked_at = request.caller.tenant_id, time.monotonic()
         generation = self._generations.current(tenant_id)
         lease = await self._ask(request, tool, rejected)
-        self._generations.keep(tenant_id, lease.version, asked_at)
+        self._generations.confirm_version(tenant_id, lease.version, asked_at)
         held = _held(tool, lease, generation, self._clock())
         self._held[key] = held
         if len(self._held) > MOST_CACHED:
@@ -143,7 +143,7 @@ class Leases:
             raise ToolError("this way of calling has no credential of yours; call it from an MCP client")
         asked = LeaseRequest(request.subject, tool.module, tool.tool.name, rejected_version)
         answer = await self._patiently(asked, request.deadline)
-        if isinstance(answer, Refused):
+        if isinstance(answer, CredentialRefusal):
             raise ToolError("what you may use has just changed; ask get_module_schema again")
         if isinstance(answer, NoCredential):
             if answer.cause in PASSING:
@@ -152,7 +152,7 @@ class Leases:
             raise self._links.missing(tool.owner, broken=broken, kind=answer.kind, cause=answer.cause)
         return answer
 
-    async def _patiently(self, asked: LeaseRequest, deadline: float) -> Lease | NoCredential | Refused:
+    async def _patiently(self, asked: LeaseRequest, deadline: float) -> Lease | NoCredential | CredentialRefusal:
         """Retry up to three times, with exponential backoff, jitter and within the call's deadline, while no connection
         to the broker can be made. Every other failure is final: the broker may have acted on the request, or has said
         itself that it cannot serve it."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
-from core.audit.bounds import MOST_DETAIL_TEXT
+from core.audit.bounds import MAX_DETAIL_TEXT_LENGTH
 from core.caller import Caller
 from gateway.mcp.context import RequestContext
 from gateway.operations.scrubbing import scrub
@@ -93,7 +93,7 @@ def describe(missing: Sequence[MissingName]) -> dict[str, str | int] | None:
     for one in missing:
         name = scrub_name(f"{one.module}.{one.tool}" if one.tool else one.module)[:MAX_LISTED_NAME]
         longer = f"{names}, {name}" if names else name
-        if len(longer) > MOST_DETAIL_TEXT:
+        if len(longer) > MAX_DETAIL_TEXT_LENGTH:
             break
         names = longer
     return {"count": len(missing), "names": names}

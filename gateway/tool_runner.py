@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 from pydantic import BaseModel
 
-from core.audit.bounds import MOST_ARGUMENTS
-from core.audit.digest import argument_digest
-from core.audit.event import Event, Kind, Outcome, outcome_of
+from core.audit.bounds import MAX_ARGUMENTS_BYTES
+from core.audit.digest import compute_argument_digest
+from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.writer import AuditWriter
-from core.bounded_work import turn_for
+from core.bounded_work import wait_for_turn
 from core.caller import Caller
 from core.db import Database
 from core.errors import MCPistError
@@ -58,7 +58,7 @@ class ToolRun(NamedTuple):
     request_id: str
     module: str
     tool: str
-    outcome: Outcome
+    outcome: CallOutcome
     seconds: float
     digest: bytes
 
@@ -146,7 +146,7 @@ class ToolRunner:
             gateway.mcp.errors.InsufficientScope: the credential lacks the scope for a permitted tool.
         """
         arguments = orjson.dumps(params)
-        await turn_for(len(arguments))  # before the look: what it finds has to hold when the tool begins
+        await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
         if ended := request.authority.ended:
             return ToolOutcome(error=f"not run: {ended}")
         tool = self._sieve.view(request.caller).find(module, name)
@@ -157,10 +157,10 @@ class ToolRunner:
             demand_scope(request.caller, tool)
             model = checked(tool, arguments)
         except InsufficientScope:
-            await self.refuse(request, tool, arguments, Outcome.DENIED, "scope")
+            await self.refuse(request, tool, arguments, CallOutcome.DENIED, "scope")
             raise
         except WrongArguments as wrong:
-            await self.refuse(request, tool, arguments, Outcome.ERROR, "arguments")
+            await self.refuse(request, tool, arguments, CallOutcome.ERROR, "arguments")
             return ToolOutcome(error=str(wrong))
         return await self._recorded(request, tool, model, arguments)
 
@@ -176,13 +176,15 @@ class ToolRunner:
         """Audit the use of names that do not exist for the caller, a sign of an attack."""
         module, tool = scrub_name(missing[0].module), scrub_name(missing[0].tool)
         digest = self._digest(request, digest_input(missing))
-        outcome = Outcome.DENIED
-        event = self._event(request, Kind.DENIED, module, tool, digest, outcome=outcome, detail=describe(missing))
+        outcome = CallOutcome.DENIED
+        event = self._event(
+            request, AuditEventKind.DENIED, module, tool, digest, outcome=outcome, detail=describe(missing)
+        )
         self._observer.denied(ToolRun(request.request_id, module, tool, outcome, 0.0, digest), len(missing))
         await self._audit.write(event)
 
     async def refuse(
-        self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: Outcome, reason: str
+        self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: CallOutcome, reason: str
     ) -> None:
         """Record a call that was refused before its tool ran; durable before the answer."""
         intent = self._intent(request, tool, arguments)
@@ -192,7 +194,7 @@ class ToolRunner:
             await durable
         finally:
             if not _was_refused(durable):
-                self._audit.queue(outcome_of(intent, outcome, 0, {"refused": reason}))
+                self._audit.enqueue(build_outcome_event(intent, outcome, 0, {"refused": reason}))
 
     async def _recorded(
         self, request: RequestContext, tool: CatalogueTool, model: BaseModel, arguments: bytes
@@ -203,22 +205,22 @@ class ToolRunner:
         intent = self._intent(request, tool, arguments)
         durable = self._audit.submit(intent)
         self._observer.started()
-        ended, outcome = Outcome.ERROR, ToolOutcome()
+        ended, outcome = CallOutcome.ERROR, ToolOutcome()
         detail: dict[str, str | int] | None = None
         use = _Use(self._sieve, tool)
         request.authority.enter(use)
         try:
             if not tool.tool.hints.read_only:
                 await durable
-            await turn_for(len(arguments))
+            await wait_for_turn(len(arguments))
             outcome = await self._run(request, tool, model)
             await durable
-            ended = Outcome.ERROR if outcome.error else Outcome.OK
+            ended = CallOutcome.ERROR if outcome.error else CallOutcome.OK
         except MCPistError as error:
             outcome = ToolOutcome(error=told(error, Changes()))  # the audit log's: nothing has run
         except asyncio.CancelledError:
             late = asyncio.get_running_loop().time() >= request.deadline
-            ended = Outcome.TIMEOUT if late and not use.reason else Outcome.CANCELLED
+            ended = CallOutcome.TIMEOUT if late and not use.reason else CallOutcome.CANCELLED
             if not use.was_stopped():
                 raise
             outcome = ToolOutcome(error=use.text)
@@ -227,7 +229,7 @@ class ToolRunner:
             request.authority.leave(use)
             seconds = time.perf_counter() - started
             if not _was_refused(durable):
-                self._audit.queue(outcome_of(intent, ended, int(seconds * 1e6), detail))
+                self._audit.enqueue(build_outcome_event(intent, ended, int(seconds * 1e6), detail))
             self._observer.ended(
                 ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, intent.digest)
             )
@@ -254,21 +256,23 @@ class ToolRunner:
             return ToolOutcome(error=told_fault(request.request_id, changes))
         return ToolOutcome(result=result)
 
-    def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> Event:
+    def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> AuditEvent:
         digest = self._digest(request, arguments)
         kept, detail = None, None
         if request.caller.record_arguments:
             kept, detail = _redact_arguments(tool, arguments)
         return self._event(
-            request, Kind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=kept, detail=detail
+            request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=kept, detail=detail
         )
 
     def _digest(self, request: RequestContext, arguments: bytes) -> bytes:
-        return argument_digest(self._digest_key, request.caller.tenant_id, arguments)
+        return compute_argument_digest(self._digest_key, request.caller.tenant_id, arguments)
 
-    def _event(self, request: RequestContext, kind: Kind, module: str, tool: str, digest: bytes, **more: Any) -> Event:
+    def _event(
+        self, request: RequestContext, kind: AuditEventKind, module: str, tool: str, digest: bytes, **more: Any
+    ) -> AuditEvent:
         credential = request.caller.credential
-        return Event(
+        return AuditEvent(
             at=time.time_ns(),
             kind=kind,
             tenant_id=credential.tenant_id,
@@ -290,7 +294,7 @@ def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | No
     """The arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments over
     the size of an event are replaced by a detail with their size."""
     kept = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.unrecorded})
-    if len(kept) > MOST_ARGUMENTS:
+    if len(kept) > MAX_ARGUMENTS_BYTES:
         return None, {"arguments_bytes": len(kept)}
     return scrub(kept.decode()).encode(), None
 

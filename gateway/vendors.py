@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from broker.interface import Broker, Refused
-from core.bounded_work import turn_for
+from broker.interface import Broker, CredentialRefusal
+from core.bounded_work import wait_for_turn
 from core.caller import Caller
-from core.connection import Connection, ConnectionState
+from core.connection import ConnectionState, ModuleConnection
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
@@ -31,7 +31,7 @@ PATIENCE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    connections: Mapping[str, Connection]
+    connections: Mapping[str, ModuleConnection]
     generation: int | None
 
 
@@ -97,7 +97,7 @@ class Vendors:
         mend = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.url(module)}
         return {"connection": state.value, **cause, "note": note, **mend}
 
-    def _limits(self, module: Module, known: Connection) -> dict[str, str]:
+    def _limits(self, module: Module, known: ModuleConnection) -> dict[str, str]:
         if not known.reading_only:
             return {}
         note = self._links.note(module, broken=False, kind=known.kind, cause=READING_ONLY)
@@ -124,14 +124,14 @@ class Vendors:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _connections(self, caller: Caller, subject: Secret) -> Mapping[str, Connection]:
+    async def _connections(self, caller: Caller, subject: Secret) -> Mapping[str, ModuleConnection]:
         """The broker's answer, kept under the tenant's generation."""
         credential, generation = caller.credential, self._generations.current(caller.tenant_id)
         known = self._known.get(credential.id)
         if known is not None and generation is not None and known.generation == generation:
             return known.connections
-        answer = await self._broker.status(subject)
-        connections: Mapping[str, Connection] = {} if isinstance(answer, Refused) else answer
+        answer = await self._broker.get_connections(subject)
+        connections: Mapping[str, ModuleConnection] = {} if isinstance(answer, CredentialRefusal) else answer
         self._known[credential.id] = _Known(connections, generation)
         if len(self._known) > MOST_CACHED:
             self._known.popitem(last=False)
@@ -182,7 +182,7 @@ class _LeasedVendor:
                 )
         except Elsewhere:
             raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=ELSEWHERE) from None
-        await turn_for(len(answer.body))  # the module decodes it next
+        await wait_for_turn(len(answer.body))  # the module decodes it next
         return answer
 
     def _client(self, held: Held) -> Vendor:

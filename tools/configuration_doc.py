@@ -6,7 +6,7 @@ from typing import Any
 
 from core.settings import Settings
 from core.tracing_settings import TracingSettings
-from core.variables import Variable, variables_of
+from core.variables import EnvironmentVariable, list_variables
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 CLASSES: dict[str, type[Any]] = {"settings": Settings, "tracing": TracingSettings}
@@ -15,7 +15,7 @@ CLASSES: dict[str, type[Any]] = {"settings": Settings, "tracing": TracingSetting
 def render(page: str) -> str:
     """The page with every table between ``<!-- table: name -->`` and ``<!-- end -->`` made anew."""
     for name, settings in CLASSES.items():
-        rows = "\n".join(_row(variable) for variable in variables_of(settings).values())
+        rows = "\n".join(_row(variable) for variable in list_variables(settings).values())
         table = f"| variable | meaning | form | default |\n|---|---|---|---|\n{rows}"
         begin, end = f"<!-- table: {name} -->", "<!-- end -->"
         pattern = f"{re.escape(begin)}.*?{re.escape(end)}"
@@ -23,9 +23,9 @@ def render(page: str) -> str:
     return page
 
 
-def _row(variable: Variable) -> str:
+def _row(variable: EnvironmentVariable) -> str:
     default = variable.default if " " in variable.default or "`" in variable.default else f"`{variable.default}`"
-    return f"| `{variable.name}` | {variable.about} | {variable.form} | {default} |"
+    return f"| `{variable.name}` | {variable.description} | {variable.requirement} | {default} |"
 
 
 if __name__ == "__main__":

@@ -3,20 +3,20 @@
 from starlette.types import ASGIApp
 
 from admin_ui.api import allow_list, audit, doctor, keys, me, roles, services, tenants, users
-from admin_ui.api.parts import AdminParts
-from core.api.app import Section, assembled
-from core.api.door import Door
+from admin_ui.api.parts import AdminDependencies
+from core.api.app import ApiSection, build_application
+from core.api.door import ApiSecurity
 
 ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, services, audit, keys, doctor))
 
 
-def section(parts: AdminParts) -> Section:
+def build_directory_section(parts: AdminDependencies) -> ApiSection:
     """The control plane's routes, for an application that serves others beside them."""
-    return Section(ROUTERS, {"admin": parts})
+    return ApiSection(ROUTERS, {"admin": parts})
 
 
-def api(door: Door, parts: AdminParts, *others: Section, version: str) -> ASGIApp:
+def build_admin_api(door: ApiSecurity, parts: AdminDependencies, *others: ApiSection, version: str) -> ASGIApp:
     """The application. In one process, the trust zone's own section (broker.web.api.app) is one of the `others`, so
     that both have one OpenAPI document; split, each serves its own.
     """
-    return assembled(door, (section(parts), *others), version)
+    return build_application(door, (build_directory_section(parts), *others), version)

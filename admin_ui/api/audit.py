@@ -8,41 +8,41 @@ from uuid import UUID
 
 from fastapi import Query
 
-from admin_ui.api.parts import Console
-from core.api.app import router
-from core.api.callers import Person, ReadingOperator, whose
-from core.api.paging import Cursor, Most
+from admin_ui.api.parts import ConsoleDatabase
+from core.api.app import create_router
+from core.api.callers import CurrentUserRead, OperatorRead, resolve_owner
+from core.api.paging import Cursor, PageLimit
 from core.api.principal import Principal
-from core.api.shapes import Asked, PageOf, Time, Told, Word
+from core.api.shapes import PageOf, RequestModel, ResponseModel, ShortText, UtcDatetime
 from core.audit import query
-from core.audit.event import DEPLOYMENT
+from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import Database
 from core.scopes import ADMIN_READ
 
-routes = router("audit")
+routes = create_router("audit")
 
 
-class Wished(Asked):
+class AuditQuery(RequestModel):
     """`since` is included, `until` is not. `kind` is a kind, the part before its dot, or `call`."""
 
-    since: Time | None = None
-    until: Time | None = None
-    kind: Word | None = None
-    module: Word | None = None
-    tool: Word | None = None
-    outcome: Word | None = None
-    request_id: Word | None = None
-    limit: Most = 50
+    since: UtcDatetime | None = None
+    until: UtcDatetime | None = None
+    kind: ShortText | None = None
+    module: ShortText | None = None
+    tool: ShortText | None = None
+    outcome: ShortText | None = None
+    request_id: ShortText | None = None
+    limit: PageLimit = 50
     cursor: Cursor = None
 
 
-class Wanted(Wished):
+class TenantAuditQuery(AuditQuery):
     """`user` is who did it."""
 
     user: UUID | None = None
 
 
-class AuditItem(Told):
+class AuditItemView(ResponseModel):
     """One thing that happened; a call's intent and outcome are one. `arguments` is JSON, where the tenant keeps it."""
 
     seq: int
@@ -63,21 +63,23 @@ class AuditItem(Told):
 
 
 @routes.get("/audit")
-async def list_audit(wanted: Annotated[Wanted, Query()], caller: Person, console: Console) -> PageOf[AuditItem]:
+async def list_audit(
+    wanted: Annotated[TenantAuditQuery, Query()], caller: CurrentUserRead, console: ConsoleDatabase
+) -> PageOf[AuditItemView]:
     """The audit log, newest first. What happened shows within seconds."""
-    return await _page(console, caller.tenant_id, wanted, _whose(caller, wanted.user))
+    return await _fetch_page(console, caller.tenant_id, wanted, _resolve_user(caller, wanted.user))
 
 
 @routes.get("/deployment/audit")
 async def list_deployment_audit(
-    wanted: Annotated[Wished, Query()], caller: ReadingOperator, console: Console
-) -> PageOf[AuditItem]:
+    wanted: Annotated[AuditQuery, Query()], caller: OperatorRead, console: ConsoleDatabase
+) -> PageOf[AuditItemView]:
     """What belongs to no tenant, newest first: keys, removed tenants, credentials and sign-ins that are nobody's."""
-    return await _page(console, DEPLOYMENT, wanted, None)
+    return await _fetch_page(console, DEPLOYMENT_CHAIN, wanted, None)
 
 
-async def _page(console: Database, chain: UUID, wanted: Wished, user: UUID | None) -> PageOf[AuditItem]:
-    chosen = query.Filter(
+async def _fetch_page(console: Database, chain: UUID, wanted: AuditQuery, user: UUID | None) -> PageOf[AuditItemView]:
+    chosen = query.AuditFilter(
         since=wanted.since,
         until=wanted.until,
         user=user,
@@ -87,16 +89,18 @@ async def _page(console: Database, chain: UUID, wanted: Wished, user: UUID | Non
         outcome=wanted.outcome,
         request_id=wanted.request_id,
     )
-    page = await query.page(console, chain, chosen, wanted.cursor, wanted.limit)
-    return PageOf(items=[_shown(item) for item in page.items], next_cursor=page.next_cursor)
+    page = await query.fetch_audit_page(console, chain, chosen, wanted.cursor, wanted.limit)
+    return PageOf(items=[_build_view(item) for item in page.items], next_cursor=page.next_cursor)
 
 
-def _whose(caller: Principal, user: UUID | None) -> UUID | None:
+def _resolve_user(caller: Principal, user: UUID | None) -> UUID | None:
     """None is everybody."""
-    return None if user is None and caller.administers(ADMIN_READ) else whose(caller, user, ADMIN_READ)
+    return (
+        None if user is None and caller.is_administrator_with(ADMIN_READ) else resolve_owner(caller, user, ADMIN_READ)
+    )
 
 
-def _shown(item: query.Item) -> AuditItem:
+def _build_view(item: query.AuditEntry) -> AuditItemView:
     kept = None if item.arguments is None else item.arguments.decode("utf-8", "replace")
-    same = {name: getattr(item, name) for name in AuditItem.model_fields if name not in ("digest", "arguments")}
-    return AuditItem(**same, digest=item.digest.hex(), arguments=kept)
+    same = {name: getattr(item, name) for name in AuditItemView.model_fields if name not in ("digest", "arguments")}
+    return AuditItemView(**same, digest=item.digest.hex(), arguments=kept)

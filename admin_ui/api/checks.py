@@ -8,30 +8,30 @@ from uuid import UUID
 from core.errors import Unavailable
 
 
-class Checks(Protocol):
+class DeploymentChecks(Protocol):
     """Looks, and changes nothing. Values are read by their attributes."""
 
-    async def keys(self) -> object:
+    async def check_keys(self) -> object:
         """How the vault's keys stand (:class:`admin_ui.api.keys.KeysView`)."""
         ...
 
-    async def deployment(self) -> Sequence[object]:
+    async def check_deployment(self) -> Sequence[object]:
         """Findings about what belongs to no tenant (:class:`admin_ui.api.doctor.FindingView`)."""
         ...
 
-    async def tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
+    async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
         """Findings about a tenant, or only about what is a user's own."""
         ...
 
 
-class NoChecks:
+class NoDeploymentChecks:
     """For where nobody can look."""
 
-    async def keys(self) -> object:
+    async def check_keys(self) -> object:
         raise Unavailable("this MCPist cannot look at its keys; ask on its own machine")
 
-    async def deployment(self) -> Sequence[object]:
+    async def check_deployment(self) -> Sequence[object]:
         return ()
 
-    async def tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
+    async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
         return ()

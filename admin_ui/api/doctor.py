@@ -2,16 +2,16 @@
 
 from typing import Literal
 
-from admin_ui.api.parts import Parts
-from core.api.app import router
-from core.api.callers import Person
-from core.api.shapes import Told
+from admin_ui.api.parts import AdminDeps
+from core.api.app import create_router
+from core.api.callers import CurrentUserRead
+from core.api.shapes import ResponseModel
 from core.scopes import ADMIN_READ, covers
 
-routes = router("doctor")
+routes = create_router("doctor")
 
 
-class FindingView(Told):
+class FindingView(ResponseModel):
     """One thing that was looked at; `told` says what was found, and what to do about it."""
 
     check: str
@@ -19,7 +19,7 @@ class FindingView(Told):
     told: str
 
 
-class DoctorView(Told):
+class DoctorView(ResponseModel):
     """It is `healthy` unless something is bad. Accounts that wait for their owner are notes."""
 
     healthy: bool
@@ -27,12 +27,12 @@ class DoctorView(Told):
 
 
 @routes.get("/doctor")
-async def examine(caller: Person, parts: Parts) -> DoctorView:
+async def show_doctor(caller: CurrentUserRead, parts: AdminDeps) -> DoctorView:
     """Everybody is told of their own accounts, administrators of their tenant, and the operator of the deployment too:
     its folder, keys, database, schema, clock and audit log. What needs somebody comes first, and more than fifty
     accounts are only counted."""
-    administers = caller.administers(ADMIN_READ)
-    found = list(await parts.checks.deployment()) if caller.operator and covers(caller.scopes, ADMIN_READ) else []
-    found += await parts.checks.tenant(caller.tenant_id, None if administers else caller.user_id)
+    administers = caller.is_administrator_with(ADMIN_READ)
+    found = list(await parts.checks.check_deployment()) if caller.operator and covers(caller.scopes, ADMIN_READ) else []
+    found += await parts.checks.check_tenant(caller.tenant_id, None if administers else caller.user_id)
     checks = [FindingView.model_validate(one) for one in found]
     return DoctorView(healthy=all(one.state != "bad" for one in checks), checks=checks)

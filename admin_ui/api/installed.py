@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Settings = Mapping[str, Any]
+ModuleSettingValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class SettingForm:
+class SettingDefinition:
     """A setting that a tenant's service may have."""
 
     name: str
@@ -27,8 +27,8 @@ class InstalledModule:
     title: str
     description: str
     tools: Mapping[str, bool]
-    settings: tuple[SettingForm, ...] = ()
-    change: Callable[[Settings, Settings], Settings] | None = None
+    settings: tuple[SettingDefinition, ...] = ()
+    apply_change: Callable[[ModuleSettingValues, ModuleSettingValues], ModuleSettingValues] | None = None
 
 
-Installed = Mapping[str, InstalledModule]
+InstalledModules = Mapping[str, InstalledModule]

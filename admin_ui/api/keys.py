@@ -1,14 +1,14 @@
 """``/keys``: how the vault's keys stand, for the operator. No answer has a key."""
 
-from admin_ui.api.parts import Parts
-from core.api.app import router
-from core.api.callers import ReadingOperator
-from core.api.shapes import Told
+from admin_ui.api.parts import AdminDeps
+from core.api.app import create_router
+from core.api.callers import OperatorRead
+from core.api.shapes import ResponseModel
 
-routes = router("keys")
+routes = create_router("keys")
 
 
-class KeyView(Told):
+class KeyView(ResponseModel):
     """One key-encryption key, and what hangs on it: data keys of how many tenants, and keys that sign access tokens.
     `told` says what to do about one that is needed and not usable."""
 
@@ -23,7 +23,7 @@ class KeyView(Told):
     told: str
 
 
-class KeysView(Told):
+class KeysView(ResponseModel):
     """`keepers` keep the keys, the first one's wrap; `trouble` is what keeps them from working now. `to_rewrap` are the
     data keys and signing keys that another key than the active one wraps, `to_reencrypt` the secrets that are sealed
     under another data key than their tenant's newest: both are 0 when a change of keys is through."""
@@ -38,6 +38,6 @@ class KeysView(Told):
 
 
 @routes.get("/keys")
-async def show_keys(caller: ReadingOperator, parts: Parts) -> KeysView:
+async def show_keys(caller: OperatorRead, parts: AdminDeps) -> KeysView:
     """Which keys there are, what needs each, and how far a change of keys is."""
-    return KeysView.model_validate(await parts.checks.keys())
+    return KeysView.model_validate(await parts.checks.check_keys())

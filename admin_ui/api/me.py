@@ -3,18 +3,18 @@
 from datetime import datetime
 from uuid import UUID
 
-from admin_ui.api.parts import Console
-from core.api.app import router
-from core.api.callers import SignedIn
-from core.api.shapes import Told
+from admin_ui.api.parts import ConsoleDatabase
+from core.api.app import create_router
+from core.api.callers import CurrentUser
+from core.api.shapes import ResponseModel
 from core.directory.tenants import get_tenant
 from core.directory.users_by_id import get_user
-from core.scopes import ALL
+from core.scopes import ALL_SCOPES
 
-routes = router("me")
+routes = create_router("me")
 
 
-class MyTenant(Told):
+class CurrentTenantView(ResponseModel):
     """The tenant of whoever calls."""
 
     id: UUID
@@ -22,7 +22,7 @@ class MyTenant(Told):
     name: str
 
 
-class Me(Told):
+class CurrentUserView(ResponseModel):
     """Whoever calls."""
 
     id: UUID
@@ -30,7 +30,7 @@ class Me(Told):
     name: str
     system_role: str
     roles: list[str]
-    tenant: MyTenant
+    tenant: CurrentTenantView
     scopes: list[str]
     by: str
     authenticated_at: datetime | None
@@ -38,18 +38,18 @@ class Me(Told):
 
 
 @routes.get("/me")
-async def show_me(caller: SignedIn, console: Console) -> Me:
+async def show_me(caller: CurrentUser, console: ConsoleDatabase) -> CurrentUserView:
     """Who is calling, by which kind of credential, and with which scopes."""
     user = await get_user(console, caller.tenant_id, caller.user_id)
     tenant = await get_tenant(console, caller.tenant_id)
-    return Me(
+    return CurrentUserView(
         id=user.id,
         email=user.email,
         name=user.name,
         system_role=user.system_role,
         roles=list(user.roles),
-        tenant=MyTenant.model_validate(tenant),
-        scopes=sorted(caller.scopes & ALL),
+        tenant=CurrentTenantView.model_validate(tenant),
+        scopes=sorted(caller.scopes & ALL_SCOPES),
         by=caller.by,
         authenticated_at=caller.authenticated_at,
         operator=caller.operator,

@@ -6,36 +6,36 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from admin_ui.api.checks import Checks, NoChecks
+from admin_ui.api.checks import DeploymentChecks, NoDeploymentChecks
 from admin_ui.api.installed import InstalledModule
 from core.db import Database
-from core.directory.farewell import Farewell, unsaid
+from core.directory.farewell import AccountRevoker, revoke_nothing
 
 
-def _none() -> Mapping[str, InstalledModule]:
+def _create_empty_modules() -> Mapping[str, InstalledModule]:
     return {}
 
 
 @dataclass(frozen=True, slots=True)
-class AdminParts:
+class AdminDependencies:
     """`console` is the database in the control plane's role; `modules` are switched on in a new tenant; `checks` looks
     at keys and everything else that can be wrong; `farewell` is said to the vendors of whoever is removed.
     """
 
     console: Database
     modules: tuple[str, ...] = ()
-    installed: Mapping[str, InstalledModule] = field(default_factory=_none)
-    checks: Checks = field(default_factory=NoChecks)
-    farewell: Farewell = unsaid
+    installed: Mapping[str, InstalledModule] = field(default_factory=_create_empty_modules)
+    checks: DeploymentChecks = field(default_factory=NoDeploymentChecks)
+    account_revoker: AccountRevoker = revoke_nothing
 
 
-async def _parts(request: Request) -> AdminParts:
+async def _get_dependencies(request: Request) -> AdminDependencies:
     return request.app.state.admin
 
 
-async def _console(request: Request) -> Database:
+async def _get_console_database(request: Request) -> Database:
     return request.app.state.admin.console
 
 
-Parts = Annotated[AdminParts, Depends(_parts)]
-Console = Annotated[Database, Depends(_console)]
+AdminDeps = Annotated[AdminDependencies, Depends(_get_dependencies)]
+ConsoleDatabase = Annotated[Database, Depends(_get_console_database)]

@@ -6,26 +6,26 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field, StringConstraints
 
-from admin_ui.api.parts import AdminParts, Console, Parts
-from admin_ui.api.users import UserView, views
-from core.api.app import router, there_already
-from core.api.callers import ChangingAdmin, ReadingAdmin
-from core.api.paging import Cursor, Most, PriorityKey, TextKey, key_of, paged
-from core.api.shapes import Asked, PageOf, RemovedView, ShortName, Told, removed
+from admin_ui.api.parts import AdminDependencies, AdminDeps, ConsoleDatabase
+from admin_ui.api.users import UserView, build_users_page
+from core.api.app import create_router, describe_existing_response
+from core.api.callers import AdminRead, AdminWrite
+from core.api.paging import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
+from core.api.shapes import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, build_removal_view
 from core.directory import roles_by_id as roles
-from core.directory.roles_by_id import MOST_PERMISSIONS, Granted, RoleRecord
-from core.directory.users_by_id import give_role, members, take_role
+from core.directory.roles_by_id import MAX_PERMISSIONS, PermissionGrants, RoleRecord
+from core.directory.users_by_id import give_role, list_role_members, take_role
 from core.errors import Conflict
-from core.permissions import PERMISSION, check_known
+from core.permissions import PERMISSION_PATTERN, check_permissions_installed
 
-routes = router("roles")
+routes = create_router("roles")
 
 Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
-Permission = Annotated[str, StringConstraints(pattern=f"^(?:{PERMISSION.pattern})$", max_length=200)]
-Permissions = Annotated[list[Permission], Field(max_length=MOST_PERMISSIONS)]
+Permission = Annotated[str, StringConstraints(pattern=f"^(?:{PERMISSION_PATTERN.pattern})$", max_length=200)]
+Permissions = Annotated[list[Permission], Field(max_length=MAX_PERMISSIONS)]
 
 
-class RoleView(Told):
+class RoleView(ResponseModel):
     """A role. A permission is `module.tool`, `module.*`, `module:read` or `*`; `deny` takes from this role only."""
 
     id: UUID
@@ -36,7 +36,7 @@ class RoleView(Told):
     members: int
 
 
-class NewRole(Asked):
+class NewRole(RequestModel):
     """`priority` orders shared credentials, the highest first, and nothing else. A permission that matches no installed
     tool is refused unless `unknown_ok`."""
 
@@ -47,14 +47,14 @@ class NewRole(Asked):
     unknown_ok: bool = False
 
 
-class RoleChange(Asked):
+class RoleChange(RequestModel):
     """What is left out, or null, stays as it is."""
 
     name: ShortName | None = None
     priority: Priority | None = None
 
 
-class RolePermissions(Asked):
+class RolePermissions(RequestModel):
     """All permissions of a role. A new one that matches no installed tool is refused unless `unknown_ok`."""
 
     allow: Permissions
@@ -62,60 +62,62 @@ class RolePermissions(Asked):
     unknown_ok: bool = False
 
     @property
-    def granted(self) -> Granted:
-        return _granted(self.allow, self.deny)
+    def grants(self) -> PermissionGrants:
+        return _build_grants(self.allow, self.deny)
 
 
-def _granted(allow: list[str], deny: list[str]) -> Granted:
+def _build_grants(allow: list[str], deny: list[str]) -> PermissionGrants:
     return frozenset({*(("allow", one) for one in allow), *(("deny", one) for one in deny)})
 
 
-def _check_known(parts: AdminParts, granted: Granted) -> None:
+def _check_installed(parts: AdminDependencies, granted: PermissionGrants) -> None:
     tools = {name: module.tools for name, module in parts.installed.items()}
-    check_known({permission for _, permission in granted}, tools)
+    check_permissions_installed({permission for _, permission in granted}, tools)
 
 
-def _after(cursor: str | None) -> tuple[int, str] | None:
-    return None if cursor is None else key_of(cursor, tuple[PriorityKey, TextKey])
+def _decode_role_cursor(cursor: str | None) -> tuple[int, str] | None:
+    return None if cursor is None else decode_cursor(cursor, tuple[PriorityKey, TextKey])
 
 
-def _page(found: list[RoleRecord], limit: int) -> PageOf[RoleView]:
-    shown, following = paged(found, limit, lambda one: (one.priority, one.name))
+def _build_page(found: list[RoleRecord], limit: int) -> PageOf[RoleView]:
+    shown, following = split_page(found, limit, lambda one: (one.priority, one.name))
     return PageOf(items=[RoleView.model_validate(one) for one in shown], next_cursor=following)
 
 
 @routes.get("/roles")
 async def list_roles(
-    caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+    caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[RoleView]:
     """The tenant's roles, the highest priority first."""
-    return _page(await roles.page_of_roles(console, caller.tenant_id, _after(cursor), limit + 1), limit)
+    return _build_page(
+        await roles.list_roles_page(console, caller.tenant_id, _decode_role_cursor(cursor), limit + 1), limit
+    )
 
 
-@routes.post("/roles", status_code=201, responses=there_already(RoleView))
-async def add_role(asked: NewRole, caller: ChangingAdmin, parts: Parts, response: Response) -> RoleView:
+@routes.post("/roles", status_code=201, responses=describe_existing_response(RoleView))
+async def add_role(asked: NewRole, caller: AdminWrite, parts: AdminDeps, response: Response) -> RoleView:
     """Make a role with its permissions. Asked again, it answers 200 with the one that is there."""
-    console, granted = parts.console, _granted(asked.allow, asked.deny)
+    console, granted = parts.console, _build_grants(asked.allow, asked.deny)
     if not asked.unknown_ok:
-        _check_known(parts, granted)
+        _check_installed(parts, granted)
     try:
         made = await roles.make_role(console, caller.actor, caller.tenant_id, asked.name, asked.priority, granted)
     except Conflict:
         made = await roles.find_role(console, caller.tenant_id, asked.name)
-        if (made.priority, _granted([*made.allow], [*made.deny])) != (asked.priority, granted):
+        if (made.priority, _build_grants([*made.allow], [*made.deny])) != (asked.priority, granted):
             raise
         response.status_code = 200
     return RoleView.model_validate(made)
 
 
 @routes.get("/roles/{role_id}")
-async def show_role(role_id: UUID, caller: ReadingAdmin, console: Console) -> RoleView:
+async def show_role(role_id: UUID, caller: AdminRead, console: ConsoleDatabase) -> RoleView:
     """One role."""
     return RoleView.model_validate(await roles.get_role(console, caller.tenant_id, role_id))
 
 
 @routes.patch("/roles/{role_id}")
-async def change_role(role_id: UUID, asked: RoleChange, caller: ChangingAdmin, console: Console) -> RoleView:
+async def change_role(role_id: UUID, asked: RoleChange, caller: AdminWrite, console: ConsoleDatabase) -> RoleView:
     """Rename a role, or change its priority."""
     changed = await roles.change_role(
         console, caller.actor, caller.tenant_id, role_id, name=asked.name, priority=asked.priority
@@ -124,46 +126,52 @@ async def change_role(role_id: UUID, asked: RoleChange, caller: ChangingAdmin, c
 
 
 @routes.delete("/roles/{role_id}")
-async def remove_role(role_id: UUID, caller: ChangingAdmin, parts: Parts) -> RemovedView:
+async def remove_role(role_id: UUID, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
     """Delete a role with its permissions, its assignments and its shared credentials, whose vendors are told."""
-    return removed(await roles.remove_role(parts.console, caller.actor, caller.tenant_id, role_id, parts.farewell))
+    return build_removal_view(
+        await roles.remove_role(parts.console, caller.actor, caller.tenant_id, role_id, parts.account_revoker)
+    )
 
 
 @routes.put("/roles/{role_id}/permissions")
-async def replace_permissions(role_id: UUID, asked: RolePermissions, caller: ChangingAdmin, parts: Parts) -> RoleView:
+async def replace_permissions(role_id: UUID, asked: RolePermissions, caller: AdminWrite, parts: AdminDeps) -> RoleView:
     """Give a role exactly these permissions, all at once."""
     console = parts.console
     if not asked.unknown_ok:
         before = await roles.get_role(console, caller.tenant_id, role_id)
-        _check_known(parts, asked.granted - _granted([*before.allow], [*before.deny]))
-    changed = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, granted=asked.granted)
+        _check_installed(parts, asked.grants - _build_grants([*before.allow], [*before.deny]))
+    changed = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, granted=asked.grants)
     return RoleView.model_validate(changed)
 
 
 @routes.get("/roles/{role_id}/users")
 async def list_members(
-    role_id: UUID, caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+    role_id: UUID, caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[UserView]:
     """The users who have a role, by e-mail address."""
-    after: str = "" if cursor is None else key_of(cursor, TextKey)
-    return views(await members(console, caller.tenant_id, role_id, after=after, limit=limit + 1), limit)
+    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
+    return build_users_page(
+        await list_role_members(console, caller.tenant_id, role_id, after=after, limit=limit + 1), limit
+    )
 
 
 @routes.get("/users/{user_id}/roles")
 async def list_roles_of_user(
-    user_id: UUID, caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+    user_id: UUID, caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[RoleView]:
     """The roles that a user has, the highest priority first."""
-    return _page(await roles.roles_of(console, caller.tenant_id, user_id, _after(cursor), limit + 1), limit)
+    return _build_page(
+        await roles.list_user_roles(console, caller.tenant_id, user_id, _decode_role_cursor(cursor), limit + 1), limit
+    )
 
 
 @routes.put("/users/{user_id}/roles/{role_id}", status_code=204)
-async def assign(user_id: UUID, role_id: UUID, caller: ChangingAdmin, console: Console) -> None:
+async def assign_user_role(user_id: UUID, role_id: UUID, caller: AdminWrite, console: ConsoleDatabase) -> None:
     """Give a user a role; one that they have already stays."""
     await give_role(console, caller.actor, caller.tenant_id, user_id, role_id)
 
 
 @routes.delete("/users/{user_id}/roles/{role_id}", status_code=204)
-async def unassign(user_id: UUID, role_id: UUID, caller: ChangingAdmin, console: Console) -> None:
+async def unassign_user_role(user_id: UUID, role_id: UUID, caller: AdminWrite, console: ConsoleDatabase) -> None:
     """Take a role from a user; one that they do not have is no error."""
     await take_role(console, caller.actor, caller.tenant_id, user_id, role_id)

@@ -6,21 +6,21 @@ from uuid import UUID
 
 from fastapi import Response
 
-from admin_ui.api.parts import Console, Parts
-from core.api.app import router, there_already
-from core.api.callers import ChangingAdmin, ReadingAdmin
-from core.api.paging import Cursor, Most, TextKey, key_of, paged
-from core.api.shapes import Asked, Email, Name, PageOf, RemovedView, Told, removed
+from admin_ui.api.parts import AdminDeps, ConsoleDatabase
+from core.api.app import create_router, describe_existing_response
+from core.api.callers import AdminRead, AdminWrite
+from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.shapes import Email, Name, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
 from core.directory import users
 from core.directory.users_by_id import change_user, get_user, remove_user
 from core.errors import Conflict
 
-routes = router("users")
+routes = create_router("users")
 
 SystemRole = Literal["admin", "user"]
 
 
-class UserView(Told):
+class UserView(ResponseModel):
     """A person. `roles` are the names of the roles that they have."""
 
     id: UUID
@@ -32,7 +32,7 @@ class UserView(Told):
     roles: list[str]
 
 
-class NewUser(Asked):
+class NewUser(RequestModel):
     """The address is put on the allow list, so that they can sign in."""
 
     email: Email
@@ -40,7 +40,7 @@ class NewUser(Asked):
     system_role: SystemRole = "user"
 
 
-class UserChange(Asked):
+class UserChange(RequestModel):
     """What is left out, or null, stays as it is."""
 
     name: Name | None = None
@@ -48,23 +48,23 @@ class UserChange(Asked):
     status: Literal["active", "suspended"] | None = None
 
 
-def views(found: "list[users.User]", limit: int) -> PageOf[UserView]:
+def build_users_page(found: "list[users.User]", limit: int) -> PageOf[UserView]:
     """One page of users, which are in the order of their addresses."""
-    shown, following = paged(found, limit, lambda one: one.email)
+    shown, following = split_page(found, limit, lambda one: one.email)
     return PageOf(items=[UserView.model_validate(one) for one in shown], next_cursor=following)
 
 
 @routes.get("/users")
 async def list_users(
-    caller: ReadingAdmin, console: Console, limit: Most = 50, cursor: Cursor = None
+    caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[UserView]:
     """The tenant's users, by e-mail address."""
-    after: str = "" if cursor is None else key_of(cursor, TextKey)
-    return views(await users.list_users(console, caller.tenant_id, after=after, limit=limit + 1), limit)
+    after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
+    return build_users_page(await users.list_users(console, caller.tenant_id, after=after, limit=limit + 1), limit)
 
 
-@routes.post("/users", status_code=201, responses=there_already(UserView))
-async def add_user(asked: NewUser, caller: ChangingAdmin, console: Console, response: Response) -> UserView:
+@routes.post("/users", status_code=201, responses=describe_existing_response(UserView))
+async def add_user(asked: NewUser, caller: AdminWrite, console: ConsoleDatabase, response: Response) -> UserView:
     """Make a user, without roles. Asked again, it answers 200 with the one that is there."""
     wanted = (asked.name, asked.system_role)
     try:
@@ -81,13 +81,13 @@ async def add_user(asked: NewUser, caller: ChangingAdmin, console: Console, resp
 
 
 @routes.get("/users/{user_id}")
-async def show_user(user_id: UUID, caller: ReadingAdmin, console: Console) -> UserView:
+async def show_user(user_id: UUID, caller: AdminRead, console: ConsoleDatabase) -> UserView:
     """One user."""
     return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
 
 
 @routes.patch("/users/{user_id}")
-async def change(user_id: UUID, asked: UserChange, caller: ChangingAdmin, console: Console) -> UserView:
+async def update_user(user_id: UUID, asked: UserChange, caller: AdminWrite, console: ConsoleDatabase) -> UserView:
     """Change a user. Whoever is suspended loses sessions and tokens within a second."""
     changed = await change_user(
         console,
@@ -102,7 +102,9 @@ async def change(user_id: UUID, asked: UserChange, caller: ChangingAdmin, consol
 
 
 @routes.delete("/users/{user_id}")
-async def remove(user_id: UUID, caller: ChangingAdmin, parts: Parts) -> RemovedView:
+async def delete_user(user_id: UUID, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
     """Delete a user with all that is theirs, and their own entry of the allow list. The audit log stays. The vendors of
     their accounts are told that these are over."""
-    return removed(await remove_user(parts.console, caller.actor, caller.tenant_id, user_id, parts.farewell))
+    return build_removal_view(
+        await remove_user(parts.console, caller.actor, caller.tenant_id, user_id, parts.account_revoker)
+    )

@@ -9,10 +9,10 @@ import orjson
 
 from core.db import UnitOfWork
 
-MOST_KEPT = 50
+MAX_EVENTS_PER_ACCOUNT = 50
 
 
-class What(StrEnum):
+class AccountEventKind(StrEnum):
     """What happened to an account."""
 
     CONNECTED = "connected"
@@ -27,12 +27,12 @@ class What(StrEnum):
     CANDIDATE_ADOPTED = "candidate_adopted"
 
 
-async def note(
-    work: UnitOfWork, account_id: UUID, what: What, cls: str = "", detail: Mapping[str, Any] | None = None
+async def append_event(
+    work: UnitOfWork, account_id: UUID, what: AccountEventKind, cls: str = "", detail: Mapping[str, Any] | None = None
 ) -> None:
     """Add an event in the change's own transaction; the oldest beyond :data:`MOST_KEPT` go."""
     await work.execute(_NOTE, account_id, what.value, cls, orjson.dumps(dict(detail or {})).decode())
-    await work.execute(_TRIM, account_id, MOST_KEPT)
+    await work.execute(_TRIM, account_id, MAX_EVENTS_PER_ACCOUNT)
 
 
 _NOTE = """INSERT INTO vault.account_events (tenant_id, account_id, at, kind, class, detail)

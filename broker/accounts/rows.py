@@ -4,19 +4,19 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from broker.vault.envelope import Place
+from broker.vault.envelope import CiphertextContext
 from core.db import Row, UnitOfWork
 
-ACCOUNTS = "vault.accounts"
-CANDIDATES = "vault.candidates"
-CLIENTS = "vault.oauth_clients"
-ACCESS = "access"
-REFRESH = "refresh"
-CLIENT_SECRET = "client_secret"  # noqa: S105 a field's name
+ACCOUNTS_TABLE = "vault.accounts"
+CANDIDATES_TABLE = "vault.candidates"
+CLIENTS_TABLE = "vault.oauth_clients"
+ACCESS_FIELD = "access"
+REFRESH_FIELD = "refresh"
+CLIENT_SECRET_FIELD = "client_secret"  # noqa: S105 a field's name
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class AccountSnapshot:
     """One look at an account and its OAuth client.
 
     Seconds: `expires_in` until the access token's end (None: it has none), `life` of it when it came,
@@ -36,16 +36,16 @@ class Seen:
     access: bytes | None
     refresh: bytes | None
     expires_in: float | None
-    life: float
+    access_lifetime: float
     lease_left: float | None
-    lapsed: bool
-    cut_off: bool
+    lease_lapsed: bool
+    answer_lost: bool
     presented_ago: float | None
     refreshed_ago: float | None
-    wait: float
+    retry_in: float
     last_error_class: str
     stale_use: bool
-    client_row: UUID
+    client_row_id: UUID
     client_version: int
     client_id: str
     client_secret: bytes | None
@@ -53,36 +53,36 @@ class Seen:
     settings: Any
     misconfigured: bool
     client_cause: str
-    breaker: float
+    breaker_open_for: float
 
-    def alive(self, rejected: int | None) -> bool:
+    def is_access_valid(self, rejected: int | None) -> bool:
         """Whether the vendor may still take the access token."""
         return self.access is not None and self.version != rejected and (self.expires_in is None or self.expires_in > 0)
 
 
-async def look(work: UnitOfWork, account_id: UUID) -> Seen | None:
+async def load_snapshot(work: UnitOfWork, account_id: UUID) -> AccountSnapshot | None:
     """The account as it is now; None where the tenant has none of that id."""
     row = await work.fetchrow(_LOOK, account_id)
-    return None if row is None else _seen(row)
+    return None if row is None else _build_snapshot(row)
 
 
-def _seen(row: Row) -> Seen:
-    return Seen(*row.values())
+def _build_snapshot(row: Row) -> AccountSnapshot:
+    return AccountSnapshot(*row.values())
 
 
-def account_place(account_id: UUID, field: str, version: int) -> Place:
+def build_account_context(account_id: UUID, field: str, version: int) -> CiphertextContext:
     """What a token of an account is bound to."""
-    return Place(ACCOUNTS, account_id, field, version)
+    return CiphertextContext(ACCOUNTS_TABLE, account_id, field, version)
 
 
-def candidate_place(candidate_id: UUID, field: str, presented_version: int) -> Place:
+def build_candidate_context(candidate_id: UUID, field: str, presented_version: int) -> CiphertextContext:
     """What a token of a late answer is bound to."""
-    return Place(CANDIDATES, candidate_id, field, presented_version)
+    return CiphertextContext(CANDIDATES_TABLE, candidate_id, field, presented_version)
 
 
-def client_place(client_row: UUID, version: int) -> Place:
+def build_client_context(client_row: UUID, version: int) -> CiphertextContext:
     """What an OAuth client's secret is bound to."""
-    return Place(CLIENTS, client_row, CLIENT_SECRET, version)
+    return CiphertextContext(CLIENTS_TABLE, client_row, CLIENT_SECRET_FIELD, version)
 
 
 _LOOK = """SELECT a.id, a.user_id, a.role_id, a.vendor_account_id, a.provider, a.version, a.status, a.reason,

@@ -11,20 +11,20 @@ import orjson
 
 from broker.refresh.recovery import LOST_ROTATION
 from broker.rejections.report import IN_DOUBT
-from broker.vendor_oauth.reasons import MEANINGS
+from broker.vendor_oauth.reasons import REASON_DESCRIPTIONS
 from core.connection import CredentialKind
 from core.db import Row, UnitOfWork
 
-MOST_SHOWN = 1_000
-PATIENCE = 3
+MAX_STATUSES = 1_000
+MAX_UNCERTAIN_ATTEMPTS = 3
 """After so many lost answers in a row it is the vendor that is down."""
 
-CLIENTS = "/connect"
+OAUTH_CLIENTS_PATH = "/connect"
 """Where an administrator sees which OAuth clients vendors refuse."""
 
-NO_CREDENTIAL = UUID(int=0)
+NO_CREDENTIAL_ID = UUID(int=0)
 UNREADABLE = "unreadable"
-_OWN_MEANINGS = {
+_OWN_DESCRIPTIONS = {
     LOST_ROTATION: "the vendor's answer was lost while access was being renewed, and it is not given twice",
     "rejected": "the vendor does not accept it any more: it has expired or was revoked there",
     UNREADABLE: "it was changed in the database and cannot be read",
@@ -39,7 +39,7 @@ _OWN_MEANINGS = {
 }
 
 
-class State(StrEnum):
+class HealthState(StrEnum):
     """How a credential stands."""
 
     NEEDS_CONNECT = "needs_connect"
@@ -57,7 +57,7 @@ class State(StrEnum):
     DISABLED = "disabled"
 
 
-class Who(StrEnum):
+class ResponsibleParty(StrEnum):
     """Who can do something about it."""
 
     NOBODY = ""
@@ -67,7 +67,7 @@ class Who(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ConnectionStatus:
     """One credential, or the lack of one (`id` None). `cause` is a fixed word and `meaning` its sentence, both empty
     where nothing is wrong; `again_at` is when we ask the vendor next. `link` is a path of this product where it is
     mended. `owner_id` is the user's or the role's; `scopes` are those of an account."""
@@ -78,84 +78,107 @@ class Standing:
     kind: CredentialKind
     owner: str
     account: str
-    state: State
+    state: HealthState
     cause: str
-    meaning: str
-    who: Who
+    message: str
+    responsible: ResponsibleParty
     link: str
-    again_at: datetime | None
+    next_retry_at: datetime | None
     owner_id: UUID
     scopes: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[str, UUID]:
+    def sort_key(self) -> tuple[str, UUID]:
         """Where it stands in a list."""
-        return self.module, self.id or NO_CREDENTIAL
+        return self.module, self.id or NO_CREDENTIAL_ID
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class AccountEvent:
     """One event of an account's history; `exchange` is what was said at the token endpoint, without any secret."""
 
     at: datetime
     kind: str
-    cls: str
+    error_class: str
     exchange: Mapping[str, Any]
 
 
-def connect_path(module: str, role_id: UUID | None) -> str:
+def build_connect_path(module: str, role_id: UUID | None) -> str:
     """Where an account is connected again. One that a role shares, for the role: else whoever follows the link would
     connect their own."""
     return f"/connect/{module}?role={role_id}" if role_id else f"/connect/{module}"
 
 
-def meaning(cause: str, state: State = State.NEEDS_RECONNECT) -> str:
+def describe_cause(cause: str, state: HealthState = HealthState.NEEDS_RECONNECT) -> str:
     """A cause in a sentence for people. One word means two things: that our row, or that the vendor's answer cannot be
     read."""
-    if cause == UNREADABLE and state is not State.NEEDS_RECONNECT:
-        return MEANINGS[cause]
-    return _OWN_MEANINGS.get(cause) or MEANINGS.get(cause) or "the vendor refuses, and gives no reason that we know"
+    if cause == UNREADABLE and state is not HealthState.NEEDS_RECONNECT:
+        return REASON_DESCRIPTIONS[cause]
+    return (
+        _OWN_DESCRIPTIONS.get(cause)
+        or REASON_DESCRIPTIONS.get(cause)
+        or "the vendor refuses, and gives no reason that we know"
+    )
 
 
-async def standings(
+async def list_connection_statuses(
     work: UnitOfWork,
     *,
     user_id: UUID | None = None,
     role_ids: Sequence[UUID] = (),
     credential_id: UUID | None = None,
     after: tuple[str, UUID] | None = None,
-    limit: int = MOST_SHOWN,
-) -> list[Standing]:
+    limit: int = MAX_STATUSES,
+) -> list[ConnectionStatus]:
     """The tenant's credentials by module and id; only one user's own and those of `role_ids`, only one, or those
     `after` a module and id."""
     module, last = after or (None, None)
     wanted = user_id, list(role_ids), credential_id, module, last, limit
-    return [_standing(row) for row in await work.fetch(_STANDINGS, *wanted)]
+    return [_build_status(row) for row in await work.fetch(_STANDINGS, *wanted)]
 
 
-def unconnected(module: str, user_id: UUID, owner: str) -> Standing:
+def build_unconnected_status(module: str, user_id: UUID, owner: str) -> ConnectionStatus:
     """A module that a user may use, for which there is neither a credential of theirs nor a shared one."""
     link = f"/connect/{module}"
-    return Standing(
-        None, module, "", "personal", owner, "", State.NEEDS_CONNECT, "", "", Who.OWNER, link, None, user_id
+    return ConnectionStatus(
+        None,
+        module,
+        "",
+        "personal",
+        owner,
+        "",
+        HealthState.NEEDS_CONNECT,
+        "",
+        "",
+        ResponsibleParty.OWNER,
+        link,
+        None,
+        user_id,
     )
 
 
-def needing(one: Standing, cause: str) -> Standing:
+def mark_needs_reconnect(one: ConnectionStatus, cause: str) -> ConnectionStatus:
     """The same, found to be worth nothing until it is connected again."""
-    state = State.NEEDS_RECONNECT
-    return replace(one, state=state, cause=cause, meaning=meaning(cause), who=_who(state, one.kind), again_at=None)
+    state = HealthState.NEEDS_RECONNECT
+    return replace(
+        one,
+        state=state,
+        cause=cause,
+        message=describe_cause(cause),
+        responsible=_find_responsible(state, one.kind),
+        next_retry_at=None,
+    )
 
 
-async def history(work: UnitOfWork, credential_id: UUID) -> list[Happened]:
+async def list_account_events(work: UnitOfWork, credential_id: UUID) -> list[AccountEvent]:
     """The last events of the account behind a credential, the newest first; of a pasted key there are none."""
     rows = await work.fetch(_HISTORY, credential_id)
-    return [Happened(row["at"], row["kind"], row["class"], orjson.loads(row["detail"])) for row in rows]
+    return [AccountEvent(row["at"], row["kind"], row["class"], orjson.loads(row["detail"])) for row in rows]
 
 
-def _standing(row: Row) -> Standing:
-    state, cause = _diagnosis(row)
-    return Standing(
+def _build_status(row: Row) -> ConnectionStatus:
+    state, cause = _classify(row)
+    return ConnectionStatus(
         id=row["id"],
         module=row["module"],
         provider=row["provider"] or "",
@@ -164,54 +187,65 @@ def _standing(row: Row) -> Standing:
         account=row["account"],
         state=state,
         cause=cause,
-        meaning=meaning(cause, state) if cause else "",
-        who=_who(state, row["kind"]),
-        link=CLIENTS if state is State.SERVICE_MISCONFIGURED else connect_path(row["module"], row["role_id"]),
-        again_at=row["again_at"] if cause and state in _PASSING else None,
+        message=describe_cause(cause, state) if cause else "",
+        responsible=_find_responsible(state, row["kind"]),
+        link=OAUTH_CLIENTS_PATH
+        if state is HealthState.SERVICE_MISCONFIGURED
+        else build_connect_path(row["module"], row["role_id"]),
+        next_retry_at=row["again_at"] if cause and state in _TRANSIENT_STATES else None,
         owner_id=row["owner_id"],
         scopes=tuple(row["scopes"]),
     )
 
 
-def _diagnosis(row: Row) -> tuple[State, str]:
+def _classify(row: Row) -> tuple[HealthState, str]:
     if row["type"] == "A" and row["state"] != "ok":
-        return State.NEEDS_RECONNECT, row["cause"]
+        return HealthState.NEEDS_RECONNECT, row["cause"]
     if row["in_doubt"]:
-        return State.REFUSED, IN_DOUBT
+        return HealthState.REFUSED, IN_DOUBT
     if row["type"] == "A":
-        return State.CONNECTED, ""
+        return HealthState.CONNECTED, ""
     if row["status"] == "needs_reauth":
-        return State.NEEDS_RECONNECT, row["reason"]
+        return HealthState.NEEDS_RECONNECT, row["reason"]
     if row["status"] == "disabled":
-        return State.DISABLED, "disabled"
+        return HealthState.DISABLED, "disabled"
     if row["misconfigured"]:
-        return State.SERVICE_MISCONFIGURED, row["client_cause"]
+        return HealthState.SERVICE_MISCONFIGURED, row["client_cause"]
     if row["refreshing"]:
-        return State.REFRESHING, ""
-    return _last_attempt(row)
+        return HealthState.REFRESHING, ""
+    return _classify_last_attempt(row)
 
 
-def _last_attempt(row: Row) -> tuple[State, str]:
+def _classify_last_attempt(row: Row) -> tuple[HealthState, str]:
     """What the last refresh that got no token says of now: it is due again, and that is not over until it succeeds."""
     match row["last_error_class"]:
         case "permanent":  # and its owner is not asked to come back: it is one of many
-            return State.VENDOR_DOWN, "permanent"
+            return HealthState.VENDOR_DOWN, "permanent"
         case "not_sent" | "throttled" as cls:
-            return State.VENDOR_DOWN, row["last_reason"] or cls
+            return HealthState.VENDOR_DOWN, row["last_reason"] or cls
         case "uncertain" as cls:
-            state = State.VENDOR_DOWN if row["attempt_no"] >= PATIENCE else State.REFRESHING
+            state = HealthState.VENDOR_DOWN if row["attempt_no"] >= MAX_UNCERTAIN_ATTEMPTS else HealthState.REFRESHING
             return state, row["last_reason"] or cls
         case _:
-            return (State.REFRESHING, "uncertain") if row["cut_off"] else (State.CONNECTED, row["warning"])
+            return (HealthState.REFRESHING, "uncertain") if row["cut_off"] else (HealthState.CONNECTED, row["warning"])
 
 
-_PASSING = (State.REFRESHING, State.REFUSED, State.VENDOR_DOWN, State.SERVICE_MISCONFIGURED)
+_TRANSIENT_STATES = (
+    HealthState.REFRESHING,
+    HealthState.REFUSED,
+    HealthState.VENDOR_DOWN,
+    HealthState.SERVICE_MISCONFIGURED,
+)
 
 
-def _who(state: State, kind: CredentialKind) -> Who:
-    if state is State.NEEDS_RECONNECT:
-        return Who.OWNER if kind == "personal" else Who.ADMINISTRATOR
-    return Who.ADMINISTRATOR if state in (State.SERVICE_MISCONFIGURED, State.DISABLED) else Who.NOBODY
+def _find_responsible(state: HealthState, kind: CredentialKind) -> ResponsibleParty:
+    if state is HealthState.NEEDS_RECONNECT:
+        return ResponsibleParty.OWNER if kind == "personal" else ResponsibleParty.ADMINISTRATOR
+    return (
+        ResponsibleParty.ADMINISTRATOR
+        if state in (HealthState.SERVICE_MISCONFIGURED, HealthState.DISABLED)
+        else ResponsibleParty.NOBODY
+    )
 
 
 _STANDINGS = """SELECT c.id, c.module, c.type, c.state, c.cause, a.provider, a.status, a.reason, a.last_error_class,

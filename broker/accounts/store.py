@@ -9,26 +9,26 @@ from uuid import UUID, uuid4
 import asyncpg
 import orjson
 
-from broker.accounts.events import What, note
-from broker.accounts.rows import ACCESS, REFRESH, account_place, client_place
+from broker.accounts.events import AccountEventKind, append_event
+from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_account_context, build_client_context
 from broker.providers.model import RefreshRules
-from broker.refresh.outcome import after, keep_alive_time, refresh_time
-from broker.refresh.store import GRANT_STEP
-from broker.vault.owners import Owner
-from broker.vault.vault import Sealer, Vault
-from broker.vendor_oauth.exchange import Tokens, VendorClient
+from broker.refresh.outcome import add_seconds, schedule_keep_alive, schedule_refresh
+from broker.refresh.store import GRANT_VERSION_STEP
+from broker.vault.owners import CredentialOwner
+from broker.vault.vault import TenantSealer, Vault
+from broker.vendor_oauth.exchange import OAuthClientConfig, TokenSet
 from core.db import UnitOfWork
 from core.errors import Conflict, NotFound
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Grant:
+class AccountGrant:
     """What a person has granted: the tokens, and whose account at the vendor they are for."""
 
     provider: str
     oauth_client_id: UUID
-    owner: Owner
-    tokens: Tokens
+    owner: CredentialOwner
+    tokens: TokenSet
     rules: RefreshRules
     scopes: tuple[str, ...] = ()
     vendor_account_id: str = ""
@@ -36,7 +36,7 @@ class Grant:
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-async def link(work: UnitOfWork, vault: Vault, grant: Grant, chance: float = 0.5) -> UUID:
+async def insert_account(work: UnitOfWork, vault: Vault, grant: AccountGrant, chance: float = 0.5) -> UUID:
     """Store a grant as a new account; its id. `chance` (0 to 1) spreads the time of its first refresh.
 
     Raises:
@@ -45,14 +45,18 @@ async def link(work: UnitOfWork, vault: Vault, grant: Grant, chance: float = 0.5
     # Versions begin at random, so that one that a gateway remembers never means another account.
     account_id, version = uuid4(), 1 + secrets.randbits(48)
     try:
-        await work.execute(_LINK, account_id, version, *await _columns(work, vault, grant, account_id, version, chance))
+        await work.execute(
+            _LINK, account_id, version, *await _build_columns(work, vault, grant, account_id, version, chance)
+        )
     except asyncpg.ForeignKeyViolationError:
         raise NotFound("there is no such user, role or OAuth client any more; begin the connection anew") from None
-    await note(work, account_id, What.CONNECTED)
+    await append_event(work, account_id, AccountEventKind.CONNECTED)
     return account_id
 
 
-async def relink(work: UnitOfWork, vault: Vault, account_id: UUID, grant: Grant, chance: float = 0.5) -> None:
+async def replace_grant(
+    work: UnitOfWork, vault: Vault, account_id: UUID, grant: AccountGrant, chance: float = 0.5
+) -> None:
     """Put a new grant in the place of an account's old one. What a refresh of the old one may still bring is void.
 
     Raises:
@@ -63,17 +67,17 @@ async def relink(work: UnitOfWork, vault: Vault, account_id: UUID, grant: Grant,
         before = await work.fetchval(_VERSION, account_id)
         if before is None:
             raise NotFound("there is no such account any more; begin the connection anew")
-        version = before + GRANT_STEP
-        columns = await _columns(work, vault, grant, account_id, version, chance)
+        version = before + GRANT_VERSION_STEP
+        columns = await _build_columns(work, vault, grant, account_id, version, chance)
         if await work.execute(_RELINK, account_id, version, *columns, before):
             await work.execute(_NO_CANDIDATES, account_id)
-            await note(work, account_id, What.CONNECTED)
+            await append_event(work, account_id, AccountEventKind.CONNECTED)
             return
     raise Conflict("the account is being changed by somebody else; try again")
 
 
-async def add_client(
-    work: UnitOfWork, vault: Vault, provider: str, client: VendorClient, role_id: UUID | None = None
+async def insert_client(
+    work: UnitOfWork, vault: Vault, provider: str, client: OAuthClientConfig, role_id: UUID | None = None
 ) -> UUID:
     """Store a tenant's OAuth client at a provider, for all or for the members of one role; its id.
 
@@ -84,7 +88,7 @@ async def add_client(
     row_id, version = uuid4(), 1 + secrets.randbits(48)
     blob = None
     if client.secret is not None:
-        blob = await vault.seal(work, client_place(row_id, version), client.secret.reveal().encode())
+        blob = await vault.seal(work, build_client_context(row_id, version), client.secret.reveal().encode())
     settings = orjson.dumps(dict(client.settings)).decode()
     identity = client.client_id, blob, client.auth_method, settings
     try:
@@ -96,7 +100,7 @@ async def add_client(
     return row_id
 
 
-async def change_client(work: UnitOfWork, vault: Vault, row_id: UUID, client: VendorClient) -> None:
+async def update_client(work: UnitOfWork, vault: Vault, row_id: UUID, client: OAuthClientConfig) -> None:
     """Put another client id, secret or settings in the place of an OAuth client's; a breaker that was open closes.
 
     Raises:
@@ -107,18 +111,20 @@ async def change_client(work: UnitOfWork, vault: Vault, row_id: UUID, client: Ve
         raise NotFound("there is no such OAuth client any more")
     blob = None
     if client.secret is not None:
-        blob = await vault.seal(work, client_place(row_id, version + 1), client.secret.reveal().encode())
+        blob = await vault.seal(work, build_client_context(row_id, version + 1), client.secret.reveal().encode())
     settings = orjson.dumps(dict(client.settings)).decode()
     await work.execute(_CHANGE_CLIENT, row_id, version + 1, client.client_id, blob, client.auth_method, settings)
 
 
-async def _columns(
-    work: UnitOfWork, vault: Vault, grant: Grant, account_id: UUID, version: int, chance: float
+async def _build_columns(
+    work: UnitOfWork, vault: Vault, grant: AccountGrant, account_id: UUID, version: int, chance: float
 ) -> tuple[object, ...]:
-    sealer, now = await vault.sealer(work), await work.fetchval("SELECT vault.clock() WHERE $1::uuid IS NOT NULL")
+    sealer, now = await vault.get_sealer(work), await work.fetchval("SELECT vault.clock() WHERE $1::uuid IS NOT NULL")
     life = grant.tokens.expires_in
-    access = sealer.seal(account_place(account_id, ACCESS, version), grant.tokens.access.reveal().encode())
-    refreshing = grant.tokens.refresh is not None
+    access = sealer.seal(
+        build_account_context(account_id, ACCESS_FIELD, version), grant.tokens.access_token.reveal().encode()
+    )
+    refreshing = grant.tokens.refresh_token is not None
     return (
         grant.provider,
         grant.oauth_client_id,
@@ -129,19 +135,21 @@ async def _columns(
         list(grant.scopes),
         orjson.dumps(dict(grant.details)).decode(),
         access,
-        _sealed_refresh(sealer, grant, account_id, version),
+        _seal_refresh_token(sealer, grant, account_id, version),
         life,
-        refresh_time(grant.rules, now, life, chance) if refreshing else None,
-        keep_alive_time(grant.rules, now) if refreshing else None,
-        after(now, grant.rules.life_seconds),
-        after(now, grant.tokens.refresh_expires_in),
+        schedule_refresh(grant.rules, now, life, chance) if refreshing else None,
+        schedule_keep_alive(grant.rules, now) if refreshing else None,
+        add_seconds(now, grant.rules.life_seconds),
+        add_seconds(now, grant.tokens.refresh_expires_in),
     )
 
 
-def _sealed_refresh(sealer: Sealer, grant: Grant, account_id: UUID, version: int) -> bytes | None:
-    if grant.tokens.refresh is None:
+def _seal_refresh_token(sealer: TenantSealer, grant: AccountGrant, account_id: UUID, version: int) -> bytes | None:
+    if grant.tokens.refresh_token is None:
         return None
-    return sealer.seal(account_place(account_id, REFRESH, version), grant.tokens.refresh.reveal().encode())
+    return sealer.seal(
+        build_account_context(account_id, REFRESH_FIELD, version), grant.tokens.refresh_token.reveal().encode()
+    )
 
 
 _LINK = """INSERT INTO vault.accounts (tenant_id, id, version, provider, oauth_client_id, user_id, role_id,

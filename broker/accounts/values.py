@@ -8,7 +8,7 @@ from core.secret import Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class AccountRef:
     """Names one account."""
 
     tenant_id: UUID
@@ -16,17 +16,17 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Fresh:
+class AccessToken:
     """An access token that the vendor takes for `expires_in` more seconds; None where it has no end. It is `renewable`
     where the vendor gave a refresh token."""
 
-    access: Secret
+    token: Secret
     version: int
     expires_in: float | None
     renewable: bool = True
 
 
-class StuckState(StrEnum):
+class UnavailableReason(StrEnum):
     """Why there is no access token, by who can do something about it."""
 
     MISSING = "missing"
@@ -50,9 +50,9 @@ class StuckState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stuck:
+class TokenUnavailable:
     """There is no access token now. `cause` is a fixed word; asking again helps in `retry_after` seconds, if ever."""
 
-    state: StuckState
+    reason: UnavailableReason
     cause: str = ""
     retry_after: float | None = None

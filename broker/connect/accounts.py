@@ -10,21 +10,20 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from broker.accounts.rows import ACCESS, REFRESH, account_place
-from broker.accounts.store import Grant as NewGrant
-from broker.accounts.store import link, relink
-from broker.connect.flows import Flow
-from broker.connect.held import Held
-from broker.providers.model import OAuth, RefreshRules
-from broker.vault.owners import Owner
+from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_account_context
+from broker.accounts.store import AccountGrant, insert_account, replace_grant
+from broker.connect.flows import ConnectFlow
+from broker.connect.held import CredentialSummary
+from broker.providers.model import OAuthServer, RefreshRules
+from broker.vault.owners import CredentialOwner
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import Tokens
+from broker.vendor_oauth.exchange import TokenSet
 from core.db import UnitOfWork
 from core.secret import Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Unconfirmed:
+class UnconfirmedAccount:
     """A grant whose person may have a question to answer first. `details` has the sites to choose from."""
 
     id: UUID
@@ -35,15 +34,15 @@ class Unconfirmed:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Grant:
+class StoredGrant:
     """The tokens of an account; `expires_in` in seconds, None for an access token without an end. `in_doubt`: a
     refresh is under way, or was cut off, so that a rotating refresh token may be spent."""
 
     account_id: UUID
     provider: str
     oauth_client_id: UUID
-    access: Secret | None
-    refresh: Secret | None
+    access_token: Secret | None
+    refresh_token: Secret | None
     expires_in: float | None
     refresh_expires_in: float | None
     vendor_account_id: str
@@ -51,20 +50,25 @@ class Grant:
     in_doubt: bool
 
 
-class AccountRows:
+class AccountWriter:
     """Writes accounts, inside of transactions that others have begun."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
 
-    def check_original(self) -> None:
+    def require_adopted(self) -> None:
         """Raises:
         broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
         """
-        self._vault.check_original()
+        self._vault.require_adopted()
 
-    async def store(
-        self, work: UnitOfWork, flow: Flow, oauth: OAuth, tokens: Tokens, origins: Mapping[str, Sequence[str]]
+    async def store_unconfirmed(
+        self,
+        work: UnitOfWork,
+        flow: ConnectFlow,
+        oauth: OAuthServer,
+        tokens: TokenSet,
+        origins: Mapping[str, Sequence[str]],
     ) -> UUID:
         """Keep new tokens as an account that nothing uses yet; `origins` are where each module may send them."""
         scopes = flow.scopes if tokens.scopes is None else tokens.scopes
@@ -72,10 +76,10 @@ class AccountRows:
             flow.owner,
             {"flow": str(flow.id), "origins": {name: list(one) for name, one in origins.items()}},
         )
-        grant = NewGrant(
+        grant = AccountGrant(
             flow.provider, flow.oauth_client_id, owner, tokens, oauth.refresh, tuple(scopes), details=details
         )
-        account_id = await link(work, self._vault, grant, random.random())  # noqa: S311 spreads refreshes
+        account_id = await insert_account(work, self._vault, grant, random.random())  # noqa: S311 spreads refreshes
         await work.execute(_UNCONFIRM, account_id)
         return account_id
 
@@ -85,13 +89,13 @@ class AccountRows:
         """Note whose account it is; an unconfirmed one only."""
         await work.execute(_DESCRIBE, account_id, vendor_account_id, name, orjson.dumps(dict(details)).decode())
 
-    async def unconfirmed(self, work: UnitOfWork, flow: Flow) -> Unconfirmed | None:
+    async def find_unconfirmed(self, work: UnitOfWork, flow: ConnectFlow) -> UnconfirmedAccount | None:
         """What a flow has brought and is not used yet."""
         row = await work.fetchrow(_UNCONFIRMED, str(flow.id))
         if row is None:
             return None
         details = orjson.loads(row["details"])
-        return Unconfirmed(row["id"], row["account"], row["vendor_account_id"], tuple(row["scopes"]), details)
+        return UnconfirmedAccount(row["id"], row["account"], row["vendor_account_id"], tuple(row["scopes"]), details)
 
     async def activate(self, work: UnitOfWork, account_id: UUID, details: Mapping[str, Any]) -> UUID:
         """Let an unconfirmed account be used."""
@@ -101,9 +105,9 @@ class AccountRows:
     async def renew(
         self,
         work: UnitOfWork,
-        held: Held,
-        owner: Owner,
-        found: Unconfirmed,
+        held: CredentialSummary,
+        owner: CredentialOwner,
+        found: UnconfirmedAccount,
         rules: RefreshRules,
         details: Mapping[str, Any],
     ) -> UUID:
@@ -113,12 +117,12 @@ class AccountRows:
         the same vendor account, and works.
         """
         assert held.account_id is not None
-        new, old = await self.grant(work, found.id), await self.grant(work, held.account_id)
+        new, old = await self.load_grant(work, found.id), await self.load_grant(work, held.account_id)
         assert new is not None
-        assert new.access is not None
-        refresh = new.refresh or _inherited(old, found, rules)
-        tokens = Tokens(new.access, refresh, new.expires_in, found.scopes, new.refresh_expires_in)
-        grant = NewGrant(
+        assert new.access_token is not None
+        refresh = new.refresh_token or _inherit_refresh_token(old, found, rules)
+        tokens = TokenSet(new.access_token, refresh, new.expires_in, found.scopes, new.refresh_expires_in)
+        grant = AccountGrant(
             new.provider,
             new.oauth_client_id,
             owner,
@@ -129,12 +133,17 @@ class AccountRows:
             found.name,
             details,
         )
-        await relink(work, self._vault, held.account_id, grant, random.random())  # noqa: S311 spreads refreshes
+        await replace_grant(work, self._vault, held.account_id, grant, random.random())  # noqa: S311 spreads refreshes
         await work.execute(_DELETE, found.id)
         return held.account_id
 
-    async def tie(
-        self, work: UnitOfWork, origins: Mapping[str, Sequence[str]], owner: Owner, account_id: UUID, name: str
+    async def link_credentials(
+        self,
+        work: UnitOfWork,
+        origins: Mapping[str, Sequence[str]],
+        owner: CredentialOwner,
+        account_id: UUID,
+        name: str,
     ) -> None:
         """Let the owner's credentials for the modules in `origins` be this account, and be sent there alone."""
         now = await work.fetchval(_NOW)
@@ -143,18 +152,18 @@ class AccountRows:
             if not await work.execute(_RETIE, *columns):
                 await work.execute(_TIE, *columns, uuid4(), 1 + secrets.randbits(48))
 
-    async def grant(self, work: UnitOfWork, account_id: UUID) -> Grant | None:
+    async def load_grant(self, work: UnitOfWork, account_id: UUID) -> StoredGrant | None:
         """The account's tokens.
 
         Raises:
-            broker.vault.envelope.Unreadable: one was changed in the database.
+            broker.vault.envelope.DecryptionError: one was changed in the database.
         """
         row = await work.fetchrow(_GRANT, account_id)
         if row is None:
             return None
-        access = await self._opened(work, account_id, ACCESS, row["version"], row["access"])
-        refresh = await self._opened(work, account_id, REFRESH, row["version"], row["refresh"])
-        return Grant(
+        access = await self._decrypt_token(work, account_id, ACCESS_FIELD, row["version"], row["access"])
+        refresh = await self._decrypt_token(work, account_id, REFRESH_FIELD, row["version"], row["refresh"])
+        return StoredGrant(
             account_id,
             row["provider"],
             row["oauth_client_id"],
@@ -167,30 +176,30 @@ class AccountRows:
             row["in_doubt"],
         )
 
-    async def lock(self, work: UnitOfWork, owner: Owner) -> None:
+    async def lock_owner(self, work: UnitOfWork, owner: CredentialOwner) -> None:
         """Let the owner's connections change one after another."""
         await work.execute(_LOCK_OWNER, str(owner.id))
 
-    async def orphans(self, work: UnitOfWork, account_ids: Sequence[UUID]) -> list[UUID]:
+    async def find_orphans(self, work: UnitOfWork, account_ids: Sequence[UUID]) -> list[UUID]:
         """Those of the accounts that no credential leads to any more."""
         return [row["id"] for row in await work.fetch(_ORPHANS, list(account_ids))]
 
-    async def _opened(
+    async def _decrypt_token(
         self, work: UnitOfWork, account_id: UUID, field: str, version: int, blob: bytes | None
     ) -> Secret | None:
         if blob is None:
             return None
-        return Secret((await self._vault.open(work, account_place(account_id, field, version), blob)).decode())
+        return Secret((await self._vault.open(work, build_account_context(account_id, field, version), blob)).decode())
 
 
-def _inherited(old: Grant | None, found: Unconfirmed, rules: RefreshRules) -> Secret | None:
+def _inherit_refresh_token(old: StoredGrant | None, found: UnconfirmedAccount, rules: RefreshRules) -> Secret | None:
     """The refresh token that a new grant of the same vendor account goes on with; of an unknown one, none: the person
     would act as somebody else an hour later."""
     if old is None or not old.active or not old.vendor_account_id:
         return None
     if old.in_doubt and rules.profile != "non_rotating":
         return None
-    return old.refresh if old.vendor_account_id == found.vendor_account_id else None
+    return old.refresh_token if old.vendor_account_id == found.vendor_account_id else None
 
 
 _LOCK_OWNER = "SELECT pg_advisory_xact_lock(hashtextextended('vault.accounts ' || $1::uuid || $2, 0))"

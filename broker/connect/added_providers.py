@@ -12,20 +12,20 @@ from uuid import UUID
 
 import orjson
 
-from broker.connect.provider_book import ProviderBook
+from broker.connect.provider_book import ProviderRegistry
 from broker.providers.catalogue import check_modules
-from broker.providers.places import places_of
-from core.audit.event import Kind
+from broker.providers.places import list_document_origins
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 from core.outbound.addresses import AllowedAddresses
 
-MOST_ADDED = 200
+MAX_CUSTOM_PROVIDERS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class CustomProvider:
     """A provider as it is stored. `version` is what a change of it has to name."""
 
     id: str
@@ -36,7 +36,7 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ProviderUsage:
     """How much of the tenant's stands on a provider. `credentials` are the services that its accounts serve."""
 
     clients: int = 0
@@ -51,18 +51,18 @@ class Standing:
         return ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counted.items())
 
 
-class AddedProviders:
+class CustomProviders:
     """Those of all tenants; `allow` says which hosts they may lead to, `modules` which modules they may serve."""
 
     def __init__(
-        self, database: Database, book: ProviderBook, allow: AllowedAddresses, modules: Collection[str]
+        self, database: Database, book: ProviderRegistry, allow: AllowedAddresses, modules: Collection[str]
     ) -> None:
         self._database = database
         self._book = book
         self._allow = allow
         self._modules = frozenset(modules)
 
-    async def find(self, tenant_id: UUID, provider: str) -> tuple[Added | None, Standing]:
+    async def find(self, tenant_id: UUID, provider: str) -> tuple[CustomProvider | None, ProviderUsage]:
         """The provider as it is stored, None for one of MCPist's own, and what stands on it.
 
         Raises:
@@ -72,11 +72,11 @@ class AddedProviders:
             row = await work.fetchrow(_FIND, provider)
             if row is None and provider not in self._book.own.known:
                 raise NotFound("there is no such provider; `mcpist provider list` shows them")
-            return None if row is None else _added(row), await _standing(work, provider)
+            return None if row is None else _build_custom_provider(row), await _count_usage(work, provider)
 
     async def put(
         self, actor: Actor, tenant_id: UUID, provider: str, document: Mapping[str, Any], version: int | None
-    ) -> tuple[Added, bool]:
+    ) -> tuple[CustomProvider, bool]:
         """Add a provider, or change the one whose `version` is given; and whether it is new. What is there already, to
         the letter, is left as it is.
 
@@ -85,18 +85,18 @@ class AddedProviders:
             NotFound: a version is given, and there is no such provider.
             Conflict: it has another version, or it would lead what stands on it to another host.
         """
-        text = self.check(provider, document)
+        text = self.serialize_document(provider, document)
         async with self._database.tenant(tenant_id) as work:
             row = await work.fetchrow(_LOCK, provider)
-            before = None if row is None else _added(row)
+            before = None if row is None else _build_custom_provider(row)
             if before is not None and before.document == orjson.loads(text):
                 return before, False
             if before is None:
                 made = await self._insert(work, provider, text, version)
             else:
                 made = await self._change(work, before, text, version)
-            kind, told = Kind.PROVIDER_SET, {"provider": provider, "version": made.version}
-            await recorded(work, actor, kind, **told)
+            kind, told = AuditEventKind.PROVIDER_SET, {"provider": provider, "version": made.version}
+            await audit_change(work, actor, kind, **told)
             return made, before is None
 
     async def remove(self, actor: Actor, tenant_id: UUID, provider: str) -> None:
@@ -112,21 +112,21 @@ class AddedProviders:
         async with self._database.tenant(tenant_id) as work:
             if await work.fetchrow(_LOCK, provider) is None:
                 raise NotFound("there is no such provider; `mcpist provider list` shows them")
-            if standing := await _standing(work, provider):
+            if standing := await _count_usage(work, provider):
                 raise Conflict(
                     f"{standing} stand on this provider: remove its OAuth clients first (`mcpist oauth-client remove "
                     f"{provider}`), and the accounts that were connected by them go with them"
                 )
             await work.execute(_REMOVE, provider)
-            await recorded(work, actor, Kind.PROVIDER_REMOVED, provider=provider)
+            await audit_change(work, actor, AuditEventKind.PROVIDER_REMOVED, provider=provider)
 
-    def check(self, provider: str, document: Mapping[str, Any]) -> str:
+    def serialize_document(self, provider: str, document: Mapping[str, Any]) -> str:
         """The document as it is stored, if it may be.
 
         Raises:
             Invalid: it is wrong, and the text names its keys; or the id is one of MCPist's own.
         """
-        read = self._book.own.read(provider, document, self._allow)
+        read = self._book.own.parse_custom(provider, document, self._allow)
         check_modules(read, self._modules)
         try:
             text = orjson.dumps({key: value for key, value in document.items() if key != "id"}).decode()
@@ -136,24 +136,26 @@ class AddedProviders:
             raise Invalid(f"{provider}: a text or a number in it cannot be stored; give printable characters")
         return text
 
-    async def _insert(self, work: UnitOfWork, provider: str, text: str, version: int | None) -> Added:
+    async def _insert(self, work: UnitOfWork, provider: str, text: str, version: int | None) -> CustomProvider:
         if version is not None:
             raise NotFound("there is no such provider any more; add it without a version")
         row = await work.fetchrow(_INSERT, provider, text)
         if row is None:
             raise Conflict("somebody else has added this provider just now; read it, and change that one")
-        if await work.fetchval(_COUNT) > MOST_ADDED:  # after the row, which the tenant's generation puts in a line
-            raise Conflict(f"a tenant adds at most {MOST_ADDED} providers; remove one that nothing stands on")
-        return _added(row)
+        if (
+            await work.fetchval(_COUNT) > MAX_CUSTOM_PROVIDERS
+        ):  # after the row, which the tenant's generation puts in a line
+            raise Conflict(f"a tenant adds at most {MAX_CUSTOM_PROVIDERS} providers; remove one that nothing stands on")
+        return _build_custom_provider(row)
 
-    async def _change(self, work: UnitOfWork, before: Added, text: str, version: int | None) -> Added:
+    async def _change(self, work: UnitOfWork, before: CustomProvider, text: str, version: int | None) -> CustomProvider:
         if version is None:
             raise Conflict(f"there is a provider {before.id} already; give its version ({before.version}) to change it")
         if version != before.version:
             raise Conflict(f"the provider was changed meanwhile: it has version {before.version}; read it again")
-        if standing := await _standing(work, before.id):
-            places = places_of(before.document)
-            moved = [f"{before.id}.{key}" for key, place in places_of(orjson.loads(text)).items()
+        if standing := await _count_usage(work, before.id):
+            places = list_document_origins(before.document)
+            moved = [f"{before.id}.{key}" for key, place in list_document_origins(orjson.loads(text)).items()
                      if place not in places.values()]  # fmt: skip
             if moved:
                 raise Conflict(
@@ -162,17 +164,19 @@ class AddedProviders:
                 )
         row = await work.fetchrow(_CHANGE, before.id, text)
         assert row is not None, "it is locked"
-        return _added(row)
+        return _build_custom_provider(row)
 
 
-def _added(row: Row) -> Added:
-    return Added(row["id"], orjson.loads(row["document"]), row["version"], row["created_at"], row["updated_at"])
+def _build_custom_provider(row: Row) -> CustomProvider:
+    return CustomProvider(
+        row["id"], orjson.loads(row["document"]), row["version"], row["created_at"], row["updated_at"]
+    )
 
 
-async def _standing(work: UnitOfWork, provider: str) -> Standing:
+async def _count_usage(work: UnitOfWork, provider: str) -> ProviderUsage:
     row = await work.fetchrow(_STANDING, provider)
     assert row is not None, "counts are always there"
-    return Standing(*row.values())
+    return ProviderUsage(*row.values())
 
 
 _FIND = """SELECT id, document, version, created_at, updated_at FROM vault.providers

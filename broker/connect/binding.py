@@ -9,71 +9,71 @@ from typing import Any
 
 import orjson
 
-from broker.connect.oauth_clients import Chosen
-from broker.connect.offers import Offered
-from broker.connect.refusals import ConnectRefused
+from broker.connect.oauth_clients import SealedOAuthClient
+from broker.connect.offers import ModuleManifest
+from broker.connect.refusals import ConnectError
 from broker.providers.model import Provider
-from broker.providers.templates import filled_url, settings_of
+from broker.providers.templates import fill_url, resolve_settings
 from core.credential_headers import BEARER, CredentialScheme
 from core.db import UnitOfWork
 from core.errors import Invalid
-from core.outbound.origins import leads_to, origin_of
+from core.outbound.origins import get_origin, is_within_origins
 
 
-async def settings_of_services(work: UnitOfWork) -> Mapping[str, Mapping[str, Any]]:
+async def load_service_settings(work: UnitOfWork) -> Mapping[str, Mapping[str, Any]]:
     """What the tenant has set for each of its services, by module."""
     return {row["module"]: orjson.loads(row["settings"]) for row in await work.fetch(_SETTINGS)}
 
 
-async def service_url(work: UnitOfWork, module: Offered) -> str:
+async def load_service_url(work: UnitOfWork, module: ModuleManifest) -> str:
     """The base URL that the tenant's service has now."""
-    return url_of(module, await settings_of_services(work))
+    return get_service_url(module, await load_service_settings(work))
 
 
-def url_of(module: Offered, settings: Mapping[str, Mapping[str, Any]]) -> str:
+def get_service_url(module: ModuleManifest, settings: Mapping[str, Mapping[str, Any]]) -> str:
     """The same, where the settings of all services are known."""
     found = settings.get(module.name, {}).get("base_url")
     return found if isinstance(found, str) and found else module.base_url
 
 
-def takes_keys(url: str) -> bool:
+def accepts_keys(url: str) -> bool:
     """Whether a key can be used at a base URL: of a site, which would be a part of it, nothing is known of a key."""
     return "{" not in url
 
 
-async def bound_origins(
-    work: UnitOfWork, provider: Provider, settings: Mapping[str, str], modules: Sequence[Offered]
+async def resolve_module_origins(
+    work: UnitOfWork, provider: Provider, settings: Mapping[str, str], modules: Sequence[ModuleManifest]
 ) -> Mapping[str, Sequence[str]]:
     """Where each module may send a provider's tokens from now on; `settings` are those of the OAuth client.
 
     Raises:
-        ConnectRefused: a service is set to an address that the provider's tokens are not for.
+        ConnectError: a service is set to an address that the provider's tokens are not for.
     """
     found: dict[str, Sequence[str]] = {}
     for module in modules:
-        origins = origins_for(provider, settings, await service_url(work, module))
+        origins = resolve_origins(provider, settings, await load_service_url(work, module))
         if not origins:
-            raise ConnectRefused("connect_elsewhere", title=provider.title, module=modules[0].name)
+            raise ConnectError("connect_elsewhere", title=provider.title, module=modules[0].name)
         found[module.name] = origins
     return found
 
 
-def origins_for(provider: Provider, settings: Mapping[str, str], url: str) -> tuple[str, ...]:
+def resolve_origins(provider: Provider, settings: Mapping[str, str], url: str) -> tuple[str, ...]:
     """The origins for a credential of a service at `url`: those of the provider's API, or that of `url` where its
     document leaves them open. None where `url` leads elsewhere."""
-    own, here = _api(provider, settings), _origin(url)
+    own, here = _list_api_origins(provider, settings), _parse_origin(url)
     if here is None or (own and here not in own):
         return ()
     return own or (here,)
 
 
-def _api(provider: Provider, settings: Mapping[str, str]) -> tuple[str, ...]:
-    values = settings_of(provider, settings)
-    return tuple(origin for url in provider.api if (origin := _origin(filled_url(url, values))) is not None)
+def _list_api_origins(provider: Provider, settings: Mapping[str, str]) -> tuple[str, ...]:
+    values = resolve_settings(provider, settings)
+    return tuple(origin for url in provider.api if (origin := _parse_origin(fill_url(url, values))) is not None)
 
 
 @dataclass(frozen=True, slots=True)
-class KeyBound:
+class KeyOrigins:
     """Where a key that is pasted now may be sent, and how. `provider` asks whose it is, by its own request and with
     `settings`; without one the module does, at its service's address."""
 
@@ -83,28 +83,30 @@ class KeyBound:
     settings: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-async def key_bound(work: UnitOfWork, provider: Provider | None, client: Chosen | None, module: Offered) -> KeyBound:
+async def resolve_key_origins(
+    work: UnitOfWork, provider: Provider | None, client: SealedOAuthClient | None, module: ModuleManifest
+) -> KeyOrigins:
     """The bound of a key; the OAuth client tells which server the provider's request would go to, where there is one.
     A key goes to no server but its service's, so the provider is asked only where both are the same vendor's. How a key
     is sent is the provider's to say wherever the service is."""
-    url = await service_url(work, module)
+    url = await load_service_url(work, module)
     key = provider.key if provider else None
     settings: Mapping[str, str] = client.settings if client else {}
-    scheme = BEARER if key is None else key.sent
+    scheme = BEARER if key is None else key.credential_scheme
     try:
         if provider is not None and key is not None and key.check_url is not None:
-            origins = origins_for(provider, settings, url)
-            if leads_to(filled_url(key.check_url, settings_of(provider, settings)), origins):
-                return KeyBound(origins, scheme, provider, settings)
+            origins = resolve_origins(provider, settings, url)
+            if is_within_origins(fill_url(key.check_url, resolve_settings(provider, settings)), origins):
+                return KeyOrigins(origins, scheme, provider, settings)
     except Invalid:  # a setting that only an OAuth client has
         pass
-    here = _origin(url)
-    return KeyBound(() if here is None else (here,), scheme)
+    here = _parse_origin(url)
+    return KeyOrigins(() if here is None else (here,), scheme)
 
 
-def _origin(url: str) -> str | None:
+def _parse_origin(url: str) -> str | None:
     try:
-        return origin_of(url)
+        return get_origin(url)
     except ValueError:
         return None
 

@@ -1,22 +1,22 @@
 """What an exchange of a code shows of our OAuth client itself, noted as a refresh notes it."""
 
-from broker.connect.oauth_clients import Chosen
+from broker.connect.oauth_clients import SealedOAuthClient
 from broker.vendor_oauth import reasons
 from core.db import UnitOfWork
 
-ITS_FAULT = frozenset({reasons.CLIENT_REFUSED, reasons.SECRET_EXPIRED})
+CLIENT_ERRORS = frozenset({reasons.CLIENT_REFUSED, reasons.SECRET_EXPIRED})
 """What no person and no code of theirs can bring about."""
 
 MISCONFIGURED = "misconfigured"
 
 
-async def client_refused(work: UnitOfWork, client: Chosen, reason: str) -> None:
+async def mark_client_refused(work: UnitOfWork, client: SealedOAuthClient, reason: str) -> None:
     """Note that the vendor does not take the client, unless it was changed meanwhile; its administrators are told once.
     Refreshes are not held up: one of them tries it next, and may find it good."""
     await work.execute(_REFUSED, client.id, client.version, reason)
 
 
-async def client_works(work: UnitOfWork, client: Chosen) -> None:
+async def mark_client_working(work: UnitOfWork, client: SealedOAuthClient) -> None:
     """Note that the vendor takes it, unless it was changed meanwhile."""
     await work.execute(_WORKS, client.id, client.version)
 

@@ -3,104 +3,113 @@
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from broker.access import Access, load_access
+from broker.access import UserPolicy, load_user_policy
 from broker.accounts.standing import (
-    MOST_SHOWN,
-    Happened,
-    Standing,
-    State,
-    history,
-    needing,
-    standings,
-    unconnected,
+    MAX_STATUSES,
+    AccountEvent,
+    ConnectionStatus,
+    HealthState,
+    build_unconnected_status,
+    list_account_events,
+    list_connection_statuses,
+    mark_needs_reconnect,
 )
-from broker.connect.offers import Needs, Offered, needs_of, wanted
-from broker.connect.provider_book import ProviderBook
-from broker.connect.services import roles_of
-from broker.connect.ways import has_writing
-from broker.providers.catalogue import Providers
+from broker.connect.offers import ModuleManifest, RequiredTools, build_scope_request, find_required_tools
+from broker.connect.provider_book import ProviderRegistry
+from broker.connect.services import load_roles
+from broker.connect.ways import has_write_scopes
+from broker.providers.catalogue import ProviderCatalogue
 from broker.vendor_oauth.reasons import SCOPE
-from broker.vendor_oauth.scopes import lacking
+from broker.vendor_oauth.scopes import find_missing_scopes
 from core.db import UnitOfWork
 from core.permissions import Role
 
 
-class Doctor:
+class ConnectionHealth:
     """Looks at one tenant, in a unit of work of it; `offered` are the modules that have vendors."""
 
-    def __init__(self, book: ProviderBook, offered: Sequence[Offered]) -> None:
+    def __init__(self, book: ProviderRegistry, offered: Sequence[ModuleManifest]) -> None:
         self._book = book
         self._offered = {one.name: one for one in offered}
 
-    async def of_person(self, work: UnitOfWork, user_id: UUID) -> list[Standing]:
+    async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[ConnectionStatus]:
         """What a user may use, by module: their own accounts, those that their roles share, and what is not connected
         though they have tools of it."""
-        access = await load_access(work, user_id)
+        access = await load_user_policy(work, user_id)
         role_ids = [role_id for role_id, _ in access.roles]
-        found = await self._examined(work, await standings(work, user_id=user_id, role_ids=role_ids))
+        found = await self._check_scopes(work, await list_connection_statuses(work, user_id=user_id, role_ids=role_ids))
         email = await work.fetchval(_EMAIL, user_id)
         connected = {one.module for one in found}
-        missing = [name for name in self._needed(access) if name not in connected]
-        return sorted([*found, *(unconnected(name, user_id, email or "") for name in missing)], key=lambda one: one.key)
+        missing = [name for name in self._list_needed_modules(access) if name not in connected]
+        return sorted(
+            [*found, *(build_unconnected_status(name, user_id, email or "") for name in missing)],
+            key=lambda one: one.sort_key,
+        )
 
-    async def of_everyone(
-        self, work: UnitOfWork, *, after: tuple[str, UUID] | None = None, limit: int = MOST_SHOWN
-    ) -> list[Standing]:
+    async def list_for_tenant(
+        self, work: UnitOfWork, *, after: tuple[str, UUID] | None = None, limit: int = MAX_STATUSES
+    ) -> list[ConnectionStatus]:
         """Everybody's credentials, by module and id; what nobody has connected is in nobody's list."""
-        return await self._examined(work, await standings(work, after=after, limit=limit))
+        return await self._check_scopes(work, await list_connection_statuses(work, after=after, limit=limit))
 
-    async def one(
+    async def find_with_history(
         self, work: UnitOfWork, credential_id: UUID, user_id: UUID | None
-    ) -> tuple[Standing, list[Happened]] | None:
+    ) -> tuple[ConnectionStatus, list[AccountEvent]] | None:
         """One credential with its history; None where there is none, or it is not the user's or one of their roles'."""
         role_ids: list[UUID] = []
         if user_id is not None:
-            role_ids = [role_id for role_id, _ in (await load_access(work, user_id)).roles]
-        found = await standings(work, user_id=user_id, role_ids=role_ids, credential_id=credential_id)
+            role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
+        found = await list_connection_statuses(work, user_id=user_id, role_ids=role_ids, credential_id=credential_id)
         if not found:
             return None
-        (examined,) = await self._examined(work, found)
-        return examined, await history(work, credential_id)
+        (examined,) = await self._check_scopes(work, found)
+        return examined, await list_account_events(work, credential_id)
 
-    def _needed(self, access: Access) -> list[str]:
+    def _list_needed_modules(self, access: UserPolicy) -> list[str]:
         """The modules of which a user may use a tool."""
         roles = [role for _, role in access.roles]
-        return [name for name, one in self._offered.items() if name in access.settings_json and needs_of(one, roles)]
+        return [
+            name
+            for name, one in self._offered.items()
+            if name in access.settings_json and find_required_tools(one, roles)
+        ]
 
-    async def _examined(self, work: UnitOfWork, found: Sequence[Standing]) -> list[Standing]:
+    async def _check_scopes(self, work: UnitOfWork, found: Sequence[ConnectionStatus]) -> list[ConnectionStatus]:
         """The same, and those that work but cover less than their owner's tools need, which is known here only."""
-        working = [one for one in found if one.provider and one.state is State.CONNECTED]
+        working = [one for one in found if one.provider and one.state is HealthState.CONNECTED]
         if not working:
             return list(found)
-        providers = await self._book.all(work)
-        roles = await _roles_by_owner(work, working)
+        providers = await self._book.load_all(work)
+        roles = await _load_roles_by_owner(work, working)
         return [
-            needing(one, SCOPE) if one in working and self._lacks(one, providers, roles[one.owner_id]) else one
+            mark_needs_reconnect(one, SCOPE)
+            if one in working and self._lacks_scopes(one, providers, roles[one.owner_id])
+            else one
             for one in found
         ]
 
-    def _lacks(self, one: Standing, providers: Providers, roles: Iterable[Role]) -> bool:
+    def _lacks_scopes(self, one: ConnectionStatus, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
         provider, module = providers.known.get(one.provider), self._offered.get(one.module)
         if provider is None or provider.oauth is None or module is None or one.module not in provider.modules:
             return False
-        needs: Needs = needs_of(module, list(roles))
+        needs: RequiredTools = find_required_tools(module, list(roles))
         if not needs:
             return False
-        writing = [one.module] if has_writing(provider, needs, one.scopes) else []
-        asked = wanted(provider, (needs,), writing=writing)
+        writing = [one.module] if has_write_scopes(provider, needs, one.scopes) else []
+        asked = build_scope_request(provider, (needs,), writing=writing)
         # What every grant of this provider has asked for besides (openid, offline_access) is no tool's.
         own = [scope for scope in asked.scopes if scope not in provider.oauth.base_scopes]
-        return bool(lacking(provider.oauth, own, one.scopes))
+        return bool(find_missing_scopes(provider.oauth, own, one.scopes))
 
 
-async def _roles_by_owner(work: UnitOfWork, found: Iterable[Standing]) -> Mapping[UUID, list[Role]]:
+async def _load_roles_by_owner(work: UnitOfWork, found: Iterable[ConnectionStatus]) -> Mapping[UUID, list[Role]]:
     roles: dict[UUID, list[Role]] = {}
     for one in found:
         if one.owner_id not in roles:
             given = (
-                (await load_access(work, one.owner_id)).roles
+                (await load_user_policy(work, one.owner_id)).roles
                 if one.kind == "personal"
-                else await roles_of(work, one.owner_id)
+                else await load_roles(work, one.owner_id)
             )
             roles[one.owner_id] = [role for _, role in given]
     return roles

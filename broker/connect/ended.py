@@ -3,19 +3,21 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Cause = Literal["asked", "replaced", "declined", "unanswered", "interrupted", "owner_removed", "client_removed"]
-Told = Literal["revoked", "shared", "no_way", "unreachable", "unreadable", "late", "key"]
+DisconnectCause = Literal[
+    "asked", "replaced", "declined", "unanswered", "interrupted", "owner_removed", "client_removed"
+]
+RevocationOutcome = Literal["revoked", "shared", "no_way", "unreachable", "unreadable", "late", "key"]
 """revoked: the vendor knows the grant no more. shared: another account of the tenant is the same grant, so it was left.
 no_way: the vendor has none. unreachable: it was asked and did not say yes. unreadable: the tokens are lost here. late:
 there were too many to wait for. key: it was pasted, and its owner revokes it where it was made."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class DisconnectResult:
     """Where the vendor was not told, `manage_url` is where its person can end it by hand, if there is such a page."""
 
     modules: tuple[str, ...]
-    told: Told
+    outcome: RevocationOutcome
     manage_url: str = ""
     provider: str = ""
     account: str = ""
@@ -23,9 +25,9 @@ class Ended:
     @property
     def revoked(self) -> bool:
         """Whether the vendor knows the grant no more."""
-        return self.told == "revoked"
+        return self.outcome == "revoked"
 
     @property
-    def lives_on(self) -> bool:
+    def still_active(self) -> bool:
         """Whether somebody had better end it at the vendor by hand."""
-        return self.told not in ("revoked", "shared")
+        return self.outcome not in ("revoked", "shared")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.vault.owners import Owner, owner_of
+from broker.vault.owners import CredentialOwner, read_owner
 from core.db import Database, UnitOfWork
 
 UNCONFIRMED = "unconfirmed"
@@ -12,18 +12,18 @@ ENDING = "ending"
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class EndingAccount:
     """An account that ends; nothing of it is secret."""
 
     id: UUID
     provider: str
     oauth_client_id: UUID
-    owner: Owner
+    owner: CredentialOwner
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class AbandonedAccount:
     """An account that nobody is going to end but us."""
 
     tenant_id: UUID
@@ -31,15 +31,15 @@ class Leftover:
     reason: str
 
 
-async def mark_ending(work: UnitOfWork, account_id: UUID, only: str | None) -> Ending | None:
+async def mark_account_ending(work: UnitOfWork, account_id: UUID, only: str | None) -> EndingAccount | None:
     """Let nothing use an account any more; None where it is gone, or not disabled for the reason `only`."""
     row = await work.fetchrow(_MARK, account_id, only)
     if row is None:
         return None
-    return Ending(row["id"], row["provider"], row["oauth_client_id"], owner_of(row), row["account"])
+    return EndingAccount(row["id"], row["provider"], row["oauth_client_id"], read_owner(row), row["account"])
 
 
-async def remove(work: UnitOfWork, account_id: UUID) -> list[str] | None:
+async def delete_account(work: UnitOfWork, account_id: UUID) -> list[str] | None:
     """Shred an account and every credential that leads to it; the modules that have lost theirs, None where it was
     gone."""
     rows = await work.fetch(_UNTIE, account_id)
@@ -55,18 +55,18 @@ async def is_shared_grant(work: UnitOfWork, account_id: UUID, with_others: Seque
     return bool(await work.fetchval(_TWIN, account_id, list(with_others)))
 
 
-async def accounts_of(
-    work: UnitOfWork, *, owner: Owner | None = None, client_id: UUID | None = None, most: int
+async def list_account_ids(
+    work: UnitOfWork, *, owner: CredentialOwner | None = None, client_id: UUID | None = None, most: int
 ) -> list[UUID]:
     """Accounts of an owner, of an OAuth client, or of the whole tenant, those in use first."""
     user_id, role_id = (owner.user_id, owner.role_id) if owner else (None, None)
     return [row["id"] for row in await work.fetch(_ALL, user_id, role_id, client_id, most)]
 
 
-async def leftovers(database: Database, most: int) -> list[Leftover]:
+async def list_abandoned_accounts(database: Database, most: int) -> list[AbandonedAccount]:
     """Those of all tenants that nobody has answered for, or whose end was interrupted."""
     rows = await database.fetch(_LEFT, most)
-    return [Leftover(row["tenant_id"], row["account_id"], row["reason"]) for row in rows]
+    return [AbandonedAccount(row["tenant_id"], row["account_id"], row["reason"]) for row in rows]
 
 
 _MARK = """UPDATE vault.accounts SET status = 'disabled', reason = 'ending', updated_at = vault.clock()

@@ -5,28 +5,33 @@ import logging
 from collections.abc import Sequence
 from uuid import UUID
 
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.ended import Cause, Ended
-from broker.connect.ending import accounts_of
-from broker.connect.oauth_clients import OAuthClients
-from broker.vault.owners import Owner
+from broker.connect.disconnecting import DisconnectService
+from broker.connect.ended import DisconnectCause, DisconnectResult
+from broker.connect.ending import list_account_ids
+from broker.connect.oauth_clients import OAuthClientStore
+from broker.vault.owners import CredentialOwner
 from core.db import Database
 from core.directory.actor import Actor
-from core.directory.farewell import Goodbye
+from core.directory.farewell import RevocationResult
 from core.errors import MCPistError, NotFound
 
-MOST = 1_000
-PARALLEL = 8
-WITHIN = 20.0
+MAX_ACCOUNTS = 1_000
+MAX_PARALLEL = 8
+TIMEOUT_SECONDS = 20.0
 
 log = logging.getLogger(__name__)
 
 
-class VendorFarewell:
-    """Implements :class:`core.directory.farewell.Farewell`, and removes OAuth clients with what they have connected."""
+class BulkAccountRevoker:
+    """Implements :class:`core.directory.farewell.AccountRevoker`, and removes OAuth clients with what they have connected."""
 
     def __init__(
-        self, database: Database, disconnecting: Disconnecting, clients: OAuthClients, *, within: float = WITHIN
+        self,
+        database: Database,
+        disconnecting: DisconnectService,
+        clients: OAuthClientStore,
+        *,
+        within: float = TIMEOUT_SECONDS,
     ) -> None:
         self._database = database
         self._disconnecting = disconnecting
@@ -35,13 +40,15 @@ class VendorFarewell:
 
     async def __call__(
         self, actor: Actor, tenant_id: UUID, *, user_id: UUID | None = None, role_id: UUID | None = None
-    ) -> Sequence[Goodbye]:
-        owner = Owner("personal", user_id) if user_id else Owner("shared", role_id) if role_id else None
+    ) -> Sequence[RevocationResult]:
+        owner = (
+            CredentialOwner("personal", user_id) if user_id else CredentialOwner("shared", role_id) if role_id else None
+        )
         async with self._database.tenant(tenant_id) as work:
-            found = await accounts_of(work, owner=owner, most=MOST)
-        return await self._end(actor, tenant_id, found, "owner_removed")
+            found = await list_account_ids(work, owner=owner, most=MAX_ACCOUNTS)
+        return await self._end_all(actor, tenant_id, found, "owner_removed")
 
-    async def remove_client(self, actor: Actor, tenant_id: UUID, client_id: UUID) -> Sequence[Goodbye]:
+    async def remove_client(self, actor: Actor, tenant_id: UUID, client_id: UUID) -> Sequence[RevocationResult]:
         """Forget an OAuth client, after every account that was connected by it: nobody could refresh those.
 
         Raises:
@@ -50,33 +57,37 @@ class VendorFarewell:
         async with self._database.tenant(tenant_id) as work:
             if await self._clients.find(work, client_id) is None:
                 raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
-            found = await accounts_of(work, client_id=client_id, most=MOST)
-        said = await self._end(actor, tenant_id, found, "client_removed")
+            found = await list_account_ids(work, client_id=client_id, most=MAX_ACCOUNTS)
+        said = await self._end_all(actor, tenant_id, found, "client_removed")
         await self._clients.remove(actor, tenant_id, client_id)
         return said
 
-    async def _end(self, actor: Actor, tenant_id: UUID, found: Sequence[UUID], cause: Cause) -> Sequence[Goodbye]:
-        ended: dict[UUID, Ended | None] = {}
-        turn = asyncio.Semaphore(PARALLEL)
+    async def _end_all(
+        self, actor: Actor, tenant_id: UUID, found: Sequence[UUID], cause: DisconnectCause
+    ) -> Sequence[RevocationResult]:
+        ended: dict[UUID, DisconnectResult | None] = {}
+        turn = asyncio.Semaphore(MAX_PARALLEL)
 
-        async def one(account_id: UUID) -> None:
+        async def end_one(account_id: UUID) -> None:
             async with turn:
                 try:
-                    ending = self._disconnecting.end(actor, tenant_id, account_id, cause, with_others=found)
+                    ending = self._disconnecting.end_account(actor, tenant_id, account_id, cause, with_others=found)
                     ended[account_id] = await ending
                 except MCPistError as error:
                     log.warning("an account was not ended", extra={"error": type(error).__name__})
 
         try:
             async with asyncio.timeout(self._within):
-                await asyncio.gather(*(one(account_id) for account_id in found))
+                await asyncio.gather(*(end_one(account_id) for account_id in found))
         except TimeoutError:
             log.warning("not every vendor was told in time", extra={"accounts": len(found) - len(ended)})
         for account_id in found:
             if account_id not in ended:
-                ended[account_id] = await self._disconnecting.shred(actor, tenant_id, account_id, cause)
-        return [_goodbye(one) for one in ended.values() if one is not None]
+                ended[account_id] = await self._disconnecting.delete_without_revoking(
+                    actor, tenant_id, account_id, cause
+                )
+        return [_build_revocation_result(one) for one in ended.values() if one is not None]
 
 
-def _goodbye(ended: Ended) -> Goodbye:
-    return Goodbye(ended.provider, ended.account, ended.lives_on, ended.manage_url)
+def _build_revocation_result(ended: DisconnectResult) -> RevocationResult:
+    return RevocationResult(ended.provider, ended.account, ended.still_active, ended.manage_url)

@@ -5,71 +5,71 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from broker.connect.accounts import AccountRows, Unconfirmed
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.ended import Cause
-from broker.connect.ending import UNCONFIRMED, remove
-from broker.connect.flows import Flow, Flows
-from broker.connect.held import Held, held_of
-from broker.connect.provider_book import ProviderBook
-from broker.connect.services import Services, Whom, whom_of
+from broker.connect.accounts import AccountWriter, UnconfirmedAccount
+from broker.connect.disconnecting import DisconnectService
+from broker.connect.ended import DisconnectCause
+from broker.connect.ending import UNCONFIRMED, delete_account
+from broker.connect.flows import ConnectFlow, ConnectFlowStore
+from broker.connect.held import CredentialSummary, list_owner_credentials
+from broker.connect.provider_book import ProviderRegistry
+from broker.connect.services import AvailableServices, ConnectSubject, resolve_subject
 from broker.identity.sessions import Session
 from broker.providers.model import RefreshRules
-from broker.vault.bounds import WARNING
-from broker.vendor_oauth.account import Found, Site
-from core.audit.event import Kind
+from broker.vault.bounds import WARNING_DETAIL
+from broker.vendor_oauth.account import AccountIdentity, VendorSite
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import recorded
+from core.directory.actor import audit_change
 from core.errors import NotFound
 
-MOST_SITES = 100
+MAX_SITES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class ConnectedAccount:
     """The account is used from now on. `kept` says that the vendor granted less than there was before, so that the
     grant before was kept."""
 
-    flow: Flow
+    flow: ConnectFlow
     account: str
-    kept: bool = False
+    kept_previous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PendingConfirmation:
     """The person has something to decide on a page first."""
 
-    flow: Flow
+    flow: ConnectFlow
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ConfirmationPrompt:
     """What that page shows. `before` are the accounts that would be replaced, by name ("" where there is none);
     `untold` says that nobody can tell whether one of them is the same. `role` is whom it is shared with, "" for nobody;
     `sites` more than one."""
 
-    flow: Flow
+    flow: ConnectFlow
     role: str
     account: str
-    before: tuple[str, ...]
-    untold: bool
-    sites: tuple[Site, ...]
+    replaced_accounts: tuple[str, ...]
+    identity_unknown: bool
+    sites: tuple[VendorSite, ...]
 
 
-Outcome = Connected | Question
+ConnectOutcome = ConnectedAccount | PendingConfirmation
 
 
-class Finishing:
+class GrantConfirmation:
     """The last steps, each in one transaction."""
 
     def __init__(
         self,
         database: Database,
-        rows: AccountRows,
-        flows: Flows,
-        book: ProviderBook,
-        disconnecting: Disconnecting,
-        services: Services,
+        rows: AccountWriter,
+        flows: ConnectFlowStore,
+        book: ProviderRegistry,
+        disconnecting: DisconnectService,
+        services: AvailableServices,
     ) -> None:
         self._database = database
         self._services = services
@@ -78,112 +78,129 @@ class Finishing:
         self._flows = flows
         self._disconnecting = disconnecting
 
-    async def decide(
-        self, session: Session, flow: Flow, account_id: UUID, whose: Found, sites: Sequence[Site], warning: str = ""
-    ) -> Outcome:
+    async def complete_or_prompt(
+        self,
+        session: Session,
+        flow: ConnectFlow,
+        account_id: UUID,
+        whose: AccountIdentity,
+        sites: Sequence[VendorSite],
+        warning: str = "",
+    ) -> ConnectOutcome:
         """Finish, unless there is something to ask. `warning` is what the owner had better do, as a fixed word."""
         sites = tuple({one.id: one for one in sites}.values())  # one entry for each product of a site (Atlassian)
-        told = [[one.id, one.name or one.id, one.url] for one in sites][:MOST_SITES]
-        details = {**whose.details, "flow": str(flow.id), "sites": told, **({WARNING: warning} if warning else {})}
+        told = [[one.id, one.name or one.id, one.url] for one in sites][:MAX_SITES]
+        details = {
+            **whose.details,
+            "flow": str(flow.id),
+            "sites": told,
+            **({WARNING_DETAIL: warning} if warning else {}),
+        }
         async with self._database.tenant(session.tenant_id) as work:
             await self._rows.describe(work, account_id, whose.id, whose.name or whose.id, details)
-            found = await self._rows.unconfirmed(work, flow)
+            found = await self._rows.find_unconfirmed(work, flow)
             assert found is not None
-            if len(sites) > 1 or _others(await held_of(work, flow.modules, flow.owner), found):
-                return Question(flow)
-        return await self._finished(session, flow, next((one.id for one in sites), ""))
+            if len(sites) > 1 or _list_other_accounts(
+                await list_owner_credentials(work, flow.modules, flow.owner), found
+            ):
+                return PendingConfirmation(flow)
+        return await self._complete(session, flow, next((one.id for one in sites), ""))
 
-    async def asked(self, session: Session, flow_id: UUID) -> Asked:
+    async def get_prompt(self, session: Session, flow_id: UUID) -> ConfirmationPrompt:
         """The question that a flow has left for this session.
 
         Raises:
             NotFound: there is none, or not for them.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, whom = await self._allowed(work, session, flow_id)
-            before = _others(await held_of(work, flow.modules, flow.owner), found)
+            flow, found, whom = await self._load_confirmable(work, session, flow_id)
+            before = _list_other_accounts(await list_owner_credentials(work, flow.modules, flow.owner), found)
         names = tuple(dict.fromkeys(one.name for one in before))
-        sites, untold = _sites(found.details), any(_is_same_account(one, found) is None for one in before)
-        return Asked(flow, whom.shared_with, found.name, names, untold, sites if len(sites) > 1 else ())
+        sites, untold = _parse_sites(found.details), any(_is_same_account(one, found) is None for one in before)
+        return ConfirmationPrompt(flow, whom.shared_with, found.name, names, untold, sites if len(sites) > 1 else ())
 
-    async def confirm(self, session: Session, flow_id: UUID, site: str) -> Connected:
+    async def confirm(self, session: Session, flow_id: UUID, site: str) -> ConnectedAccount:
         """Go on with what the question was about; `site` where there was one to choose.
 
         Raises:
             NotFound: there is no such question, or no such site.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, _ = await self._allowed(work, session, flow_id)
-        sites = _sites(found.details)
+            flow, found, _ = await self._load_confirmable(work, session, flow_id)
+        sites = _parse_sites(found.details)
         if sites and site not in {one.id for one in sites}:
             if len(sites) > 1 or site:
                 raise NotFound("there is no such site to choose")
             site = next(one.id for one in sites)
-        return await self._finished(session, flow, site)
+        return await self._complete(session, flow, site)
 
-    async def cancel(self, session: Session, flow_id: UUID) -> Flow:
+    async def cancel(self, session: Session, flow_id: UUID) -> ConnectFlow:
         """Leave everything as it was, and give the new grant back.
 
         Raises:
             NotFound: there is no such question.
         """
         async with self._database.tenant(session.tenant_id) as work:
-            flow, found, _ = await self._open(work, session, flow_id)
-        await self.forget(session, found.id, "declined")
+            flow, found, _ = await self._load_pending(work, session, flow_id)
+        await self.discard_grant(session, found.id, "declined")
         return flow
 
-    async def forget(self, session: Session, account_id: UUID, cause: Cause) -> None:
+    async def discard_grant(self, session: Session, account_id: UUID, cause: DisconnectCause) -> None:
         """Give a grant back that will not be used."""
-        await self._disconnecting.end(session.actor, session.tenant_id, account_id, cause, only=UNCONFIRMED)
+        await self._disconnecting.end_account(session.actor, session.tenant_id, account_id, cause, only=UNCONFIRMED)
 
-    async def _finished(self, session: Session, flow: Flow, site_id: str) -> Connected:
+    async def _complete(self, session: Session, flow: ConnectFlow, site_id: str) -> ConnectedAccount:
         async with self._database.tenant(session.tenant_id) as work:
             owner = flow.owner
-            await self._rows.lock(work, owner)
-            found = await self._rows.unconfirmed(work, flow)
+            await self._rows.lock_owner(work, owner)
+            found = await self._rows.find_unconfirmed(work, flow)
             if found is None:
                 raise NotFound("this was decided already")
-            before = await held_of(work, flow.modules, owner)
-            same = next((one for one in before if _is_same(one, flow, found)), None)
-            if same is not None and _is_less(same, flow, found):
-                await remove(work, found.id)  # and not at the vendor, where it may be the same grant
-                return Connected(flow, same.name, kept=True)
-            details = _details(found.details, site_id)
+            before = await list_owner_credentials(work, flow.modules, owner)
+            same = next((one for one in before if _is_same_grant(one, flow, found)), None)
+            if same is not None and _grants_less(same, flow, found):
+                await delete_account(work, found.id)  # and not at the vendor, where it may be the same grant
+                return ConnectedAccount(flow, same.name, kept_previous=True)
+            details = _build_details(found.details, site_id)
             if same is None:
                 account_id = await self._rows.activate(work, found.id, details)
             else:
-                rules = await self._rules(work, flow)
+                rules = await self._load_refresh_rules(work, flow)
                 account_id = await self._rows.renew(work, same, owner, found, rules, details)
-            await self._rows.tie(work, _origins(flow, found), owner, account_id, found.name)
+            await self._rows.link_credentials(work, _select_origins(flow, found), owner, account_id, found.name)
             left = [one.account_id for one in before if one.account_id is not None and one.account_id != account_id]
-            orphans = await self._rows.orphans(work, left)
-            await _recorded(work, session, flow, account_id, found.name)
+            orphans = await self._rows.find_orphans(work, left)
+            await _audit_connected(work, session, flow, account_id, found.name)
         for one in orphans:
-            await self._disconnecting.end(session.actor, session.tenant_id, one, "replaced")
-        return Connected(flow, found.name)
+            await self._disconnecting.end_account(session.actor, session.tenant_id, one, "replaced")
+        return ConnectedAccount(flow, found.name)
 
-    async def _rules(self, work: UnitOfWork, flow: Flow) -> RefreshRules:
+    async def _load_refresh_rules(self, work: UnitOfWork, flow: ConnectFlow) -> RefreshRules:
         provider = await self._book.find(work, flow.provider)
         return RefreshRules() if provider is None or provider.oauth is None else provider.oauth.refresh
 
-    async def _allowed(self, work: UnitOfWork, session: Session, flow_id: UUID) -> tuple[Flow, Unconfirmed, Whom]:
+    async def _load_confirmable(
+        self, work: UnitOfWork, session: Session, flow_id: UUID
+    ) -> tuple[ConnectFlow, UnconfirmedAccount, ConnectSubject]:
         """An open question about a service that the person may still connect. To decline, no such right is needed."""
-        flow, found, whom = await self._open(work, session, flow_id)
-        if not self._services.exists(whom, flow.modules[0]):
+        flow, found, whom = await self._load_pending(work, session, flow_id)
+        if not self._services.is_available(whom, flow.modules[0]):
             raise NotFound("there is nothing to decide here")
         return flow, found, whom
 
-    async def _open(self, work: UnitOfWork, session: Session, flow_id: UUID) -> tuple[Flow, Unconfirmed, Whom]:
-        self._rows.check_original()
-        flow = await self._flows.taken(work, session, flow_id)
-        found = None if flow is None else await self._rows.unconfirmed(work, flow)
-        whom = None if flow is None else await whom_of(work, session, flow.role_id)
+    async def _load_pending(
+        self, work: UnitOfWork, session: Session, flow_id: UUID
+    ) -> tuple[ConnectFlow, UnconfirmedAccount, ConnectSubject]:
+        self._rows.require_adopted()
+        flow = await self._flows.find_consumed(work, session, flow_id)
+        found = None if flow is None else await self._rows.find_unconfirmed(work, flow)
+        whom = None if flow is None else await resolve_subject(work, session, flow.role_id)
         if flow is None or found is None or whom is None:
             raise NotFound("there is nothing to decide here")
         return flow, found, whom
 
 
-def _is_same(held: Held, flow: Flow, found: Unconfirmed) -> bool:
+def _is_same_grant(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
     """Whether the new grant is of the account that is there, by the same client. Nothing is inherited by guess."""
     return (
         held.type == "B"
@@ -193,39 +210,39 @@ def _is_same(held: Held, flow: Flow, found: Unconfirmed) -> bool:
     )
 
 
-def _is_same_account(held: Held, found: Unconfirmed) -> bool | None:
+def _is_same_account(held: CredentialSummary, found: UnconfirmedAccount) -> bool | None:
     """Whether both are one account at the vendor; None where nobody can tell. Of a key only a name is known."""
     before, now = (held.vendor_account_id, found.vendor_account_id) if held.type == "B" else (held.name, found.name)
     return before == now if before and now else None
 
 
-def _others(before: Sequence[Held], found: Unconfirmed) -> list[Held]:
+def _list_other_accounts(before: Sequence[CredentialSummary], found: UnconfirmedAccount) -> list[CredentialSummary]:
     """Those of the credentials that would be replaced which are of another vendor account, or may be."""
     return [held for held in before if _is_same_account(held, found) is not True]
 
 
-def _is_less(held: Held, flow: Flow, found: Unconfirmed) -> bool:
+def _grants_less(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
     """Whether the vendor granted less of what was asked for than a grant that works has already."""
     if held.state != "connected":
         return False
     return not set(held.scopes) & set(flow.scopes) <= set(found.scopes)
 
 
-def _sites(details: Mapping[str, Any]) -> tuple[Site, ...]:
-    return tuple(Site(*one, scopes=()) for one in details.get("sites", ()))
+def _parse_sites(details: Mapping[str, Any]) -> tuple[VendorSite, ...]:
+    return tuple(VendorSite(*one, scopes=()) for one in details.get("sites", ()))
 
 
-def _origins(flow: Flow, found: Unconfirmed) -> Mapping[str, Sequence[str]]:
+def _select_origins(flow: ConnectFlow, found: UnconfirmedAccount) -> Mapping[str, Sequence[str]]:
     bound: Mapping[str, Sequence[str]] = found.details.get("origins", {})
     return {module: bound.get(module, ()) for module in flow.modules}
 
 
-def _details(details: Mapping[str, Any], site_id: str) -> dict[str, Any]:
+def _build_details(details: Mapping[str, Any], site_id: str) -> dict[str, Any]:
     kept = {name: value for name, value in details.items() if name not in ("flow", "sites", "origins")}
-    site = next((one for one in _sites(details) if one.id == site_id), None)
+    site = next((one for one in _parse_sites(details) if one.id == site_id), None)
     return kept if site is None else {**kept, "site": site.id, "site_name": site.name, "site_url": site.url}
 
 
-async def _recorded(work: UnitOfWork, session: Session, flow: Flow, account_id: UUID, name: str) -> None:
-    detail = {"provider": flow.provider, "modules": " ".join(flow.modules), "account": name, **flow.owner.recorded}
-    await recorded(work, session.actor, Kind.ACCOUNT_CONNECTED, credential=str(account_id), **detail)
+async def _audit_connected(work: UnitOfWork, session: Session, flow: ConnectFlow, account_id: UUID, name: str) -> None:
+    detail = {"provider": flow.provider, "modules": " ".join(flow.modules), "account": name, **flow.owner.audit_details}
+    await audit_change(work, session.actor, AuditEventKind.ACCOUNT_CONNECTED, credential=str(account_id), **detail)

@@ -12,18 +12,18 @@ from uuid import UUID, uuid4
 
 from broker.identity.random_secrets import hash_of, new_secret
 from broker.identity.sessions import Session
-from broker.vault.envelope import Place
-from broker.vault.owners import Owner
+from broker.vault.envelope import CiphertextContext
+from broker.vault.owners import CredentialOwner
 from broker.vault.vault import Vault
 from core.db import Database, Row, UnitOfWork
 from core.secret import Secret
 
-LIFETIME = timedelta(minutes=10)
-MOST_UNDER_WAY = 50
+FLOW_LIFETIME = timedelta(minutes=10)
+MAX_PENDING_FLOWS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class ConnectFlow:
     """What was asked for. `role_id` is whom a shared account is for, `account_id` the account that is connected again
     or gets more scopes."""
 
@@ -42,13 +42,17 @@ class Flow:
     next: str
 
     @property
-    def owner(self) -> Owner:
+    def owner(self) -> CredentialOwner:
         """Whose the account becomes."""
-        return Owner("personal", self.user_id) if self.role_id is None else Owner("shared", self.role_id)
+        return (
+            CredentialOwner("personal", self.user_id)
+            if self.role_id is None
+            else CredentialOwner("shared", self.role_id)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class NewFlow:
+class NewConnectFlow:
     """What a flow begins with."""
 
     provider: str
@@ -63,14 +67,14 @@ class NewFlow:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class AuthorizationState:
     """What the browser is sent to the vendor with."""
 
     state: Secret
     verifier: Secret | None
 
 
-class Flows:
+class ConnectFlowStore:
     """The flows of all tenants, behind the broker's own database role."""
 
     def __init__(self, database: Database, vault: Vault, *, clock: Callable[[], datetime]) -> None:
@@ -78,14 +82,16 @@ class Flows:
         self._vault = vault
         self._clock = clock
 
-    async def begin(self, work: UnitOfWork, session: Session, asked: NewFlow, *, pkce: bool) -> Begun:
+    async def begin(
+        self, work: UnitOfWork, session: Session, asked: NewConnectFlow, *, pkce: bool
+    ) -> AuthorizationState:
         """Keep a start for this session's user; of more than 50 under way, the oldest end."""
         state, flow_id, now = new_secret(), uuid4(), self._clock()
         verifier = new_secret() if pkce else None
         sealed = None
         if verifier is not None:
-            sealed = await self._vault.seal(work, _place(flow_id), verifier.reveal().encode())
-        await work.execute(_CROWDED, session.user_id, MOST_UNDER_WAY - 1)
+            sealed = await self._vault.seal(work, _build_pkce_context(flow_id), verifier.reveal().encode())
+        await work.execute(_CROWDED, session.user_id, MAX_PENDING_FLOWS - 1)
         await work.execute(
             _INSERT,
             hash_of(state),
@@ -103,48 +109,48 @@ class Flows:
             asked.redirect_uri,
             asked.next,
             now,
-            now + LIFETIME,
+            now + FLOW_LIFETIME,
         )
-        return Begun(state, verifier)
+        return AuthorizationState(state, verifier)
 
-    async def see(self, session: Session, provider: str, state: Secret) -> Flow | None:
+    async def find(self, session: Session, provider: str, state: Secret) -> ConnectFlow | None:
         """The flow that an answer belongs to, not used up by looking; None unless it was begun by this user, in this
         very session, for this provider, is not over and was not used."""
         async with self._database.tenant(session.tenant_id) as work:
             row = await work.fetchrow(_SEE, hash_of(state), session.user_id, session.id, provider, self._clock())
-            return None if row is None else _flow(row)
+            return None if row is None else _build_flow(row)
 
-    async def take(self, session: Session, provider: str, state: Secret) -> Flow | None:
+    async def consume(self, session: Session, provider: str, state: Secret) -> ConnectFlow | None:
         """Use a flow up: of many who try at once, one gets it."""
         async with self._database.tenant(session.tenant_id) as work:
             row = await work.fetchrow(_TAKE, hash_of(state), session.user_id, session.id, provider, self._clock())
-            return None if row is None else _flow(row)
+            return None if row is None else _build_flow(row)
 
-    async def taken(self, work: UnitOfWork, session: Session, flow_id: UUID) -> Flow | None:
+    async def find_consumed(self, work: UnitOfWork, session: Session, flow_id: UUID) -> ConnectFlow | None:
         """A flow that was used up in this session in the last minutes, and has a question left."""
-        since = self._clock() - LIFETIME
+        since = self._clock() - FLOW_LIFETIME
         row = await work.fetchrow(_TAKEN, flow_id, session.user_id, session.id, since)
-        return None if row is None else _flow(row)
+        return None if row is None else _build_flow(row)
 
-    async def verifier(self, work: UnitOfWork, flow: Flow) -> Secret | None:
+    async def decrypt_verifier(self, work: UnitOfWork, flow: ConnectFlow) -> Secret | None:
         """The PKCE verifier.
 
         Raises:
-            broker.vault.envelope.Unreadable: it was changed in the database.
+            broker.vault.envelope.DecryptionError: it was changed in the database.
         """
         if flow.pkce is None:
             return None
-        return Secret((await self._vault.open(work, _place(flow.id), flow.pkce)).decode())
+        return Secret((await self._vault.open(work, _build_pkce_context(flow.id), flow.pkce)).decode())
 
 
-def _place(flow_id: UUID) -> Place:
-    return Place("vault.connect_flows", flow_id, "pkce", 1)
+def _build_pkce_context(flow_id: UUID) -> CiphertextContext:
+    return CiphertextContext("vault.connect_flows", flow_id, "pkce", 1)
 
 
-def _flow(row: Row) -> Flow:
+def _build_flow(row: Row) -> ConnectFlow:
     columns: dict[str, Any] = {name: row[name] for name in row.keys()}  # noqa: SIM118 a record is no mapping
     columns["modules"], columns["scopes"] = tuple(row["modules"]), tuple(row["scopes"])
-    return Flow(**columns)
+    return ConnectFlow(**columns)
 
 
 _CROWDED = """DELETE FROM vault.connect_flows WHERE tenant_id = $1 AND id IN (

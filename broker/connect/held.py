@@ -7,15 +7,15 @@ from uuid import UUID
 
 import orjson
 
-from broker.vault.bounds import WARNING
-from broker.vault.owners import Owner
+from broker.vault.bounds import WARNING_DETAIL
+from broker.vault.owners import CredentialOwner
 from core.db import Row, UnitOfWork
 
-State = Literal["connected", "broken"]
+CredentialState = Literal["connected", "broken"]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CredentialSummary:
     """A credential and, of type B, the account behind it. Nothing of it is secret.
 
     `role` is the name of the role that shares it, "" for one's own.
@@ -26,7 +26,7 @@ class Held:
     type: Literal["A", "B"]
     role_id: UUID | None
     role: str
-    state: State
+    state: CredentialState
     cause: str
     name: str
     account_id: UUID | None
@@ -40,32 +40,34 @@ class Held:
     @property
     def warning(self) -> str:
         """What its owner had better do though it works, as a fixed word."""
-        return str(self.details.get(WARNING, "")) if self.state == "connected" else ""
+        return str(self.details.get(WARNING_DETAIL, "")) if self.state == "connected" else ""
 
-    def is_of(self, owner: Owner) -> bool:
+    def belongs_to(self, owner: CredentialOwner) -> bool:
         """Whether it is this owner's; of a user, all that no role shares are theirs."""
         return self.role_id == owner.role_id
 
 
-async def held_by(
+async def list_credentials(
     work: UnitOfWork, modules: Sequence[str], user_id: UUID | None, role_ids: Sequence[UUID]
-) -> list[Held]:
+) -> list[CredentialSummary]:
     """The credentials of a user and of these roles, in the order of the roles."""
-    return [_held(row) for row in await work.fetch(_FIND, list(modules), user_id, list(role_ids))]
+    return [_build_summary(row) for row in await work.fetch(_FIND, list(modules), user_id, list(role_ids))]
 
 
-async def held_of(work: UnitOfWork, modules: Sequence[str], owner: Owner) -> list[Held]:
+async def list_owner_credentials(
+    work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
+) -> list[CredentialSummary]:
     """The credentials of one owner for these modules."""
-    return await held_by(work, modules, owner.user_id, [owner.role_id] if owner.role_id else [])
+    return await list_credentials(work, modules, owner.user_id, [owner.role_id] if owner.role_id else [])
 
 
-def _held(row: Row) -> Held:
+def _build_summary(row: Row) -> CredentialSummary:
     status, reason = row["status"], row["reason"]
     if row["type"] == "B":
         state, cause = ("connected", "") if status == "active" else ("broken", reason or status)
     else:
         state, cause = ("connected", "") if row["state"] == "ok" else ("broken", row["cause"])
-    return Held(
+    return CredentialSummary(
         id=row["id"],
         module=row["module"],
         type=row["type"],

@@ -11,96 +11,112 @@ from typing import Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from broker.connect.addresses import client_document_url, redirect_uri
-from broker.connect.oauth_clients import OAuthClients
-from broker.connect.refusals import ConnectRefused, key_of
+from broker.connect.addresses import build_client_document_url, build_redirect_uri
+from broker.connect.oauth_clients import OAuthClientStore
+from broker.connect.refusals import ConnectError, get_message_key
 from broker.providers.model import Provider
 from broker.refresh.single_flight import SingleFlight
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import Failed
-from broker.vendor_oauth.registration import Registered, client_document, document_client, register, unregister
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.exchange import VendorFailure
+from broker.vendor_oauth.registration import (
+    RegisteredClient,
+    build_client_document,
+    build_document_client,
+    register_client,
+    unregister_client,
+)
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.directory.actor import Actor
 
-Introduction = Literal["", "document", "registration"]
-Refusal = tuple[str, str]
+RegistrationMethod = Literal["", "document", "registration"]
+RegistrationRefusal = tuple[str, str]
 """The text for the person, and the word for the audit log."""
 
-PAUSE_SECONDS = 30.0
-MOST_PAUSES = 1_000
+RETRY_PAUSE_SECONDS = 30.0
+MAX_REMEMBERED_REFUSALS = 1_000
 
 
-class Introductions:
+class AutomaticClientRegistration:
     """Those of all tenants, in one process."""
 
     def __init__(
-        self, clients: OAuthClients, http: VendorHttp, public_url: str, clock: Callable[[], float] = time.monotonic
+        self,
+        clients: OAuthClientStore,
+        http: VendorHttpClient,
+        public_url: str,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clients = clients
         self._http = http
         self._public_url = public_url
         self._clock = clock
-        self._running = SingleFlight[tuple[UUID, str], Refusal | None]()
-        self._refused: dict[tuple[UUID, str], tuple[float, Refusal]] = {}
+        self._running = SingleFlight[tuple[UUID, str], RegistrationRefusal | None]()
+        self._refused: dict[tuple[UUID, str], tuple[float, RegistrationRefusal]] = {}
 
-    def way(self, provider: Provider) -> Introduction:
+    def choose_method(self, provider: Provider) -> RegistrationMethod:
         """How we can become a client there."""
-        return introduction(provider, self._public_url)
+        return choose_registration_method(provider, self._public_url)
 
     @property
     def has_documents(self) -> bool:
         """Whether vendors can read our documents."""
-        return has_documents(self._public_url)
+        return serves_documents(self._public_url)
 
-    def document(self, tenant_id: UUID, provider: str) -> dict[str, object]:
-        """What we say of ourselves at :func:`broker.connect.addresses.client_document_url`. It is the same for every
+    def build_document(self, tenant_id: UUID, provider: str) -> dict[str, object]:
+        """What we say of ourselves at :func:`broker.connect.addresses.build_client_document_url`. It is the same for every
         tenant and provider that there could be, and tells nobody which there are."""
-        url = client_document_url(self._public_url, tenant_id, provider)
-        return client_document(url, self._name, [redirect_uri(self._public_url, provider)])
+        url = build_client_document_url(self._public_url, tenant_id, provider)
+        return build_client_document(url, self._name, [build_redirect_uri(self._public_url, provider)])
 
-    async def introduce(self, actor: Actor, tenant_id: UUID, provider: Provider) -> None:
+    async def ensure_registered(self, actor: Actor, tenant_id: UUID, provider: Provider) -> None:
         """Make the tenant's client at a provider that has a :meth:`way`, unless there is one by now.
 
         Raises:
-            ConnectRefused: the vendor does not let us, or cannot be asked.
+            ConnectError: the vendor does not let us, or cannot be asked.
         """
-        if self.way(provider) == "document":
-            client = document_client(client_document_url(self._public_url, tenant_id, provider.id))
-            await self._clients.introduced(actor, tenant_id, provider.id, client, "document")
+        if self.choose_method(provider) == "document":
+            client = build_document_client(build_client_document_url(self._public_url, tenant_id, provider.id))
+            await self._clients.add_automatic(actor, tenant_id, provider.id, client, "document")
             return
         key = tenant_id, provider.id
-        refusal = self._lately(key) or await self._running.join(key, lambda: self._registered(actor, key, provider))
+        refusal = self._find_recent_refusal(key) or await self._running.join(
+            key, lambda: self._register_and_store(actor, key, provider)
+        )
         if refusal is not None:
-            raise ConnectRefused(*refusal, title=provider.title)
+            raise ConnectError(*refusal, title=provider.title)
 
-    async def _registered(self, actor: Actor, key: tuple[UUID, str], provider: Provider) -> Refusal | None:
-        made = await self._lasting(provider)
-        if isinstance(made, Registered):
-            if not await self._clients.introduced(actor, key[0], provider.id, made.client, "registration"):
-                await unregister(self._http, made)  # another process was first
+    async def _register_and_store(
+        self, actor: Actor, key: tuple[UUID, str], provider: Provider
+    ) -> RegistrationRefusal | None:
+        made = await self._register_permanent(provider)
+        if isinstance(made, RegisteredClient):
+            if not await self._clients.add_automatic(actor, key[0], provider.id, made.client, "registration"):
+                await unregister_client(self._http, made)  # another process was first
             return None
-        if len(self._refused) >= MOST_PAUSES:
+        if len(self._refused) >= MAX_REMEMBERED_REFUSALS:
             self._refused.clear()
-        self._refused[key] = self._clock() + PAUSE_SECONDS, made
+        self._refused[key] = self._clock() + RETRY_PAUSE_SECONDS, made
         return made
 
-    async def _lasting(self, provider: Provider) -> Registered | Refusal:
+    async def _register_permanent(self, provider: Provider) -> RegisteredClient | RegistrationRefusal:
         """A client whose secret does not end, for nobody would be there to renew it, and every account that it has
         connected would end with it. A server whose secrets do may have clients without one."""
         oauth = provider.oauth
         assert oauth is not None
         assert oauth.registration_url is not None
-        back = [redirect_uri(self._public_url, provider.id)]
+        back = [build_redirect_uri(self._public_url, provider.id)]
         for method in dict.fromkeys((oauth.client_auth, "none" if oauth.pkce == "S256" else oauth.client_auth)):
-            made = await register(self._http, oauth.registration_url, method, name=self._name, redirect_uris=back)
-            if isinstance(made, Failed):
-                return key_of(made), made.reason
+            made = await register_client(
+                self._http, oauth.registration_url, method, name=self._name, redirect_uris=back
+            )
+            if isinstance(made, VendorFailure):
+                return get_message_key(made), made.reason
             if made.client.secret is None or made.secret_expires_at is None:
                 return made
-            await unregister(self._http, made)
+            await unregister_client(self._http, made)
         return "connect_setup", reasons.SECRET_EXPIRED
 
-    def _lately(self, key: tuple[UUID, str]) -> Refusal | None:
+    def _find_recent_refusal(self, key: tuple[UUID, str]) -> RegistrationRefusal | None:
         """The refusal of a moment ago: a person who tries again at once does not make the vendor say it again."""
         until, refusal = self._refused.get(key, (0.0, None))
         return refusal if self._clock() < until else None
@@ -110,17 +126,17 @@ class Introductions:
         return f"MCPist at {urlsplit(self._public_url).netloc}"
 
 
-def introduction(provider: Provider, public_url: str) -> Introduction:
+def choose_registration_method(provider: Provider, public_url: str) -> RegistrationMethod:
     """How MCPist can become a client of a provider by itself; "" where an administrator has to register one. A provider
     whose settings somebody has to fill in needs one, too."""
     oauth = provider.oauth
     if oauth is None or any(setting.default is None for setting in provider.settings.values()):
         return ""
-    if oauth.client_documents and has_documents(public_url):
+    if oauth.client_documents and serves_documents(public_url):
         return "document"
     return "registration" if oauth.registration_url else ""
 
 
-def has_documents(public_url: str) -> bool:
+def serves_documents(public_url: str) -> bool:
     """Documents about clients are read by https only."""
     return public_url.startswith("https://")

@@ -7,23 +7,23 @@ from collections.abc import Callable
 
 import asyncpg
 
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.ending import UNCONFIRMED, Leftover, leftovers
-from broker.vault.credentials import BROKER
+from broker.connect.disconnecting import DisconnectService
+from broker.connect.ending import UNCONFIRMED, AbandonedAccount, list_abandoned_accounts
+from broker.vault.credentials import BROKER_ACTOR
 from core.db import Database
 from core.errors import MCPistError
 
-EVERY = 60.0
-MOST_AT_ONCE = 50
+REAP_INTERVAL = 60.0
+MAX_PER_SWEEP = 50
 
 log = logging.getLogger(__name__)
 
 
-class Leftovers:
+class GrantReaper:
     """Looks for them about once a minute, in every broker process: whoever marks one first ends it."""
 
     def __init__(
-        self, database: Database, disconnecting: Disconnecting, *, chance: Callable[[], float] = random.random
+        self, database: Database, disconnecting: DisconnectService, *, chance: Callable[[], float] = random.random
     ) -> None:
         self._database = database
         self._disconnecting = disconnecting
@@ -32,7 +32,7 @@ class Leftovers:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            await asyncio.sleep(EVERY * (0.5 + self._chance()))
+            await asyncio.sleep(REAP_INTERVAL * (0.5 + self._chance()))
             try:
                 await self.sweep()
             except (MCPistError, asyncpg.PostgresError) as error:
@@ -44,9 +44,11 @@ class Leftovers:
         Raises:
             core.errors.Unavailable: the database is away.
         """
-        return sum([await self._ended(one) for one in await leftovers(self._database, MOST_AT_ONCE)])
+        return sum(
+            [await self._end_abandoned(one) for one in await list_abandoned_accounts(self._database, MAX_PER_SWEEP)]
+        )
 
-    async def _ended(self, one: Leftover) -> bool:
+    async def _end_abandoned(self, one: AbandonedAccount) -> bool:
         cause = "unanswered" if one.reason == UNCONFIRMED else "interrupted"
-        end = self._disconnecting.end(BROKER, one.tenant_id, one.account_id, cause, only=one.reason)
+        end = self._disconnecting.end_account(BROKER_ACTOR, one.tenant_id, one.account_id, cause, only=one.reason)
         return await end is not None

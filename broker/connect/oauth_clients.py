@@ -8,22 +8,22 @@ from uuid import UUID
 
 import orjson
 
-from broker.accounts.rows import client_place
-from broker.accounts.store import add_client, change_client
-from broker.connect.provider_book import ProviderBook
+from broker.accounts.rows import build_client_context
+from broker.accounts.store import insert_client, update_client
+from broker.connect.provider_book import ProviderRegistry
 from broker.providers.model import Provider
-from broker.providers.places import origin_of
-from broker.providers.templates import settings_of, urls
+from broker.providers.places import get_url_origin
+from broker.providers.templates import list_outbound_urls, resolve_settings
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import VendorClient
-from core.audit.event import Kind
+from broker.vendor_oauth.exchange import OAuthClientConfig
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret
 
-MOST_SECRET = 4_096
-MOST_CLIENT_ID = 500
+MAX_SECRET_LENGTH = 4_096
+MAX_CLIENT_ID_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class OAuthClient:
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class OAuthClientRegistration:
     """What an administrator gives. Without a `secret` the stored one stays, if the client id does."""
 
     provider: str
@@ -58,7 +58,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SealedOAuthClient:
     """The client that counts for somebody, with what it is kept under."""
 
     id: UUID
@@ -67,20 +67,20 @@ class Chosen:
     state: str
     version: int
     client_id: str
-    sealed: bytes | None
+    sealed_secret: bytes | None
     auth_method: str
     settings: Mapping[str, str]
 
 
-class OAuthClients:
+class OAuthClientStore:
     """The OAuth clients of all tenants, behind the broker's own database role."""
 
-    def __init__(self, database: Database, vault: Vault, book: ProviderBook) -> None:
+    def __init__(self, database: Database, vault: Vault, book: ProviderRegistry) -> None:
         self._database = database
         self._vault = vault
         self._book = book
 
-    async def register(self, actor: Actor, tenant_id: UUID, asked: Registration) -> UUID:
+    async def register(self, actor: Actor, tenant_id: UUID, asked: OAuthClientRegistration) -> UUID:
         """Store a client in the place of the one that tenant (or role) has at the provider; its id.
 
         Raises:
@@ -89,13 +89,15 @@ class OAuthClients:
             Conflict: accounts were connected by another client id, which their tokens belong to.
         """
         async with self._database.tenant(tenant_id) as work:
-            provider = await self._checked(work, asked)
+            provider = await self._validate(work, asked)
             found = await work.fetchrow(_FIND, asked.provider, asked.role_id)
             if found is None:
                 return await self._insert(work, actor, asked, provider)
             return await self._replace(work, actor, asked, provider, found)
 
-    async def introduced(self, actor: Actor, tenant_id: UUID, provider: str, client: VendorClient, by: str) -> bool:
+    async def add_automatic(
+        self, actor: Actor, tenant_id: UUID, provider: str, client: OAuthClientConfig, by: str
+    ) -> bool:
         """Store a client that nobody has registered, for the whole tenant; False where it has one by now.
 
         Raises:
@@ -103,11 +105,13 @@ class OAuthClients:
         """
         try:
             async with self._database.tenant(tenant_id) as work:
-                if await self._book.hold(work, provider) is None:
+                if await self._book.find_and_lock(work, provider) is None:
                     raise NotFound("there is no such provider any more")
-                row_id = await add_client(work, self._vault, provider, client)
+                row_id = await insert_client(work, self._vault, provider, client)
                 detail = {"client": str(row_id), "provider": provider, "role": "", "by": by}
-                await recorded(work, actor, Kind.OAUTH_CLIENT_SET, client_id=client.client_id[:200], **detail)
+                await audit_change(
+                    work, actor, AuditEventKind.OAUTH_CLIENT_SET, client_id=client.client_id[:200], **detail
+                )
         except Conflict:
             return False
         return True
@@ -115,7 +119,7 @@ class OAuthClients:
     async def list(self, tenant_id: UUID) -> list[OAuthClient]:
         """The tenant's clients by provider, its own before those of roles; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
-            return [_listed(row) for row in await work.fetch(_LIST)]
+            return [_build_listed_client(row) for row in await work.fetch(_LIST)]
 
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: UUID) -> None:
         """Forget a client, and every account that was connected by it: nobody could refresh those.
@@ -129,37 +133,39 @@ class OAuthClients:
             if row is None:
                 raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
             detail = {"client": str(client_id), "provider": row["provider"], "role": str(row["role_id"] or "")}
-            await recorded(work, actor, Kind.OAUTH_CLIENT_REMOVED, **detail)
+            await audit_change(work, actor, AuditEventKind.OAUTH_CLIENT_REMOVED, **detail)
 
-    async def choose(self, work: UnitOfWork, provider: str, role_ids: Sequence[UUID]) -> Chosen | None:
+    async def find_for_roles(
+        self, work: UnitOfWork, provider: str, role_ids: Sequence[UUID]
+    ) -> SealedOAuthClient | None:
         """The client for somebody with these roles, the highest first: the first role's that has one, else the
         tenant's."""
         row = await work.fetchrow(_CHOOSE, provider, list(role_ids))
-        return None if row is None else _chosen(row)
+        return None if row is None else _build_sealed_client(row)
 
-    async def registered(self, work: UnitOfWork, role_ids: Sequence[UUID]) -> frozenset[str]:
+    async def list_registered_providers(self, work: UnitOfWork, role_ids: Sequence[UUID]) -> frozenset[str]:
         """The providers that have a client for somebody with these roles."""
         return frozenset(row["provider"] for row in await work.fetch(_REGISTERED, list(role_ids)))
 
-    async def find(self, work: UnitOfWork, row_id: UUID) -> Chosen | None:
+    async def find(self, work: UnitOfWork, row_id: UUID) -> SealedOAuthClient | None:
         """One client by its id."""
         row = await work.fetchrow(_BY_ID, row_id)
-        return None if row is None else _chosen(row)
+        return None if row is None else _build_sealed_client(row)
 
-    async def opened(self, work: UnitOfWork, chosen: Chosen) -> VendorClient:
+    async def decrypt_client(self, work: UnitOfWork, chosen: SealedOAuthClient) -> OAuthClientConfig:
         """The client with its secret.
 
         Raises:
-            broker.vault.envelope.Unreadable: it was changed in the database.
+            broker.vault.envelope.DecryptionError: it was changed in the database.
         """
         secret = None
-        if chosen.sealed is not None:
-            plain = await self._vault.open(work, client_place(chosen.id, chosen.version), chosen.sealed)
+        if chosen.sealed_secret is not None:
+            plain = await self._vault.open(work, build_client_context(chosen.id, chosen.version), chosen.sealed_secret)
             secret = Secret(plain.decode())
-        return VendorClient(chosen.client_id, secret, chosen.auth_method, chosen.settings)
+        return OAuthClientConfig(chosen.client_id, secret, chosen.auth_method, chosen.settings)
 
-    async def _checked(self, work: UnitOfWork, asked: Registration) -> Provider:
-        provider = await self._book.hold(work, asked.provider)
+    async def _validate(self, work: UnitOfWork, asked: OAuthClientRegistration) -> Provider:
+        provider = await self._book.find_and_lock(work, asked.provider)
         if provider is None:
             raise NotFound("there is no such provider; `mcpist provider list` shows them")
         if provider.oauth is None:
@@ -169,23 +175,23 @@ class OAuthClients:
                 f"no service uses {provider.id}, so nobody could connect by it: add a provider of your own, with the "
                 "server's addresses and the services that use it (`mcpist provider add`), and register the app there"
             )
-        _check_words(asked)
+        _check_text(asked)
         if asked.settings is not None:
-            settings_of(provider, asked.settings)
+            resolve_settings(provider, asked.settings)
         return provider
 
-    async def _insert(self, work: UnitOfWork, actor: Actor, asked: Registration, provider: Provider) -> UUID:
-        settings_of(provider, asked.settings or {})
+    async def _insert(self, work: UnitOfWork, actor: Actor, asked: OAuthClientRegistration, provider: Provider) -> UUID:
+        resolve_settings(provider, asked.settings or {})
         _check_secret(provider, asked, asked.secret)
-        client = VendorClient(asked.client_id, asked.secret, asked.auth_method, asked.settings or {})
-        row_id = await add_client(work, self._vault, asked.provider, client, asked.role_id)
-        await _recorded(work, actor, asked, row_id)
+        client = OAuthClientConfig(asked.client_id, asked.secret, asked.auth_method, asked.settings or {})
+        row_id = await insert_client(work, self._vault, asked.provider, client, asked.role_id)
+        await _audit_client_set(work, actor, asked, row_id)
         return row_id
 
     async def _replace(
-        self, work: UnitOfWork, actor: Actor, asked: Registration, provider: Provider, found: Row
+        self, work: UnitOfWork, actor: Actor, asked: OAuthClientRegistration, provider: Provider, found: Row
     ) -> UUID:
-        before, used = _chosen(found), await work.fetchval(_USED, found["id"])
+        before, used = _build_sealed_client(found), await work.fetchval(_USED, found["id"])
         if before.client_id != asked.client_id and used:
             raise Conflict(
                 "accounts are connected by the client that is registered now, and only that one can use their tokens; "
@@ -193,66 +199,66 @@ class OAuthClients:
             )
         kept = asked.secret
         if kept is None and before.client_id == asked.client_id:
-            kept = (await self.opened(work, before)).secret
+            kept = (await self.decrypt_client(work, before)).secret
         _check_secret(provider, asked, kept)
         settings = before.settings if asked.settings is None else asked.settings
         if used or (kept is not None and asked.secret is None):
-            _check_places(provider, before.settings, settings)
-        client = VendorClient(asked.client_id, kept, asked.auth_method, settings)
-        await change_client(work, self._vault, before.id, client)
-        await _recorded(work, actor, asked, before.id)
+            _check_origins(provider, before.settings, settings)
+        client = OAuthClientConfig(asked.client_id, kept, asked.auth_method, settings)
+        await update_client(work, self._vault, before.id, client)
+        await _audit_client_set(work, actor, asked, before.id)
         return before.id
 
 
-def _check_words(asked: Registration) -> None:
-    if not 1 <= len(asked.client_id) <= MOST_CLIENT_ID or not asked.client_id.isprintable():
-        raise Invalid(f"a client id is one line of 1 to {MOST_CLIENT_ID} characters")
+def _check_text(asked: OAuthClientRegistration) -> None:
+    if not 1 <= len(asked.client_id) <= MAX_CLIENT_ID_LENGTH or not asked.client_id.isprintable():
+        raise Invalid(f"a client id is one line of 1 to {MAX_CLIENT_ID_LENGTH} characters")
     secret = asked.secret.reveal() if asked.secret else "x"
-    if not secret.isprintable() or secret != secret.strip() or not 1 <= len(secret) <= MOST_SECRET:
-        raise Invalid(f"a client secret is one line of 1 to {MOST_SECRET} printable characters")
+    if not secret.isprintable() or secret != secret.strip() or not 1 <= len(secret) <= MAX_SECRET_LENGTH:
+        raise Invalid(f"a client secret is one line of 1 to {MAX_SECRET_LENGTH} printable characters")
     if asked.auth_method not in ("", "basic", "basic_raw", "post", "none"):
         raise Invalid("auth_method is basic, basic_raw, post or none; left out, it is the provider's own")
 
 
-def _check_secret(provider: Provider, asked: Registration, secret: Secret | None) -> None:
+def _check_secret(provider: Provider, asked: OAuthClientRegistration, secret: Secret | None) -> None:
     assert provider.oauth is not None
     if secret is None and (asked.auth_method or provider.oauth.client_auth) != "none":
         raise Invalid(f"{provider.title} wants a client secret")
 
 
-def _check_places(provider: Provider, before: Mapping[str, str], settings: Mapping[str, str]) -> None:
+def _check_origins(provider: Provider, before: Mapping[str, str], settings: Mapping[str, str]) -> None:
     """Check that what is stored already, a secret or people's tokens, goes to no other host than before."""
     try:
-        known = {origin_of(url) for _, url in urls(provider, settings_of(provider, before))}
+        known = {get_url_origin(url) for _, url in list_outbound_urls(provider, resolve_settings(provider, before))}
     except Invalid:  # settings of a provider that has others since
         known = set[str]()
-    for key, url in urls(provider, settings_of(provider, settings)):
-        if origin_of(url) not in known:
+    for key, url in list_outbound_urls(provider, resolve_settings(provider, settings)):
+        if get_url_origin(url) not in known:
             raise Conflict(
                 f"{provider.id}.{key} would be at another host, and what is stored must not go there: give the client "
                 "secret anew, and if accounts were connected by this client, remove it first"
             )
 
 
-def _settings(found: Any) -> Mapping[str, str]:
+def _parse_settings(found: Any) -> Mapping[str, str]:
     given: dict[str, Any] = orjson.loads(found)
     return {name: value for name, value in given.items() if isinstance(value, str)}
 
 
-def _chosen(row: Row) -> Chosen:
+def _build_sealed_client(row: Row) -> SealedOAuthClient:
     columns: list[Any] = list(row.values())
-    return Chosen(*columns[:-1], settings=_settings(columns[-1]))
+    return SealedOAuthClient(*columns[:-1], settings=_parse_settings(columns[-1]))
 
 
-def _listed(row: Row) -> OAuthClient:
+def _build_listed_client(row: Row) -> OAuthClient:
     columns: dict[str, Any] = {name: row[name] for name in row.keys()}  # noqa: SIM118 a record is no mapping
-    columns["settings"] = _settings(columns["settings"])
+    columns["settings"] = _parse_settings(columns["settings"])
     return OAuthClient(**columns)
 
 
-async def _recorded(work: UnitOfWork, actor: Actor, asked: Registration, row_id: UUID) -> None:
+async def _audit_client_set(work: UnitOfWork, actor: Actor, asked: OAuthClientRegistration, row_id: UUID) -> None:
     detail = {"client": str(row_id), "provider": asked.provider, "role": str(asked.role_id or "")}
-    await recorded(work, actor, Kind.OAUTH_CLIENT_SET, client_id=asked.client_id[:200], **detail)
+    await audit_change(work, actor, AuditEventKind.OAUTH_CLIENT_SET, client_id=asked.client_id[:200], **detail)
 
 
 _FIND = """SELECT id, provider, role_id, state, version, client_id, secret, auth_method, settings

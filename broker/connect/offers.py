@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from broker.providers.model import Provider
-from broker.vendor_oauth.scopes import to_ask
+from broker.vendor_oauth.scopes import collect_scopes_to_request
 from core.permissions import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class ModuleManifest:
     """A module that has a vendor, and whether each of its tools only reads: all that the broker knows of it.
 
     `base_url` is the vendor's in the module's code; behind its host it may have placeholders.
@@ -22,27 +22,27 @@ class Offered:
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class RequiredTools:
     """The tools of one module that somebody may use, by what they do."""
 
-    module: Offered
-    reading: tuple[str, ...]
-    writing: tuple[str, ...]
+    module: ModuleManifest
+    read_tools: tuple[str, ...]
+    write_tools: tuple[str, ...]
 
     def __bool__(self) -> bool:
-        return bool(self.reading or self.writing)
+        return bool(self.read_tools or self.write_tools)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ScopeRequest:
     """The scopes to ask for, and of which tools each of the two kinds consists. `offers_writing` says that there is
     something to be had by asking for more."""
 
     scopes: tuple[str, ...]
-    offers_writing: bool
+    can_request_write: bool
 
 
-def needs_of(module: Offered, roles: Sequence[Role]) -> Needs:
+def find_required_tools(module: ModuleManifest, roles: Sequence[Role]) -> RequiredTools:
     """What of the module these roles, taken together, permit."""
     seen = [
         (tool, reads)
@@ -50,10 +50,12 @@ def needs_of(module: Offered, roles: Sequence[Role]) -> Needs:
         if any(role.permits(module.name, tool, reads) for role in roles)
     ]
     reading = tuple(tool for tool, reads in seen if reads)
-    return Needs(module, reading, tuple(tool for tool, reads in seen if not reads))
+    return RequiredTools(module, reading, tuple(tool for tool, reads in seen if not reads))
 
 
-def wanted(provider: Provider, needs: Iterable[Needs], *, writing: Collection[str]) -> Wanted:
+def build_scope_request(
+    provider: Provider, needs: Iterable[RequiredTools], *, writing: Collection[str]
+) -> ScopeRequest:
     """The scopes for these needs: those of reading first, those of writing for the modules in `writing`, or where there
     is nothing else to ask for. None where the vendor's app has fixed scopes."""
     oauth = provider.oauth
@@ -62,10 +64,10 @@ def wanted(provider: Provider, needs: Iterable[Needs], *, writing: Collection[st
     more = False
     for one in needs:
         families = provider.modules[one.module.name]
-        if one.reading:
+        if one.read_tools:
             found += families.reading
-        if one.writing and (one.module.name in writing or not one.reading):
+        if one.write_tools and (one.module.name in writing or not one.read_tools):
             found += families.writing
-        elif one.writing and not set(families.writing) <= {*families.reading, *oauth.base_scopes}:
+        elif one.write_tools and not set(families.writing) <= {*families.reading, *oauth.base_scopes}:
             more = True
-    return Wanted(to_ask(oauth, found), more and not oauth.fixed_scopes)
+    return ScopeRequest(collect_scopes_to_request(oauth, found), more and not oauth.fixed_scopes)

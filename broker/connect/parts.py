@@ -2,44 +2,44 @@
 
 from dataclasses import dataclass
 
-from broker.connect.added_providers import AddedProviders
-from broker.connect.connecting import Connecting
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.doctor import Doctor
-from broker.connect.farewell import VendorFarewell
-from broker.connect.finishing import Finishing
-from broker.connect.introductions import Introductions
-from broker.connect.oauth_clients import OAuthClients
-from broker.connect.pasted_keys import PastedKeys
-from broker.connect.provider_book import ProviderBook
-from broker.connect.services import Services
-from broker.connect.sessions import ConnectSessions
-from broker.connect.shown_providers import ShownProviders
-from broker.providers.discovery import Discovery
-from broker.vault.credentials import Credentials
+from broker.connect.added_providers import CustomProviders
+from broker.connect.connecting import ConnectAuthorization
+from broker.connect.disconnecting import DisconnectService
+from broker.connect.doctor import ConnectionHealth
+from broker.connect.farewell import BulkAccountRevoker
+from broker.connect.finishing import GrantConfirmation
+from broker.connect.introductions import AutomaticClientRegistration
+from broker.connect.oauth_clients import OAuthClientStore
+from broker.connect.pasted_keys import VendorApiKeys
+from broker.connect.provider_book import ProviderRegistry
+from broker.connect.services import AvailableServices
+from broker.connect.sessions import ConnectSessionStore
+from broker.connect.shown_providers import ProviderViews
+from broker.providers.discovery import MetadataDiscovery
+from broker.vault.credentials import CredentialStore
 from core.db import Database
 from core.limits import CallerLimits
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectParts:
+class ConnectServices:
     """The services of the connect flow."""
 
     database: Database
     public_url: str
-    services: Services
-    connecting: Connecting
-    finishing: Finishing
-    disconnecting: Disconnecting
-    farewell: VendorFarewell
-    keys: PastedKeys
-    clients: OAuthClients
-    book: ProviderBook
-    providers: AddedProviders
-    introductions: Introductions
-    discovery: Discovery
-    drafting: CallerLimits
-    shown: ShownProviders
-    credentials: Credentials
-    sessions: ConnectSessions
-    doctor: Doctor
+    available_services: AvailableServices
+    authorization: ConnectAuthorization
+    confirmation: GrantConfirmation
+    disconnect_service: DisconnectService
+    account_revoker: BulkAccountRevoker
+    api_keys: VendorApiKeys
+    oauth_clients: OAuthClientStore
+    provider_registry: ProviderRegistry
+    custom_providers: CustomProviders
+    client_registration: AutomaticClientRegistration
+    discovery: MetadataDiscovery
+    draft_limits: CallerLimits
+    provider_views: ProviderViews
+    credentials: CredentialStore
+    connect_sessions: ConnectSessionStore
+    connection_health: ConnectionHealth

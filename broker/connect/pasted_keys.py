@@ -6,41 +6,41 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 from uuid import UUID
 
-from broker.access import load_access
-from broker.connect.binding import KeyBound, key_bound
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.held import Held
-from broker.connect.people import Person
-from broker.connect.refusals import ConnectRefused
-from broker.connect.services import Services, Whom, whom_of
+from broker.access import load_user_policy
+from broker.connect.binding import KeyOrigins, resolve_key_origins
+from broker.connect.disconnecting import DisconnectService
+from broker.connect.held import CredentialSummary
+from broker.connect.people import ConnectPrincipal
+from broker.connect.refusals import ConnectError
+from broker.connect.services import AvailableServices, ConnectSubject, resolve_subject
 from broker.providers.model import Provider
-from broker.vault.credentials import Credentials
-from broker.vendor_oauth.account import VendorAccounts
-from broker.vendor_oauth.exchange import ErrorClass, Failed
-from core.credential_headers import CredentialScheme, Unsendable, with_user
+from broker.vault.credentials import CredentialStore
+from broker.vendor_oauth.account import UserinfoClient
+from broker.vendor_oauth.exchange import ErrorClass, VendorFailure
+from core.credential_headers import CredentialScheme, InvalidCredentialForm, join_user
 from core.db import Database
 from core.errors import Conflict, Invalid, LimitReached, NotFound
 from core.limits import CallerLimits
 from core.secret import Secret
 
-KeyTrouble = Literal["form", "user", "not_accepted", "forbidden", "busy", "away", "setup", "often"]
-TROUBLES: Mapping[ErrorClass, KeyTrouble] = {
+KeyProblem = Literal["form", "user", "not_accepted", "forbidden", "busy", "away", "setup", "often"]
+PROBLEMS_BY_ERROR_CLASS: Mapping[ErrorClass, KeyProblem] = {
     ErrorClass.PERMANENT: "not_accepted",
     ErrorClass.SERVICE: "setup",
     ErrorClass.THROTTLED: "busy",
 }
-TROUBLES_BY_KEY: Mapping[str, KeyTrouble] = {f"key_{trouble}": trouble for trouble in get_args(KeyTrouble)}
-"""By the key of :class:`broker.connect.refusals.ConnectRefused`."""
-PER_SECOND, AT_ONCE, RUNNING = 1 / 30, 10, 2
+PROBLEMS_BY_MESSAGE_KEY: Mapping[str, KeyProblem] = {f"key_{trouble}": trouble for trouble in get_args(KeyProblem)}
+"""By the key of :class:`broker.connect.refusals.ConnectError`."""
+CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS = 1 / 30, 10, 2
 """How often one person may have a key checked: a vendor that answers is an oracle for whoever has found one."""
 
 
 class KeyRefused(Exception):
     """The vendor does not take a key, or cannot be asked."""
 
-    def __init__(self, trouble: KeyTrouble) -> None:
+    def __init__(self, trouble: KeyProblem) -> None:
         super().__init__(trouble)
-        self.trouble: KeyTrouble = trouble
+        self.trouble: KeyProblem = trouble
 
 
 class KeyCheck(Protocol):
@@ -56,7 +56,7 @@ class KeyCheck(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Pasted:
+class PastedKey:
     """What a person has pasted: a key, the user name that belongs to it where the vendor wants both, and which
     provider's it is; without one the first that takes keys for the service."""
 
@@ -74,16 +74,16 @@ class OtherAccount(Exception):
         self.now = now
 
 
-class PastedKeys:
+class VendorApiKeys:
     """Keys, of all tenants."""
 
     def __init__(
         self,
         database: Database,
-        services: Services,
-        credentials: Credentials,
-        disconnecting: Disconnecting,
-        vendor: VendorAccounts,
+        services: AvailableServices,
+        credentials: CredentialStore,
+        disconnecting: DisconnectService,
+        vendor: UserinfoClient,
         check: KeyCheck,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -94,47 +94,51 @@ class PastedKeys:
         self._disconnecting = disconnecting
         self._vendor = vendor
         self._check = check
-        self._limits = CallerLimits(PER_SECOND, AT_ONCE, RUNNING, clock=clock)
+        self._limits = CallerLimits(CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS, clock=clock)
 
     async def connect(
-        self, session: Person, module: str, role_id: UUID | None, pasted: Pasted, *, replace: bool = False
+        self, session: ConnectPrincipal, module: str, role_id: UUID | None, pasted: PastedKey, *, replace: bool = False
     ) -> str:
         """Store a key after the vendor has told whose it is; the account's name.
 
         Raises:
             NotFound: there is no such module for the person, or it is not connected by keys.
-            ConnectRefused: the vendor does not take the key, or cannot be asked.
+            ConnectError: the vendor does not take the key, or cannot be asked.
             OtherAccount: it is another account's, and `replace` is not said.
             broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which asks no vendor.
         """
-        self._disconnecting.check_original()
-        place = await self._allowed(session, module, role_id, pasted.provider)
+        self._disconnecting.require_adopted()
+        place = await self._load_target(session, module, role_id, pasted.provider)
         held, title = place.held, place.title
         try:
-            secret = _whole(place.bound.scheme, pasted)
-            name = await self._whose(session, module, place, secret)
+            secret = _build_whole_secret(place.key_origins.scheme, pasted)
+            name = await self._identify_account(session, module, place, secret)
         except KeyRefused as refused:
-            raise ConnectRefused(f"key_{refused.trouble}", title=title, module=module) from None
+            raise ConnectError(f"key_{refused.trouble}", title=title, module=module) from None
         if held is not None and not replace and _may_be_other(held, name):
             raise OtherAccount(held.name, name)
         try:
-            await self._stored(session, module, place, secret, name)
+            await self._store_key(session, module, place, secret, name)
         except Invalid:
-            raise ConnectRefused("key_form", title=title, module=module) from None
+            raise ConnectError("key_form", title=title, module=module) from None
         return name
 
-    async def _allowed(self, session: Person, module: str, role_id: UUID | None, provider: str) -> "_Place":
+    async def _load_target(
+        self, session: ConnectPrincipal, module: str, role_id: UUID | None, provider: str
+    ) -> "_KeyTarget":
         async with self._database.tenant(session.tenant_id) as work:
-            whom = await whom_of(work, session, role_id)
-            service = None if whom is None else await self._services.of(work, whom, module)
-            way = next((way for way in service.ways if way.takes_key_of(provider)), None) if service else None
+            whom = await resolve_subject(work, session, role_id)
+            service = None if whom is None else await self._services.find_for_subject(work, whom, module)
+            way = next((way for way in service.methods if way.accepts_key_of(provider)), None) if service else None
             if whom is None or service is None or way is None:
                 raise NotFound("there is no such service for you")
-            settings = (await load_access(work, session.user_id)).settings(module)
-            bound = await key_bound(work, way.provider, way.client, service.needs.module)
-        return _Place(service.own, whom, service.needs.module.title, settings, bound)
+            settings = (await load_user_policy(work, session.user_id)).get_service_settings(module)
+            bound = await resolve_key_origins(work, way.provider, way.client, service.required_tools.module)
+        return _KeyTarget(service.own, whom, service.required_tools.module.title, settings, bound)
 
-    async def _whose(self, session: Person, module: str, place: "_Place", secret: Secret) -> str:
+    async def _identify_account(
+        self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret
+    ) -> str:
         """Whose the key is. Every try is a question to the vendor, so nobody may ask without end."""
         key = f"{session.tenant_id}:{session.user_id}"
         try:
@@ -142,14 +146,16 @@ class PastedKeys:
         except LimitReached:
             raise KeyRefused("often") from None
         try:
-            bound = place.bound
+            bound = place.key_origins
             if bound.provider is None:
                 return await self._check(module, place.settings, bound.scheme, secret)
-            return await _asked(self._vendor, bound.provider, bound.settings, secret)
+            return await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
         finally:
             self._limits.leave(key)
 
-    async def _stored(self, session: Person, module: str, place: "_Place", secret: Secret, name: str) -> None:
+    async def _store_key(
+        self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret, name: str
+    ) -> None:
         """An account that was connected by OAuth ends once the key is there, so that nobody is left with neither."""
         over, held, account_id = None, place.held, None
         if held is not None and held.account_id is not None:
@@ -167,43 +173,45 @@ class PastedKeys:
             secret,
             name,
             over=over,
-            origins=place.bound.origins,
-            scheme=place.bound.scheme,
+            origins=place.key_origins.origins,
+            scheme=place.key_origins.scheme,
             instead_of=account_id,
         )
         if account_id is not None:
-            await self._disconnecting.end_unused(session.actor, session.tenant_id, account_id)
+            await self._disconnecting.end_if_unused(session.actor, session.tenant_id, account_id)
 
 
-def _may_be_other(held: Held, name: str) -> bool:
+def _may_be_other(held: CredentialSummary, name: str) -> bool:
     """Whether a key may be of another account than what is there. A vendor that names nobody's keys is not asked about
     each of them; an account that was connected there is another thing."""
     return name != held.name or (held.type == "B" and not name)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    held: Held | None
-    whom: Whom
+class _KeyTarget:
+    held: CredentialSummary | None
+    whom: ConnectSubject
     title: str
     settings: Mapping[str, Any]
-    bound: KeyBound
+    key_origins: KeyOrigins
 
 
-def _whole(scheme: CredentialScheme, pasted: Pasted) -> Secret:
+def _build_whole_secret(scheme: CredentialScheme, pasted: PastedKey) -> Secret:
     """The key as it is stored, once it has the form of its scheme."""
     try:
-        return with_user(scheme, pasted.secret, pasted.user)
-    except Unsendable as wrong:
+        return join_user(scheme, pasted.secret, pasted.user)
+    except InvalidCredentialForm as wrong:
         raise KeyRefused("user" if wrong.part == "user" else "form") from None
 
 
-async def _asked(vendor: VendorAccounts, provider: Provider, settings: Mapping[str, str], secret: Secret) -> str:
+async def _check_by_provider(
+    vendor: UserinfoClient, provider: Provider, settings: Mapping[str, str], secret: Secret
+) -> str:
     """Whose a key is, by the request that the provider's document names."""
     try:
         found = await vendor.check_key(provider, settings, secret)
     except Invalid:
         raise KeyRefused("form") from None
-    if isinstance(found, Failed):
-        raise KeyRefused("forbidden" if found.status == 403 else TROUBLES.get(found.cls, "away"))
+    if isinstance(found, VendorFailure):
+        raise KeyRefused("forbidden" if found.status == 403 else PROBLEMS_BY_ERROR_CLASS.get(found.error_class, "away"))
     return found.name or found.id

@@ -6,7 +6,7 @@ from uuid import UUID
 from core.directory.actor import Actor
 
 
-class Person(Protocol):
+class ConnectPrincipal(Protocol):
     """Whoever it is for. `system_role` is that of this moment."""
 
     @property

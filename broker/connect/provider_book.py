@@ -4,35 +4,39 @@ from typing import Any
 
 import orjson
 
-from broker.providers.catalogue import Providers
+from broker.providers.catalogue import ProviderCatalogue
 from broker.providers.model import Provider
 from core.db import UnitOfWork
 
 
-class ProviderBook:
+class ProviderRegistry:
     """All providers of all tenants."""
 
-    def __init__(self, own: Providers) -> None:
+    def __init__(self, own: ProviderCatalogue) -> None:
         self.own = own
 
     async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
         """The provider of that id; None where the tenant has none, or its document cannot be used."""
-        return self.own.known.get(provider) or self._usable(provider, await work.fetchval(_DOCUMENT, provider))
+        return self.own.known.get(provider) or self._parse_usable(provider, await work.fetchval(_DOCUMENT, provider))
 
-    async def hold(self, work: UnitOfWork, provider: str) -> Provider | None:
+    async def find_and_lock(self, work: UnitOfWork, provider: str) -> Provider | None:
         """The same, and it stays as it is until the work is done: for what is going to stand on it."""
-        return self.own.known.get(provider) or self._usable(provider, await work.fetchval(_HOLD, provider))
+        return self.own.known.get(provider) or self._parse_usable(provider, await work.fetchval(_HOLD, provider))
 
-    async def all(self, work: UnitOfWork) -> Providers:
+    async def load_all(self, work: UnitOfWork) -> ProviderCatalogue:
         """Every provider that the tenant has, and which of its own are broken."""
         rows = await work.fetch(_DOCUMENTS)
-        return self.own.of((row["id"], _read(row["document"])) for row in rows)
+        return self.own.merge_custom((row["id"], _parse_document(row["document"])) for row in rows)
 
-    def _usable(self, provider: str, document: Any) -> Provider | None:
-        return None if document is None else self.own.of([(provider, _read(document))]).known.get(provider)
+    def _parse_usable(self, provider: str, document: Any) -> Provider | None:
+        return (
+            None
+            if document is None
+            else self.own.merge_custom([(provider, _parse_document(document))]).known.get(provider)
+        )
 
 
-def _read(document: Any) -> dict[str, Any]:
+def _parse_document(document: Any) -> dict[str, Any]:
     return orjson.loads(document)
 
 

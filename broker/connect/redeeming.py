@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.connect.accounts import AccountRows
-from broker.connect.binding import bound_origins
-from broker.connect.client_state import ITS_FAULT, MISCONFIGURED, client_refused, client_works
-from broker.connect.finishing import Finishing, Outcome
-from broker.connect.flows import Flow, Flows
-from broker.connect.oauth_clients import Chosen, OAuthClients
-from broker.connect.provider_book import ProviderBook
-from broker.connect.refusals import ConnectRefused, key_of, refused_and_recorded
-from broker.connect.services import Services, whom_of
+from broker.connect.accounts import AccountWriter
+from broker.connect.binding import resolve_module_origins
+from broker.connect.client_state import CLIENT_ERRORS, MISCONFIGURED, mark_client_refused, mark_client_working
+from broker.connect.finishing import ConnectOutcome, GrantConfirmation
+from broker.connect.flows import ConnectFlow, ConnectFlowStore
+from broker.connect.oauth_clients import OAuthClientStore, SealedOAuthClient
+from broker.connect.provider_book import ProviderRegistry
+from broker.connect.refusals import ConnectError, audit_refusal, get_message_key
+from broker.connect.services import AvailableServices, resolve_subject
 from broker.identity.sessions import Session
 from broker.providers.model import Provider
-from broker.vendor_oauth.account import Found, Site, VendorAccounts
-from broker.vendor_oauth.exchange import Failed, TokenEndpoint, Tokens, VendorClient
+from broker.vendor_oauth.account import AccountIdentity, UserinfoClient, VendorSite
+from broker.vendor_oauth.exchange import OAuthClientConfig, TokenEndpointClient, TokenSet, VendorFailure
 from core.db import Database
 from core.secret import Secret
 
@@ -24,21 +24,21 @@ NO_REACH = "no_reach"
 """The warning of an account that reaches nothing."""
 
 
-class Redeeming:
+class CodeExchange:
     """From a code to an account that waits for its person, or is used at once."""
 
     def __init__(
         self,
         database: Database,
         *,
-        services: Services,
-        flows: Flows,
-        clients: OAuthClients,
-        book: ProviderBook,
-        rows: AccountRows,
-        endpoint: TokenEndpoint,
-        vendor: VendorAccounts,
-        finishing: Finishing,
+        services: AvailableServices,
+        flows: ConnectFlowStore,
+        clients: OAuthClientStore,
+        book: ProviderRegistry,
+        rows: AccountWriter,
+        endpoint: TokenEndpointClient,
+        vendor: UserinfoClient,
+        finishing: GrantConfirmation,
     ) -> None:
         self._database = database
         self._services = services
@@ -50,91 +50,97 @@ class Redeeming:
         self._vendor = vendor
         self._finishing = finishing
 
-    async def redeem(self, session: Session, flow: Flow, code: Secret) -> Outcome:
+    async def redeem(self, session: Session, flow: ConnectFlow, code: Secret) -> ConnectOutcome:
         """Exchange the code of a flow that was just used up.
 
         Raises:
-            ConnectRefused: the vendor gave no usable grant, or something has changed since the start.
+            ConnectError: the vendor gave no usable grant, or something has changed since the start.
         """
-        held = await self._in_hand(session, flow)
+        held = await self._load_context(session, flow)
         provider, client = held.provider, held.client
-        answer = await self._endpoint.code(provider, client, code, flow.redirect_uri, held.verifier)
+        answer = await self._endpoint.redeem_code(provider, client, code, flow.redirect_uri, held.verifier)
         module = flow.modules[0]
-        if isinstance(answer, Failed):
-            await self._client_failed(session, held.chosen, answer)
-            refused = ConnectRefused(key_of(answer), answer.reason, title=provider.title, module=module)
-            raise await refused_and_recorded(self._database, session, refused, flow.provider)
-        account_id = await self._stored(session, flow, held, answer.tokens)
-        await self._client_works(session, held.chosen)
+        if isinstance(answer, VendorFailure):
+            await self._record_client_failure(session, held.sealed_client, answer)
+            refused = ConnectError(get_message_key(answer), answer.reason, title=provider.title, module=module)
+            raise await audit_refusal(self._database, session, refused, flow.provider)
+        account_id = await self._store_tokens(session, flow, held, answer.tokens)
+        await self._record_client_working(session, held.sealed_client)
         try:
-            who, sites = await self._whose(provider, client, answer.tokens, module)
-        except ConnectRefused:
-            await self._finishing.forget(session, account_id, "declined")
+            who, sites = await self._identify_account(provider, client, answer.tokens, module)
+        except ConnectError:
+            await self._finishing.discard_grant(session, account_id, "declined")
             raise
-        reaches = await self._vendor.reaches(provider, client.settings, answer.tokens.access)
+        reaches = await self._vendor.check_reach(provider, client.settings, answer.tokens.access_token)
         warning = NO_REACH if reaches is False else ""
-        return await self._finishing.decide(session, flow, account_id, who, sites, warning)
+        return await self._finishing.complete_or_prompt(session, flow, account_id, who, sites, warning)
 
-    def check_original(self) -> None:
+    def require_adopted(self) -> None:
         """Raises:
         broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
         """
-        self._rows.check_original()
+        self._rows.require_adopted()
 
-    async def _client_failed(self, session: Session, chosen: Chosen, failed: Failed) -> None:
-        if failed.reason in ITS_FAULT:
+    async def _record_client_failure(self, session: Session, chosen: SealedOAuthClient, failed: VendorFailure) -> None:
+        if failed.reason in CLIENT_ERRORS:
             async with self._database.tenant(session.tenant_id) as work:
-                await client_refused(work, chosen, failed.reason)
+                await mark_client_refused(work, chosen, failed.reason)
 
-    async def _client_works(self, session: Session, chosen: Chosen) -> None:
+    async def _record_client_working(self, session: Session, chosen: SealedOAuthClient) -> None:
         if chosen.state == MISCONFIGURED:
             async with self._database.tenant(session.tenant_id) as work:
-                await client_works(work, chosen)
+                await mark_client_working(work, chosen)
 
-    async def _whose(
-        self, provider: Provider, client: VendorClient, tokens: Tokens, module: str
-    ) -> tuple[Found, tuple[Site, ...]]:
-        who = await self._vendor.who(provider, client.settings, tokens.access, tokens.extra)
-        sites = await self._vendor.sites(provider, client.settings, tokens.access)
+    async def _identify_account(
+        self, provider: Provider, client: OAuthClientConfig, tokens: TokenSet, module: str
+    ) -> tuple[AccountIdentity, tuple[VendorSite, ...]]:
+        who = await self._vendor.fetch_account(provider, client.settings, tokens.access_token, tokens.extra)
+        sites = await self._vendor.list_sites(provider, client.settings, tokens.access_token)
         for failed in (who, sites):
-            if isinstance(failed, Failed):
-                raise ConnectRefused("connect_away", failed.reason, title=provider.title, module=module)
-        assert not isinstance(who, Failed)
-        assert not isinstance(sites, Failed)
+            if isinstance(failed, VendorFailure):
+                raise ConnectError("connect_away", failed.reason, title=provider.title, module=module)
+        assert not isinstance(who, VendorFailure)
+        assert not isinstance(sites, VendorFailure)
         if provider.sites is not None and not sites:
-            raise ConnectRefused("connect_no_site", title=provider.title, module=module)
-        return who or Found("", ""), sites
+            raise ConnectError("connect_no_site", title=provider.title, module=module)
+        return who or AccountIdentity("", ""), sites
 
-    async def _in_hand(self, session: Session, flow: Flow) -> "_InHand":
+    async def _load_context(self, session: Session, flow: ConnectFlow) -> "_ExchangeContext":
         """All that the exchange needs, before the code is shown to anybody. What the person may do is looked at once
         more: ten minutes are long."""
         async with self._database.tenant(session.tenant_id) as work:
             provider = await self._book.find(work, flow.provider)
             chosen = await self._clients.find(work, flow.oauth_client_id)
-            whom = await whom_of(work, session, flow.role_id)
+            whom = await resolve_subject(work, session, flow.role_id)
             if provider is None or provider.oauth is None or chosen is None or whom is None:
-                raise ConnectRefused("connect_unknown", "gone")
-            if await self._services.of(work, whom, flow.modules[0]) is None:
-                raise ConnectRefused("connect_unknown", "role")
-            origins = await bound_origins(work, provider, chosen.settings, self._services.offered(flow.modules))
-            client = await self._clients.opened(work, chosen)
-            return _InHand(provider, chosen, client, origins, await self._flows.verifier(work, flow))
+                raise ConnectError("connect_unknown", "gone")
+            if await self._services.find_for_subject(work, whom, flow.modules[0]) is None:
+                raise ConnectError("connect_unknown", "role")
+            origins = await resolve_module_origins(
+                work, provider, chosen.settings, self._services.get_manifests(flow.modules)
+            )
+            client = await self._clients.decrypt_client(work, chosen)
+            return _ExchangeContext(provider, chosen, client, origins, await self._flows.decrypt_verifier(work, flow))
 
-    async def _stored(self, session: Session, flow: Flow, held: "_InHand", tokens: Tokens) -> UUID:
+    async def _store_tokens(
+        self, session: Session, flow: ConnectFlow, held: "_ExchangeContext", tokens: TokenSet
+    ) -> UUID:
         assert held.provider.oauth is not None
         try:
             async with self._database.tenant(session.tenant_id) as work:
-                return await self._rows.store(work, flow, held.provider.oauth, tokens, held.origins)
+                return await self._rows.store_unconfirmed(work, flow, held.provider.oauth, tokens, held.origins)
         except BaseException:  # a grant that nobody keeps must not live on at the vendor
             if flow.account_id is None:  # else it may be the very grant that the account before lives by
-                await self._endpoint.revoke(held.provider, held.client, access=tokens.access, refresh=tokens.refresh)
+                await self._endpoint.revoke(
+                    held.provider, held.client, access=tokens.access_token, refresh=tokens.refresh_token
+                )
             raise
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _InHand:
+class _ExchangeContext:
     provider: Provider
-    chosen: Chosen
-    client: VendorClient
+    sealed_client: SealedOAuthClient
+    client: OAuthClientConfig
     origins: Mapping[str, Sequence[str]]
     verifier: Secret | None

@@ -2,21 +2,21 @@
 
 from uuid import UUID
 
-from broker.connect.people import Person
+from broker.connect.people import ConnectPrincipal
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import ErrorClass, Failed
-from broker.vendor_oauth.sorting import ERRORS
-from core.audit.event import Kind
+from broker.vendor_oauth.exchange import ErrorClass, VendorFailure
+from broker.vendor_oauth.sorting import ERROR_CODES
+from core.audit.event import AuditEventKind
 from core.db import Database
-from core.directory.actor import recorded
+from core.directory.actor import audit_change
 
-DECLINED = "access_denied"
+ACCESS_DENIED = "access_denied"
 """The one error at the callback that is the person's own decision (RFC 6749 §4.1.2.1)."""
 
 _OURS = frozenset({ErrorClass.SERVICE})
 
 
-class ConnectRefused(Exception):
+class ConnectError(Exception):
     """Nothing was connected. `key` names the text for the person, `cause` is a word for the audit log; neither holds
     anything that a vendor or a browser has said. `module` is where the person can start again, and `role_id` whom it
     was to be shared with."""
@@ -30,29 +30,29 @@ class ConnectRefused(Exception):
         self.role_id: UUID | None = None
 
 
-async def refused_and_recorded(
-    database: Database, person: Person, refused: ConnectRefused, provider: str
-) -> ConnectRefused:
+async def audit_refusal(
+    database: Database, person: ConnectPrincipal, refused: ConnectError, provider: str
+) -> ConnectError:
     """The refusal, written to the audit log: these are what an attack looks like."""
     async with database.tenant(person.tenant_id) as work:
         detail = {"provider": provider[:40], "cause": refused.cause}
-        await recorded(work, person.actor, Kind.CONNECT_REFUSED, **detail)
+        await audit_change(work, person.actor, AuditEventKind.CONNECT_REFUSED, **detail)
     return refused
 
 
-def key_of(failed: Failed) -> str:
+def get_message_key(failed: VendorFailure) -> str:
     """The text for what a token endpoint has answered."""
-    if failed.cls in _OURS:
+    if failed.error_class in _OURS:
         return "connect_setup"
-    if failed.cls is ErrorClass.PERMANENT:
+    if failed.error_class is ErrorClass.PERMANENT:
         return "connect_code"
     return "connect_away"
 
 
-def key_of_error(error: str) -> tuple[str, str]:
+def classify_callback_error(error: str) -> tuple[str, str]:
     """The text for an error that the browser has brought back, and our word for it. Whoever has a browser can bring
     one, so nothing is concluded from it about the client."""
-    cls, reason = ERRORS.get(error, (ErrorClass.SERVICE, reasons.REFUSED))
+    cls, reason = ERROR_CODES.get(error, (ErrorClass.SERVICE, reasons.REFUSED))
     if cls in _OURS:
         return "connect_refused", reason
     return ("connect_code" if cls is ErrorClass.PERMANENT else "connect_away"), reason

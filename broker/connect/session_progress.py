@@ -8,12 +8,12 @@ from uuid import UUID
 
 from core.db import Row
 
-ModuleState = Literal["waiting", "done", "failed"]
-State = Literal["open", "done", "failed", "cancelled", "expired"]
+ServiceProgressState = Literal["waiting", "done", "failed"]
+ConnectSessionState = Literal["open", "done", "failed", "cancelled", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ConnectSessionRequest:
     """What shall be connected: these modules, or with None all that the person has and that need it. `role_id` is whom
     it is shared with; `again` wants a new connection where there is a good one; `return_path` is a path of ours."""
 
@@ -24,11 +24,11 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ServiceProgress:
     """How one module stands. `cause` is a fixed word; `account` is "" until it is done."""
 
     module: str
-    state: ModuleState
+    state: ServiceProgressState
     cause: str
     account: str
 
@@ -40,8 +40,8 @@ class ConnectSession:
     id: UUID
     role_id: UUID | None
     role: str
-    state: State
-    services: tuple[Progress, ...]
+    state: ConnectSessionState
+    services: tuple[ServiceProgress, ...]
     return_path: str
     created_at: datetime
     expires_at: datetime
@@ -52,13 +52,15 @@ class ConnectSession:
         return tuple(one.module for one in self.services if one.state != "done")
 
 
-def progress(name: str, held: Row | None, before: Mapping[str, int], failures: Mapping[str, str]) -> Progress:
+def build_progress(
+    name: str, held: Row | None, before: Mapping[str, int], failures: Mapping[str, str]
+) -> ServiceProgress:
     if held is not None and held["connected"] and held["version"] != before.get(name):
-        return Progress(name, "done", "", held["account"])
-    return Progress(name, "failed" if name in failures else "waiting", failures.get(name, ""), "")
+        return ServiceProgress(name, "done", "", held["account"])
+    return ServiceProgress(name, "failed" if name in failures else "waiting", failures.get(name, ""), "")
 
 
-def state_of(row: Row, services: Sequence[Progress], now: datetime) -> State:
+def derive_session_state(row: Row, services: Sequence[ServiceProgress], now: datetime) -> ConnectSessionState:
     states = {one.state for one in services}
     if states <= {"done"}:
         return "done"

@@ -12,35 +12,35 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from broker.connect.people import Person
-from broker.connect.services import Service, Services, Whom, whom_of
-from broker.connect.session_progress import ConnectSession, Wish, progress, state_of
+from broker.connect.people import ConnectPrincipal
+from broker.connect.services import AvailableService, AvailableServices, ConnectSubject, resolve_subject
+from broker.connect.session_progress import ConnectSession, ConnectSessionRequest, build_progress, derive_session_state
 from broker.identity.random_secrets import hash_of
 from broker.identity.sessions import Session
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret
 
-LIFETIME = timedelta(hours=1)
-MOST_MODULES = 50
-MOST_KEPT = 50
+SESSION_LIFETIME = timedelta(hours=1)
+MAX_SESSION_MODULES = 50
+MAX_SESSIONS_PER_USER = 50
 """Of one user; of more, the oldest end."""
 
 NOT_SET_UP = "not_set_up"
 
 
-class ConnectSessions:
+class ConnectSessionStore:
     """The sessions of all tenants, behind the broker's own database role."""
 
-    def __init__(self, database: Database, services: Services, *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, services: AvailableServices, *, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._services = services
         self._clock = clock
 
     async def start(
-        self, actor: Actor, person: Person, wish: Wish, request_key: str | None = None
+        self, actor: Actor, person: ConnectPrincipal, wish: ConnectSessionRequest, request_key: str | None = None
     ) -> tuple[ConnectSession, bool]:
         """Begin one for the person; it, and whether it is new: the same `request_key` gives the same session.
 
@@ -51,25 +51,25 @@ class ConnectSessions:
         """
         if wish.modules is None and wish.role_id is not None:
             raise Invalid("name the services that the role shall share")
-        session_id, now = _id_of(person, request_key), self._clock()
-        names = await self._needing(person) if wish.modules is None else [*dict.fromkeys(wish.modules)]
+        session_id, now = _derive_session_id(person, request_key), self._clock()
+        names = await self._list_unconnected_modules(person) if wish.modules is None else [*dict.fromkeys(wish.modules)]
         async with self._database.tenant(person.tenant_id) as work:
             await work.execute(_LOCK, str(session_id))
             if await work.fetchval(_THERE, session_id) is not None:
-                return await self._same(work, person, session_id, wish), False
-            whom = await whom_of(work, person, wish.role_id)
+                return await self._check_same_request(work, person, session_id, wish), False
+            whom = await resolve_subject(work, person, wish.role_id)
             if whom is None:
                 raise NotFound("there is no such service for you")
-            failures = await self._not_set_up(work, whom, names)
-            held = await _held(work, names, whom.owner.user_id, whom.owner.role_id)
+            failures = await self._find_not_set_up(work, whom, names)
+            held = await _load_credentials(work, names, whom.owner.user_id, whom.owner.role_id)
             before = {name: row["version"] for name, row in held.items() if wish.again}
-            await work.execute(_CROWDED, person.user_id, MOST_KEPT - 1)
-            columns = (session_id, person.user_id, wish.role_id, names, _json(before), _json(failures))
-            await work.execute(_INSERT, *columns, wish.return_path, now, now + LIFETIME)
+            await work.execute(_CROWDED, person.user_id, MAX_SESSIONS_PER_USER - 1)
+            columns = (session_id, person.user_id, wish.role_id, names, _encode_json(before), _encode_json(failures))
+            await work.execute(_INSERT, *columns, wish.return_path, now, now + SESSION_LIFETIME)
             whose = {"user": str(person.user_id)} if wish.role_id is None else {"role": str(wish.role_id)}
             detail = {"session": str(session_id), "modules": " ".join(names)[:500], **whose}
-            await recorded(work, actor, Kind.CONNECT_STARTED, **detail)
-            return await self._found(work, person.user_id, session_id), True
+            await audit_change(work, actor, AuditEventKind.CONNECT_STARTED, **detail)
+            return await self._load_session(work, person.user_id, session_id), True
 
     async def find(self, tenant_id: UUID, user_id: UUID, session_id: UUID) -> ConnectSession:
         """One of a user's own.
@@ -78,15 +78,15 @@ class ConnectSessions:
             NotFound: they have none of that id.
         """
         async with self._database.tenant(tenant_id) as work:
-            return await self._found(work, user_id, session_id)
+            return await self._load_session(work, user_id, session_id)
 
-    async def page(
+    async def list_page(
         self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
     ) -> list[ConnectSession]:
         """A user's own, the newest first, behind `after`."""
         async with self._database.tenant(tenant_id) as work:
             rows = await work.fetch(_LIST, user_id, *(after or (None, None)), limit)
-            return [await self._session(work, row) for row in rows]
+            return [await self._build_session(work, row) for row in rows]
 
     async def cancel(self, actor: Actor, tenant_id: UUID, user_id: UUID, session_id: UUID) -> None:
         """End one of a user's own; what was connected by then stays. One that is over already is no error.
@@ -96,11 +96,13 @@ class ConnectSessions:
         """
         async with self._database.tenant(tenant_id) as work:
             if await work.execute(_CANCEL, session_id, user_id, self._clock()):
-                await recorded(work, actor, Kind.CONNECT_CANCELLED, session=str(session_id), user=str(user_id))
+                await audit_change(
+                    work, actor, AuditEventKind.CONNECT_CANCELLED, session=str(session_id), user=str(user_id)
+                )
             else:
-                await self._found(work, user_id, session_id)
+                await self._load_session(work, user_id, session_id)
 
-    async def failed(
+    async def record_failure(
         self, session: Session, cause: str, *, state: str | None = None, flow_id: UUID | None = None
     ) -> None:
         """Note for the person's open sessions that a flow of this browser, named by its state or its id, has brought
@@ -109,21 +111,27 @@ class ConnectSessions:
         async with self._database.tenant(session.tenant_id) as work:
             await work.execute(_NOTE, session.user_id, session.id, hashed, flow_id, cause[:40], self._clock())
 
-    async def _same(self, work: UnitOfWork, person: Person, session_id: UUID, wish: Wish) -> ConnectSession:
-        found = await self._found(work, person.user_id, session_id)
+    async def _check_same_request(
+        self, work: UnitOfWork, person: ConnectPrincipal, session_id: UUID, wish: ConnectSessionRequest
+    ) -> ConnectSession:
+        found = await self._load_session(work, person.user_id, session_id)
         modules = None if wish.modules is None else list(dict.fromkeys(wish.modules))
         there = [one.module for one in found.services]
         if (found.role_id, found.return_path) != (wish.role_id, wish.return_path) or modules not in (None, there):
             raise Conflict("this Idempotency-Key has begun a connect session for something else; choose a new one")
         return found
 
-    async def _needing(self, person: Person) -> list[str]:
+    async def _list_unconnected_modules(self, person: ConnectPrincipal) -> list[str]:
         """The person's modules that nothing counts for, or something broken."""
-        services = await self._services.all(person)
-        needing = (one.needs.module.name for one in services if one.counts is None or one.counts.state == "broken")
-        return list(needing)[:MOST_MODULES]
+        services = await self._services.list_for_person(person)
+        needing = (
+            one.required_tools.module.name
+            for one in services
+            if one.effective is None or one.effective.state == "broken"
+        )
+        return list(needing)[:MAX_SESSION_MODULES]
 
-    async def _not_set_up(self, work: UnitOfWork, whom: Whom, names: Sequence[str]) -> dict[str, str]:
+    async def _find_not_set_up(self, work: UnitOfWork, whom: ConnectSubject, names: Sequence[str]) -> dict[str, str]:
         """Those of the modules that nobody can connect, because no OAuth client is registered.
 
         Raises:
@@ -131,29 +139,29 @@ class ConnectSessions:
         """
         found: dict[str, str] = {}
         for name in names:
-            service: Service | None = await self._services.of(work, whom, name)
+            service: AvailableService | None = await self._services.find_for_subject(work, whom, name)
             if service is None:
                 raise NotFound("there is no such service for you")
-            if not service.ways:
+            if not service.methods:
                 found[name] = NOT_SET_UP
         return found
 
-    async def _found(self, work: UnitOfWork, user_id: UUID, session_id: UUID) -> ConnectSession:
+    async def _load_session(self, work: UnitOfWork, user_id: UUID, session_id: UUID) -> ConnectSession:
         row = await work.fetchrow(_FIND, session_id, user_id)
         if row is None:
             raise NotFound("there is no such connect session")
-        return await self._session(work, row)
+        return await self._build_session(work, row)
 
-    async def _session(self, work: UnitOfWork, row: Row) -> ConnectSession:
+    async def _build_session(self, work: UnitOfWork, row: Row) -> ConnectSession:
         user_id = row["user_id"] if row["role_id"] is None else None
-        held = await _held(work, row["modules"], user_id, row["role_id"])
+        held = await _load_credentials(work, row["modules"], user_id, row["role_id"])
         before, failures = orjson.loads(row["before"]), orjson.loads(row["failures"])
-        services = tuple(progress(name, held.get(name), before, failures) for name in row["modules"])
+        services = tuple(build_progress(name, held.get(name), before, failures) for name in row["modules"])
         return ConnectSession(
             id=row["id"],
             role_id=row["role_id"],
             role=row["role"],
-            state=state_of(row, services, self._clock()),
+            state=derive_session_state(row, services, self._clock()),
             services=services,
             return_path=row["return_path"],
             created_at=row["created_at"],
@@ -161,12 +169,14 @@ class ConnectSessions:
         )
 
 
-async def _held(work: UnitOfWork, names: Sequence[str], user_id: UUID | None, role_id: UUID | None) -> dict[str, Row]:
+async def _load_credentials(
+    work: UnitOfWork, names: Sequence[str], user_id: UUID | None, role_id: UUID | None
+) -> dict[str, Row]:
     rows = await work.fetch(_HELD, list(names), user_id, role_id)
     return {row["module"]: row for row in rows}
 
 
-def _id_of(person: Person, request_key: str | None) -> UUID:
+def _derive_session_id(person: ConnectPrincipal, request_key: str | None) -> UUID:
     """Nobody but this person can have a session of this id."""
     if request_key is None:
         return uuid4()
@@ -174,7 +184,7 @@ def _id_of(person: Person, request_key: str | None) -> UUID:
     return UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4)
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def _encode_json(value: Mapping[str, Any]) -> str:
     return orjson.dumps(value).decode()
 
 

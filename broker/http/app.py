@@ -9,17 +9,23 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from broker.http.service_token import ANSWERS, Claims, NotGenuine, ServiceTokens, answer_mark
+from broker.http.service_token import (
+    ANSWER_HEADER,
+    Claims,
+    InvalidServiceToken,
+    ServiceTokenVerifier,
+    compute_answer_mark,
+)
 from broker.http.wire import (
     EXCHANGE,
     MOST_REQUEST,
     STATUS,
     VERIFY,
-    Malformed,
-    Outcome,
-    answered,
-    read_lease,
-    read_subject,
+    BrokerResult,
+    MalformedMessage,
+    decode_lease_request,
+    decode_subject_request,
+    encode_result,
 )
 from broker.interface import Broker
 from core.errors import LimitReached, Unavailable
@@ -29,7 +35,7 @@ BODY_SECONDS = 5.0
 RATE, BURST, CONCURRENCY = 1_000.0, 2_000, 256
 """Of one gateway: a second, at once, and at the same time. A cached credential asks for nothing."""
 
-TOLD_SECONDS = 10.0
+LOG_INTERVAL_SECONDS = 10.0
 
 log = logging.getLogger(__name__)
 
@@ -40,46 +46,52 @@ class BrokerApp:
     Whatever is wrong with a service token, the answer is one 401; what was wrong is in the broker's log only.
     """
 
-    def __init__(self, broker: Broker, tokens: ServiceTokens, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, broker: Broker, tokens: ServiceTokenVerifier, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._tokens = tokens
         self._clock = clock
         self._limits = CallerLimits(RATE, BURST, CONCURRENCY, clock=clock)
         self._told: dict[str, float] = {}
-        self._paths: dict[str, Callable[[bytes], Awaitable[Outcome]]] = {
-            VERIFY: lambda body: broker.verify(read_subject(body)),
-            STATUS: lambda body: broker.status(read_subject(body)),
-            EXCHANGE: lambda body: broker.lease(read_lease(body)),
+        self._paths: dict[str, Callable[[bytes], Awaitable[BrokerResult]]] = {
+            VERIFY: lambda body: broker.verify(decode_subject_request(body)),
+            STATUS: lambda body: broker.get_connections(decode_subject_request(body)),
+            EXCHANGE: lambda body: broker.lease(decode_lease_request(body)),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # the server sends nothing else
         try:
-            status, body, retry_after = await self._served(scope, receive)
-        except NotGenuine as error:
-            self._tell("a request had no valid service token", error.cause)
+            status, body, retry_after = await self._serve(scope, receive)
+        except InvalidServiceToken as error:
+            self._log_cause("a request had no valid service token", error.cause)
             status, body, retry_after = 401, b'{"error":"unauthorized"}', None
-        await _send(send, status, body, retry_after, answer_mark(_authorization(scope).removeprefix("Bearer ")))
+        await _send_response(
+            send, status, body, retry_after, compute_answer_mark(_read_authorization(scope).removeprefix("Bearer "))
+        )
 
-    async def _served(self, scope: Scope, receive: Receive) -> tuple[int, bytes, float | None]:
-        claims = self._tokens.opened(_bearer(scope), scope["method"], scope["path"])
+    async def _serve(self, scope: Scope, receive: Receive) -> tuple[int, bytes, float | None]:
+        claims = self._tokens.verify(_read_bearer_token(scope), scope["method"], scope["path"])
         if scope["path"] not in self._paths or scope["method"] != "POST":
-            self._tell("a gateway asks for what this version does not have", "do both run the same version of MCPist?")
+            self._log_cause(
+                "a gateway asks for what this version does not have", "do both run the same version of MCPist?"
+            )
             return 404, b'{"error":"not_found"}', None
         try:
             self._limits.enter(claims.iss)
         except LimitReached as error:
             return 429, b'{"error":"too_many_requests"}', error.retry_after
         try:
-            return await self._answered(claims, scope["path"], await _body(receive))
+            return await self._dispatch(claims, scope["path"], await _read_body(receive))
         finally:
             self._limits.leave(claims.iss)
 
-    async def _answered(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
-        self._tokens.use(claims, body)
+    async def _dispatch(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
+        self._tokens.consume(claims, body)
         try:
-            return 200, answered(await self._paths[path](body)), None
-        except Malformed:
+            return 200, encode_result(await self._paths[path](body)), None
+        except MalformedMessage:
             return 400, b'{"error":"malformed"}', None
         except Unavailable as error:
             log.warning("a request was not served", extra={"cause": type(error).__name__})
@@ -88,28 +100,28 @@ class BrokerApp:
             log.error("a request failed", extra={"cause": type(error).__name__})
             return 500, b'{"error":"internal"}', None
 
-    def _tell(self, text: str, cause: str) -> None:
+    def _log_cause(self, text: str, cause: str) -> None:
         """Log each cause now and then: whoever can reach the port must not be able to fill the log."""
         now = self._clock()
-        if now - self._told.get(cause, -math.inf) >= TOLD_SECONDS:
+        if now - self._told.get(cause, -math.inf) >= LOG_INTERVAL_SECONDS:
             self._told[cause] = now
             log.warning(text, extra={"cause": cause})
 
 
-def _bearer(scope: Scope) -> str:
-    given = _authorization(scope)
+def _read_bearer_token(scope: Scope) -> str:
+    given = _read_authorization(scope)
     if not given.startswith("Bearer "):
-        raise NotGenuine("none")
+        raise InvalidServiceToken("none")
     return given.removeprefix("Bearer ")
 
 
-def _authorization(scope: Scope) -> str:
+def _read_authorization(scope: Scope) -> str:
     """The one Authorization header; empty for none or several."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     return given[0].decode("latin-1") if len(given) == 1 else ""
 
 
-async def _body(receive: Receive) -> bytes:
+async def _read_body(receive: Receive) -> bytes:
     """The whole body; one that is too large, too slow or cut off cannot be what the token is for."""
     parts = bytearray()
     more = True
@@ -118,22 +130,22 @@ async def _body(receive: Receive) -> bytes:
             while more:
                 message: Any = await receive()
                 if message["type"] != "http.request":
-                    raise NotGenuine("cut off")
+                    raise InvalidServiceToken("cut off")
                 parts += message.get("body", b"")
                 if len(parts) > MOST_REQUEST:
-                    raise NotGenuine("too large")
+                    raise InvalidServiceToken("too large")
                 more = message.get("more_body", False)
     except TimeoutError:
-        raise NotGenuine("too slow") from None
+        raise InvalidServiceToken("too slow") from None
     return bytes(parts)
 
 
-async def _send(send: Send, status: int, body: bytes, retry_after: float | None, mark: str) -> None:
+async def _send_response(send: Send, status: int, body: bytes, retry_after: float | None, mark: str) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"cache-control", b"no-store"),
-        (ANSWERS.lower().encode(), mark.encode()),
+        (ANSWER_HEADER.lower().encode(), mark.encode()),
     ]
     if retry_after is not None:
         headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after))))

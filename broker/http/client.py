@@ -7,40 +7,40 @@ from typing import Any
 
 import aiohttp
 
-from broker.http.service_token import ANSWERS, ServiceKey, answer_mark
+from broker.http.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
 from broker.http.wire import (
     EXCHANGE,
     MOST_ANSWER,
     STATUS,
     VERIFY,
-    Malformed,
-    Outcome,
-    asked_lease,
-    asked_subject,
-    read_answer,
+    BrokerResult,
+    MalformedMessage,
+    decode_result,
+    encode_lease_request,
+    encode_subject_request,
 )
-from broker.interface import BrokerUnreachable, Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
 from core.caller import Credential
-from core.connection import Connection
+from core.connection import ModuleConnection
 from core.errors import Unavailable
 from core.secret import Secret
 
 CONNECT_SECONDS = 2.0
-SECONDS = 8.0
+TOTAL_SECONDS = 8.0
 MOST_CONNECTIONS = 64
-KEEP_SECONDS = 30.0
-UNIX = "unix:"
+KEEPALIVE_SECONDS = 30.0
+UNIX_PREFIX = "unix:"
 RETRY_AFTER = 2.0
 MOST_RETRY_AFTER = 60.0
-AWAY = "MCPist is not ready: its broker is away"
-OTHER_VERSION = "do the gateway and the broker run the same version of MCPist?"
+BROKER_UNAVAILABLE = "MCPist is not ready: its broker is away"
+VERSION_HINT = "do the gateway and the broker run the same version of MCPist?"
 # Both are raised before a byte of the request is sent.
-NOT_CONNECTED = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 
 log = logging.getLogger(__name__)
 
 
-class _AnswersShifted(Malformed):
+class _MismatchedAnswer(MalformedMessage):
     """The answer is that to another request."""
 
 
@@ -51,7 +51,7 @@ class HttpBroker:
     whoever calls has the deadline. :class:`broker.interface.BrokerUnreachable` tells them that nothing was sent.
     """
 
-    def __init__(self, base_url: str, key: ServiceKey, session: aiohttp.ClientSession) -> None:
+    def __init__(self, base_url: str, key: ServiceTokenSigner, session: aiohttp.ClientSession) -> None:
         self._base_url = base_url
         self._key = key
         self._session = session
@@ -62,59 +62,61 @@ class HttpBroker:
         """Whether the last request was answered."""
         return not self._cause
 
-    async def verify(self, token: Secret) -> Credential | Refused:
-        return await self._ask(VERIFY, asked_subject(token), Credential)
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
+        return await self._call(VERIFY, encode_subject_request(token), Credential)
 
-    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
-        return await self._ask(STATUS, asked_subject(subject), dict)
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
+        return await self._call(STATUS, encode_subject_request(subject), dict)
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
-        return await self._ask(EXCHANGE, asked_lease(request), Lease, NoCredential)
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
+        return await self._call(EXCHANGE, encode_lease_request(request), Lease, NoCredential)
 
-    async def _ask(self, path: str, body: bytes, *kinds: type[Any]) -> Any:
+    async def _call(self, path: str, body: bytes, *kinds: type[Any]) -> Any:
         """The answer, which is one of `kinds` or a refusal: one to another question is none."""
         try:
-            outcome = await self._once_more(path, body)
-            if not isinstance(outcome, (*kinds, Refused)):
-                raise Malformed
-        except (aiohttp.ClientError, OSError, TimeoutError, Malformed) as error:
-            self._tell(f"Malformed: {OTHER_VERSION}" if isinstance(error, Malformed) else type(error).__name__)
-            kind = BrokerUnreachable if isinstance(error, NOT_CONNECTED) else Unavailable
-            raise kind(AWAY, RETRY_AFTER) from None
-        self._tell("")
+            outcome = await self._post_with_retry(path, body)
+            if not isinstance(outcome, (*kinds, CredentialRefusal)):
+                raise MalformedMessage
+        except (aiohttp.ClientError, OSError, TimeoutError, MalformedMessage) as error:
+            self._log_cause(
+                f"Malformed: {VERSION_HINT}" if isinstance(error, MalformedMessage) else type(error).__name__
+            )
+            kind = BrokerUnreachable if isinstance(error, CONNECT_ERRORS) else Unavailable
+            raise kind(BROKER_UNAVAILABLE, RETRY_AFTER) from None
+        self._log_cause("")
         return outcome
 
-    async def _once_more(self, path: str, body: bytes) -> Outcome:
+    async def _post_with_retry(self, path: str, body: bytes) -> BrokerResult:
         """A kept connection of a broker that was started anew, or on which an answer came that nobody had asked for,
         fails once; nothing asked here is harmed by a second."""
         try:
             return await self._post(path, body)
-        except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError, _AnswersShifted):
+        except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError, _MismatchedAnswer):
             return await self._post(path, body)
 
-    async def _post(self, path: str, body: bytes) -> Outcome:
+    async def _post(self, path: str, body: bytes) -> BrokerResult:
         token = self._key.sign("POST", path, body)
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         request = self._session.post(self._base_url + path, data=body, headers=headers, allow_redirects=False)
         async with request as response:
-            if response.headers.get(ANSWERS) != answer_mark(token):
+            if response.headers.get(ANSWER_HEADER) != compute_answer_mark(token):
                 response.close()  # every later answer on this connection is another request's too
-                raise _AnswersShifted
+                raise _MismatchedAnswer
             if response.status != 200:
-                self._refused(response)
-            return read_answer(await _read(response))
+                self._raise_refusal(response)
+            return decode_result(await _read_body(response))
 
-    def _refused(self, response: aiohttp.ClientResponse) -> None:
+    def _raise_refusal(self, response: aiohttp.ClientResponse) -> None:
         """Whatever it was, the caller can do no more than try again; the operator reads what to do."""
         if response.status == 401:
-            self._tell("401: is this gateway's public key in the broker's file, and do the clocks agree?")
+            self._log_cause("401: is this gateway's public key in the broker's file, and do the clocks agree?")
         elif response.status == 404:
-            self._tell(f"404: {OTHER_VERSION}")
+            self._log_cause(f"404: {VERSION_HINT}")
         else:
-            self._tell(str(response.status))
-        raise Unavailable(AWAY, _retry_after(response))
+            self._log_cause(str(response.status))
+        raise Unavailable(BROKER_UNAVAILABLE, _parse_retry_after(response))
 
-    def _tell(self, cause: str) -> None:
+    def _log_cause(self, cause: str) -> None:
         if cause == self._cause:
             return
         if cause:
@@ -125,35 +127,35 @@ class HttpBroker:
 
 
 @contextlib.asynccontextmanager
-async def http_broker(url: str, key: ServiceKey) -> AsyncGenerator[HttpBroker]:
+async def open_http_broker(url: str, key: ServiceTokenSigner) -> AsyncGenerator[HttpBroker]:
     """A client over one kept session. `url` is ``http(s)://host:port``, or ``unix:/path`` of a socket."""
     connector: aiohttp.BaseConnector
-    if url.startswith(UNIX):
+    if url.startswith(UNIX_PREFIX):
         connector = aiohttp.UnixConnector(
-            url.removeprefix(UNIX), limit=MOST_CONNECTIONS, keepalive_timeout=KEEP_SECONDS
+            url.removeprefix(UNIX_PREFIX), limit=MOST_CONNECTIONS, keepalive_timeout=KEEPALIVE_SECONDS
         )
         url = "http://broker"
     else:
-        connector = aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=KEEP_SECONDS)
+        connector = aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=KEEPALIVE_SECONDS)
     async with aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept"),
-        timeout=aiohttp.ClientTimeout(total=SECONDS, connect=CONNECT_SECONDS),
+        timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS, connect=CONNECT_SECONDS),
     ) as session:
         yield HttpBroker(url, key, session)
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _read_body(response: aiohttp.ClientResponse) -> bytes:
     parts = bytearray()
     async for part in response.content.iter_any():
         parts += part
         if len(parts) > MOST_ANSWER:
-            raise Malformed
+            raise MalformedMessage
     return bytes(parts)
 
 
-def _retry_after(response: aiohttp.ClientResponse) -> float:
+def _parse_retry_after(response: aiohttp.ClientResponse) -> float:
     said = response.headers.get("Retry-After", "")
     return min(float(said), MOST_RETRY_AFTER) if said.isascii() and said.isdigit() else RETRY_AFTER

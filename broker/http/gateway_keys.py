@@ -27,38 +27,38 @@ from cryptography.hazmat.primitives.serialization import (
 from core.errors import Invalid
 from core.private_file import write_once
 
-LOOK_SECONDS = 1.0
+RELOAD_SECONDS = 1.0
 MOST_FILE = 256 * 1024
 _PUBLIC = re.compile(rb"-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----")
 
 log = logging.getLogger(__name__)
 
 
-def gateway_id(key: Ed25519PublicKey) -> str:
+def compute_gateway_id(key: Ed25519PublicKey) -> str:
     """What a gateway is called: 32 hexadecimal digits of its public key's SHA-256."""
     return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:32]
 
 
-def make_pair(private: Path, public: Path) -> None:
+def make_key_pair(private: Path, public: Path) -> None:
     """Make a gateway's key and the file of public keys with it, where they are missing. Of two processes, one does."""
     if not private.exists():
         made = Ed25519PrivateKey.generate()
         write_once(private, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
     if not public.exists():
-        known = load_private(private).public_key()
+        known = load_private_key(private).public_key()
         write_once(public, known.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode())
 
 
-def load_private(path: Path) -> Ed25519PrivateKey:
+def load_private_key(path: Path) -> Ed25519PrivateKey:
     """A gateway's own key.
 
     Raises:
         Invalid: there is none, it can be read by others, or it is no Ed25519 key.
     """
-    if stat.S_IMODE(_status(path).st_mode) & 0o077:
+    if stat.S_IMODE(_stat_file(path).st_mode) & 0o077:
         raise Invalid(f"{path} can be read by others; run: chmod 600 {path}")
     try:
-        key = load_pem_private_key(_read(path), password=None)
+        key = load_pem_private_key(_read_file(path), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
@@ -66,28 +66,28 @@ def load_private(path: Path) -> Ed25519PrivateKey:
     return key
 
 
-def load_public(path: Path) -> dict[str, Ed25519PublicKey]:
+def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
     """The public keys of a file, by gateway.
 
     Raises:
         Invalid: it is missing, others can write to it, or it holds anything but Ed25519 public keys.
     """
-    status = _status(path)
+    status = _stat_file(path)
     if stat.S_IMODE(status.st_mode) & 0o022:
         raise Invalid(f"others can write to {path}; run: chmod go-w {path}")
     if status.st_size > MOST_FILE:
         raise Invalid(f"{path} is too large for a file of public keys")
     try:
-        keys = [load_pem_public_key(block) for block in _PUBLIC.findall(_read(path))]
+        keys = [load_pem_public_key(block) for block in _PUBLIC.findall(_read_file(path))]
     except (ValueError, UnsupportedAlgorithm):
         keys = []
-    usable = {gateway_id(key): key for key in keys if isinstance(key, Ed25519PublicKey)}
+    usable = {compute_gateway_id(key): key for key in keys if isinstance(key, Ed25519PublicKey)}
     if not keys or len(usable) != len(keys):
         raise Invalid(f"{path} has to hold Ed25519 public keys in PEM, one for each gateway, and nothing else")
     return usable
 
 
-class Gateways:
+class TrustedGateways:
     """The gateways that a broker serves. The file is read again soon after it changes: keys come and go without a stop.
 
     A file that has become unreadable changes nothing but the log: the last good one counts.
@@ -97,35 +97,35 @@ class Gateways:
         """Read the file.
 
         Raises:
-            Invalid: as :func:`load_public`.
+            Invalid: as :func:`load_public_keys`.
         """
         self._path = path
         self._clock = clock
-        self._seen = _version(path)
-        self._keys = load_public(path)
+        self._seen = _read_file_version(path)
+        self._keys = load_public_keys(path)
         self._looked_at = clock()
 
     def find(self, gateway: str) -> Ed25519PublicKey | None:
         """The public key of a gateway that may ask."""
-        if self._clock() - self._looked_at >= LOOK_SECONDS:
-            self._look()
+        if self._clock() - self._looked_at >= RELOAD_SECONDS:
+            self._reload_if_changed()
         return self._keys.get(gateway)
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         self._looked_at = self._clock()
-        found = _version(self._path)
+        found = _read_file_version(self._path)
         if found == self._seen:
             return
         self._seen = found
         try:
-            self._keys = load_public(self._path)
+            self._keys = load_public_keys(self._path)
         except (Invalid, OSError):
             log.error("the file of the gateways' public keys cannot be used; the last good one counts")
         else:
             log.info("the gateways' public keys have changed", extra={"count": len(self._keys)})
 
 
-def _version(path: Path) -> tuple[int, int, int] | None:
+def _read_file_version(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()
     except OSError:
@@ -133,14 +133,14 @@ def _version(path: Path) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _read(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _status(path: Path) -> os.stat_result:
+def _stat_file(path: Path) -> os.stat_result:
     try:
         return path.stat()
     except OSError as error:

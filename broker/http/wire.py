@@ -6,9 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential
 from core.caller import Credential
-from core.connection import Connection, CredentialKind
+from core.connection import CredentialKind, ModuleConnection
 from core.credential_headers import CredentialScheme
 from core.secret import Secret
 
@@ -25,17 +25,17 @@ MOST_ANSWER = 256 * 1024
 _Message = TypeVar("_Message")
 
 
-class Malformed(Exception):
+class MalformedMessage(Exception):
     """Not a message of ours. Says nothing of what it was, which may hold a secret."""
 
 
-class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SubjectRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Asks for whom a token speaks, or how their modules stand."""
 
     subject_token: str
 
 
-class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class TokenExchangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Asks for a lease."""
 
     subject_token: str
@@ -44,7 +44,7 @@ class Exchange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     rejected_version: int | None = None
 
 
-class WireLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LeasePayload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A lease as it travels."""
 
     access_token: str
@@ -60,89 +60,89 @@ class WireLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     grant: str
 
 
-class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class BrokerResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the broker says: exactly one of these."""
 
     credential: Credential | None = None
-    connections: dict[str, Connection] | None = None
-    lease: WireLease | None = None
+    connections: dict[str, ModuleConnection] | None = None
+    lease: LeasePayload | None = None
     no_credential: NoCredential | None = None
-    refused: Refused | None = None
+    refused: CredentialRefusal | None = None
 
 
-Outcome = Credential | Mapping[str, Connection] | Lease | NoCredential | Refused
+BrokerResult = Credential | Mapping[str, ModuleConnection] | Lease | NoCredential | CredentialRefusal
 
 
-def asked_subject(subject: Secret) -> bytes:
+def encode_subject_request(subject: Secret) -> bytes:
     """The body that asks about a token."""
-    return msgspec.json.encode(Subject(subject.reveal()))
+    return msgspec.json.encode(SubjectRequest(subject.reveal()))
 
 
-def asked_lease(request: LeaseRequest) -> bytes:
+def encode_lease_request(request: LeaseRequest) -> bytes:
     """The body that asks for a lease."""
     subject = request.subject.reveal()
-    return msgspec.json.encode(Exchange(subject, request.module, request.tool, request.rejected_version))
+    return msgspec.json.encode(TokenExchangeRequest(subject, request.module, request.tool, request.rejected_version))
 
 
-def read_subject(body: bytes) -> Secret:
+def decode_subject_request(body: bytes) -> Secret:
     """The token that is asked about.
 
     Raises:
         Malformed: as the name says.
     """
-    return Secret(_read(body, Subject).subject_token)
+    return Secret(_decode(body, SubjectRequest).subject_token)
 
 
-def read_lease(body: bytes) -> LeaseRequest:
+def decode_lease_request(body: bytes) -> LeaseRequest:
     """The lease that is asked for.
 
     Raises:
         Malformed: as the name says.
     """
-    said = _read(body, Exchange)
+    said = _decode(body, TokenExchangeRequest)
     return LeaseRequest(Secret(said.subject_token), said.module, said.tool, said.rejected_version)
 
 
-def answered(outcome: Outcome) -> bytes:
+def encode_result(outcome: BrokerResult) -> bytes:
     """The body of an answer."""
     match outcome:
         case Credential():
-            answer = Answer(credential=outcome)
+            answer = BrokerResponse(credential=outcome)
         case Lease():
-            answer = Answer(lease=_wired(outcome))
+            answer = BrokerResponse(lease=_build_payload(outcome))
         case NoCredential():
-            answer = Answer(no_credential=outcome)
-        case Refused():
-            answer = Answer(refused=outcome)
+            answer = BrokerResponse(no_credential=outcome)
+        case CredentialRefusal():
+            answer = BrokerResponse(refused=outcome)
         case _:
-            answer = Answer(connections=dict(outcome))
+            answer = BrokerResponse(connections=dict(outcome))
     return msgspec.json.encode(answer)
 
 
-def read_answer(body: bytes) -> Outcome:
+def decode_result(body: bytes) -> BrokerResult:
     """What the broker said.
 
     Raises:
         Malformed: it is not one of ours.
     """
-    answer = _read(body, Answer)
-    lease = None if answer.lease is None else _unwired(answer.lease)
+    answer = _decode(body, BrokerResponse)
+    lease = None if answer.lease is None else _build_lease(answer.lease)
     said = [answer.credential, answer.connections, lease, answer.no_credential, answer.refused]
-    given: list[Outcome] = [one for one in said if one is not None]
+    given: list[BrokerResult] = [one for one in said if one is not None]
     if len(given) != 1:
-        raise Malformed
+        raise MalformedMessage
     return given[0]
 
 
-def _read(body: bytes, kind: type[_Message]) -> _Message:
+def _decode(body: bytes, kind: type[_Message]) -> _Message:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise Malformed from None
+        raise MalformedMessage from None
 
 
-def _wired(lease: Lease) -> WireLease:
-    return WireLease(
+def _build_payload(lease: Lease) -> LeasePayload:
+    return LeasePayload(
         lease.access_token.reveal(),
         lease.version,
         lease.expires_in,
@@ -157,7 +157,7 @@ def _wired(lease: Lease) -> WireLease:
     )
 
 
-def _unwired(lease: WireLease) -> Lease:
+def _build_lease(lease: LeasePayload) -> Lease:
     return Lease(
         Secret(lease.access_token),
         lease.version,

@@ -16,20 +16,20 @@ import asyncpg
 from broker.identity.identities import Identities
 from broker.identity.providers.provider import VerifiedAccount
 from broker.identity.sessions import Sessions
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.directory.allow_list import entries_for
+from core.directory.actor import Actor, audit_change
+from core.directory.allow_list import list_matching_entries
 from core.errors import Conflict
 from core.secret import Secret
 
-MOST_TENANTS = 50
-Reason = Literal["not_listed", "unverified_email", "suspended", "other_account"]
-_ORDER: tuple[Reason, ...] = ("suspended", "other_account")
+MAX_TENANTS = 50
+DenialReason = Literal["not_listed", "unverified_email", "suspended", "other_account"]
+_ORDER: tuple[DenialReason, ...] = ("suspended", "other_account")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TenantChoice:
     """A tenant that the account gets into; without a user id, as a user to be made."""
 
     tenant_id: UUID
@@ -38,11 +38,11 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class NotAdmitted:
+class AdmissionDenied:
     """No tenant lets the account in. `tenants` are those that know it or its address, and whose matter it is."""
 
-    reason: Reason
-    tenants: tuple[UUID, ...] = ()
+    reason: DenialReason
+    tenant_ids: tuple[UUID, ...] = ()
 
 
 class Admission:
@@ -56,78 +56,80 @@ class Admission:
         self._sessions = sessions
         self._clock = clock
 
-    async def choices(self, account: VerifiedAccount) -> tuple[Choice, ...] | NotAdmitted:
+    async def list_choices(self, account: VerifiedAccount) -> tuple[TenantChoice, ...] | AdmissionDenied:
         """The tenants that let the account in, by name; or why there is none."""
-        known = await self._tenants_of(account)
-        choices: list[Choice] = []
-        reasons: set[Reason] = set()
+        known = await self._find_tenants(account)
+        choices: list[TenantChoice] = []
+        reasons: set[DenialReason] = set()
         for tenant_id in known:
-            judged = await self._judged(tenant_id, account)
-            if isinstance(judged, Choice):
+            judged = await self._judge_tenant(tenant_id, account)
+            if isinstance(judged, TenantChoice):
                 choices.append(judged)
             else:
                 reasons.add(judged)
         if choices:
             return tuple(sorted(choices, key=lambda one: (one.name.casefold(), str(one.tenant_id))))
         if not reasons and not account.email:
-            return NotAdmitted("unverified_email")
-        return NotAdmitted(_gravest(reasons), tuple(known))
+            return AdmissionDenied("unverified_email")
+        return AdmissionDenied(_select_reason(reasons), tuple(known))
 
-    async def enter(
+    async def start_session(
         self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str = "", user_agent: str = ""
-    ) -> Secret | NotAdmitted:
+    ) -> Secret | AdmissionDenied:
         """Begin a session in one of the tenants; the user is made, and the account tied, where they are new.
 
         What was chosen from is looked up once more: it may have changed meanwhile.
         """
         try:
-            return await self._enter(tenant_id, account, method, address, user_agent)
+            return await self._start_session(tenant_id, account, method, address, user_agent)
         except asyncpg.UniqueViolationError:
             raise Conflict("an administrator has just made this user; sign in once more") from None
 
-    async def admit(self, tenant_id: UUID, account: VerifiedAccount) -> UUID | NotAdmitted:
+    async def admit(self, tenant_id: UUID, account: VerifiedAccount) -> UUID | AdmissionDenied:
         """The user that the account is in a tenant; made, and tied to it, where they are new. Nobody is signed in."""
         try:
             async with self._database.tenant(tenant_id) as work:
-                return await self._admitted(work, account)
+                return await self._admit_in_transaction(work, account)
         except asyncpg.UniqueViolationError:
             raise Conflict("an administrator has just made this user; try once more") from None
 
-    async def _enter(
+    async def _start_session(
         self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str, user_agent: str
-    ) -> Secret | NotAdmitted:
+    ) -> Secret | AdmissionDenied:
         async with self._database.tenant(tenant_id) as work:
-            user_id = await self._admitted(work, account)
-            if isinstance(user_id, NotAdmitted):
+            user_id = await self._admit_in_transaction(work, account)
+            if isinstance(user_id, AdmissionDenied):
                 return user_id
-            return await self._sessions.begin_in(work, user_id, method, address, user_agent)
+            return await self._sessions.begin_in_transaction(work, user_id, method, address, user_agent)
 
-    async def _admitted(self, work: UnitOfWork, account: VerifiedAccount) -> UUID | NotAdmitted:
+    async def _admit_in_transaction(self, work: UnitOfWork, account: VerifiedAccount) -> UUID | AdmissionDenied:
         # One at a time in a tenant, so that two accounts of one address cannot both be a user's first.
         await work.execute("SELECT pg_advisory_xact_lock(hashtextextended('sign-in ' || $1::uuid::text, 0))")
         judged = await self._judge(work, account)
-        if not isinstance(judged, Choice):
-            return NotAdmitted(judged, (work.tenant_id,))
-        user_id = judged.user_id or await self._made(work, account)
-        await self._identities.tie_in(work, Actor(account.email or account.subject, user_id), user_id, account)
+        if not isinstance(judged, TenantChoice):
+            return AdmissionDenied(judged, (work.tenant_id,))
+        user_id = judged.user_id or await self._create_user(work, account)
+        await self._identities.link_in_transaction(
+            work, Actor(account.email or account.subject, user_id), user_id, account
+        )
         await work.execute(_USED, account.issuer, account.subject, account.email, self._clock())
         return user_id
 
-    async def _tenants_of(self, account: VerifiedAccount) -> list[UUID]:
+    async def _find_tenants(self, account: VerifiedAccount) -> list[UUID]:
         value = f"{account.issuer} {account.subject}"
         rows = list(await self._database.lookup("lookup_account", value, _BY_ACCOUNT, account.issuer, account.subject))
         if account.email:
-            entries = entries_for(account.email)
+            entries = list_matching_entries(account.email)
             rows += await self._database.lookup("lookup_allow_entries", " ".join(entries), _BY_ENTRY)
-        return list(dict.fromkeys(row["tenant_id"] for row in rows))[:MOST_TENANTS]
+        return list(dict.fromkeys(row["tenant_id"] for row in rows))[:MAX_TENANTS]
 
-    async def _judged(self, tenant_id: UUID, account: VerifiedAccount) -> Choice | Reason:
+    async def _judge_tenant(self, tenant_id: UUID, account: VerifiedAccount) -> TenantChoice | DenialReason:
         async with self._database.tenant(tenant_id) as work:
             return await self._judge(work, account)
 
-    async def _judge(self, work: UnitOfWork, account: VerifiedAccount) -> Choice | Reason:
+    async def _judge(self, work: UnitOfWork, account: VerifiedAccount) -> TenantChoice | DenialReason:
         """Whether this tenant lets the account in, and as whom."""
-        entries = entries_for(account.email) if account.email else ()
+        entries = list_matching_entries(account.email) if account.email else ()
         row = await work.fetchrow(_JUDGE, account.issuer, account.subject, account.email, list(entries))
         if row is None or not row["listed"]:
             return "not_listed"
@@ -135,16 +137,16 @@ class Admission:
             return "suspended"
         if row["user_id"] is not None and not row["tied"] and row["has_another"]:
             return "other_account"
-        return Choice(work.tenant_id, row["name"], row["user_id"])
+        return TenantChoice(work.tenant_id, row["name"], row["user_id"])
 
-    async def _made(self, work: UnitOfWork, account: VerifiedAccount) -> UUID:
+    async def _create_user(self, work: UnitOfWork, account: VerifiedAccount) -> UUID:
         user_id: UUID = await work.fetchval(_MAKE, account.email, account.name)
         actor = Actor(account.email, user_id)
-        await recorded(work, actor, Kind.USER_CREATED, email=account.email, system_role="user", roles="")
+        await audit_change(work, actor, AuditEventKind.USER_CREATED, email=account.email, system_role="user", roles="")
         return user_id
 
 
-def _gravest(reasons: Collection[Reason]) -> Reason:
+def _select_reason(reasons: Collection[DenialReason]) -> DenialReason:
     """What the person is told where tenants have different reasons."""
     for one in _ORDER:
         if one in reasons:

@@ -9,21 +9,21 @@ from typing import Any
 from uuid import UUID
 
 from broker.identity.pepper import Peppers
-from broker.interface import RefusalReason, Refused
-from core.audit.event import Kind
+from broker.interface import CredentialRefusal, RefusalReason
+from core.audit.event import AuditEventKind
 from core.caller import Credential
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 from core.known_clients import ResultText
-from core.scopes import ADMIN, ALL, MCP
+from core.scopes import ADMIN_SCOPES, ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
-from core.token_format import TokenParts, id_from, new_token, parse_token
+from core.token_format import TokenParts, derive_id, generate_token, parse_token
 
-SCOPES = MCP
+DEFAULT_SCOPES = MCP_SCOPES
 """What a token may do if nothing else is asked for."""
-MOST_TOKENS = 200
-NIL = UUID(int=0)
+MAX_TOKENS = 200
+NIL_UUID = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ApiTokens:
         self._peppers = peppers
         self._clock = clock
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """Check a token. An unknown id takes the same steps as a known one.
 
         Raises:
@@ -59,19 +59,19 @@ class ApiTokens:
         """
         parts = parse_token(token.reveal())
         if parts is None:
-            return Refused(RefusalReason.UNKNOWN)
+            return CredentialRefusal(RefusalReason.UNKNOWN)
         rows = await self._database.lookup("lookup_token_id", parts.id, "SELECT tenant_id FROM auth.api_tokens")
-        async with self._database.tenant(rows[0]["tenant_id"] if rows else NIL) as work:
+        async with self._database.tenant(rows[0]["tenant_id"] if rows else NIL_UUID) as work:
             # One statement, so one snapshot: the generation is never newer than what stands beside it.
             row = await work.fetchrow(_STORED, parts.id)
-            right = hmac.compare_digest(*self._hashes(parts, row))
+            right = hmac.compare_digest(*self._compute_hashes(parts, row))
             if row is None:
-                return Refused(RefusalReason.UNKNOWN)
-            reason = _refusal(right, row, self._clock())
+                return CredentialRefusal(RefusalReason.UNKNOWN)
+            reason = _find_refusal(right, row, self._clock())
             if reason is not None:
-                return Refused(reason, work.tenant_id, row["user_id"], parts.id)
+                return CredentialRefusal(reason, work.tenant_id, row["user_id"], parts.id)
             await work.execute(_USED, parts.id, self._clock())
-        return _credential(row)
+        return _build_credential(row)
 
     async def create(
         self,
@@ -80,7 +80,7 @@ class ApiTokens:
         user_id: UUID,
         name: str,
         *,
-        scopes: Iterable[str] = SCOPES,
+        scopes: Iterable[str] = DEFAULT_SCOPES,
         read_only: bool = False,
         expires_at: datetime | None = None,
         result_text: ResultText | None = None,
@@ -96,37 +96,39 @@ class ApiTokens:
                 in the past or beyond the tenant's longest life, or more than 200 live tokens.
             Conflict: this user has made a token with this `request_key`; the text names its id.
         """
-        wanted = _checked(name, frozenset(scopes), expires_at, self._clock())
-        parts, token = new_token(None if request_key is None else _id_of(tenant_id, user_id, request_key))
+        wanted = _check_request(name, frozenset(scopes), expires_at, self._clock())
+        parts, token = generate_token(None if request_key is None else _derive_id(tenant_id, user_id, request_key))
         async with self._database.tenant(tenant_id) as work:
             await _check_rights(work, user_id, wanted, expires_at, self._clock())
-            if await work.fetchval(_LIVE, user_id, self._clock()) >= MOST_TOKENS:
-                raise Invalid(f"this user has {MOST_TOKENS} tokens; revoke some first")
-            hashed = _hash(self._peppers.keys[self._peppers.active], parts)
+            if await work.fetchval(_LIVE, user_id, self._clock()) >= MAX_TOKENS:
+                raise Invalid(f"this user has {MAX_TOKENS} tokens; revoke some first")
+            hashed = _hash_secret(self._peppers.keys[self._peppers.active], parts)
             stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(wanted), read_only, expires_at)
             if not await work.execute(_INSERT, *stored, result_text):
                 raise Conflict(f"this request has made the token {parts.id} already; revoke it if you do not have it")
-            await recorded(work, actor, Kind.TOKEN_CREATED, token=parts.id, user=str(user_id), read_only=int(read_only))
+            await audit_change(
+                work, actor, AuditEventKind.TOKEN_CREATED, token=parts.id, user=str(user_id), read_only=int(read_only)
+            )
         return parts.id, token
 
     async def list(self, tenant_id: UUID, user_id: UUID | None = None) -> list[ApiToken]:
         """The tenant's tokens, or one user's, newest first; revoked and expired ones too. At most 1,000."""
-        return [*await self.page(tenant_id, user_id, None, 1000)]
+        return [*await self.list_page(tenant_id, user_id, None, 1000)]
 
-    async def page(
+    async def list_page(
         self, tenant_id: UUID, user_id: UUID | None, after: tuple[datetime, str] | None, limit: int
     ) -> Sequence[ApiToken]:
         """Like :meth:`list`, after the token made at that time with that id; at most `limit`."""
         made, token_id = after or (None, None)
         async with self._database.tenant(tenant_id) as work:
             rows = await work.fetch(_LIST, user_id, made, token_id, limit)
-            return [ApiToken(**_shown(row)) for row in rows]
+            return [ApiToken(**_read_columns(row)) for row in rows]
 
-    async def live(self, tenant_id: UUID, user_id: UUID) -> Sequence[ApiToken]:
+    async def list_live(self, tenant_id: UUID, user_id: UUID) -> Sequence[ApiToken]:
         """A user's tokens that work, newest first; there are 200 at most."""
         async with self._database.tenant(tenant_id) as work:
-            rows = await work.fetch(_LIST_LIVE, user_id, self._clock(), MOST_TOKENS)
-            return [ApiToken(**_shown(row)) for row in rows]
+            rows = await work.fetch(_LIST_LIVE, user_id, self._clock(), MAX_TOKENS)
+            return [ApiToken(**_read_columns(row)) for row in rows]
 
     async def revoke(self, actor: Actor, tenant_id: UUID, token_id: str, *, user_id: UUID | None = None) -> None:
         """End a token at once, on every process within a second; with `user_id`, only one of that user's.
@@ -137,9 +139,9 @@ class ApiTokens:
         async with self._database.tenant(tenant_id) as work:
             if not await work.execute(_REVOKE, token_id, self._clock(), user_id):
                 raise NotFound(f"there is no live token {token_id[:40]!r}; `mcpist token list` shows them")
-            await recorded(work, actor, Kind.TOKEN_REVOKED, token=token_id)
+            await audit_change(work, actor, AuditEventKind.TOKEN_REVOKED, token=token_id)
 
-    async def leaked(self, actor: Actor, token: Secret) -> bool:
+    async def revoke_leaked(self, actor: Actor, token: Secret) -> bool:
         """End a token that somebody has found where it does not belong; whether it was live. To have it is to prove it:
         nobody can end a token that they do not hold whole.
 
@@ -150,19 +152,19 @@ class ApiTokens:
         if parts is None:
             return False
         rows = await self._database.lookup("lookup_token_id", parts.id, "SELECT tenant_id FROM auth.api_tokens")
-        async with self._database.tenant(rows[0]["tenant_id"] if rows else NIL) as work:
+        async with self._database.tenant(rows[0]["tenant_id"] if rows else NIL_UUID) as work:
             row = await work.fetchrow(_STORED, parts.id)
-            if not hmac.compare_digest(*self._hashes(parts, row)):
+            if not hmac.compare_digest(*self._compute_hashes(parts, row)):
                 return False
             if not await work.execute(_REVOKE, parts.id, self._clock(), None):
                 return False
-            await recorded(work, actor, Kind.TOKEN_REVOKED, token=parts.id, cause="leaked")
+            await audit_change(work, actor, AuditEventKind.TOKEN_REVOKED, token=parts.id, cause="leaked")
         return True
 
-    def _hashes(self, parts: TokenParts, row: Row | None) -> tuple[bytes, bytes]:
+    def _compute_hashes(self, parts: TokenParts, row: Row | None) -> tuple[bytes, bytes]:
         """What is stored and what was presented, hashed alike; for an unknown id two values that differ."""
         key = self._peppers.keys.get(row["pepper_kid"]) if row else None
-        presented = _hash(key or self._peppers.keys[self._peppers.active], parts)
+        presented = _hash_secret(key or self._peppers.keys[self._peppers.active], parts)
         return (row["secret_hmac"] if row and key else bytes(32)), presented
 
 
@@ -196,16 +198,16 @@ _REVOKE = """UPDATE auth.api_tokens SET revoked_at = $3 WHERE tenant_id = $1 AND
     AND ($4::uuid IS NULL OR user_id = $4)"""
 
 
-def _hash(key: bytes, parts: TokenParts) -> bytes:
+def _hash_secret(key: bytes, parts: TokenParts) -> bytes:
     return hmac.digest(key, f"{parts.id}.{parts.secret.reveal()}".encode(), hashlib.sha256)
 
 
-def _id_of(tenant_id: UUID, user_id: UUID, request_key: str) -> str:
+def _derive_id(tenant_id: UUID, user_id: UUID, request_key: str) -> str:
     """Nobody but this user can have a token of this id."""
-    return id_from(hashlib.sha256(f"{tenant_id} {user_id} {request_key}".encode()).digest())
+    return derive_id(hashlib.sha256(f"{tenant_id} {user_id} {request_key}".encode()).digest())
 
 
-def _refusal(right: bool, row: Row, now: datetime) -> RefusalReason | None:
+def _find_refusal(right: bool, row: Row, now: datetime) -> RefusalReason | None:
     if not right:
         return RefusalReason.WRONG_SECRET
     if row["revoked_at"] is not None:
@@ -217,7 +219,7 @@ def _refusal(right: bool, row: Row, now: datetime) -> RefusalReason | None:
     return RefusalReason.USER_SUSPENDED if row["user_status"] != "active" else None
 
 
-def _credential(row: Row) -> Credential:
+def _build_credential(row: Row) -> Credential:
     return Credential(
         id=row["id"],
         kind="api_token",
@@ -231,15 +233,15 @@ def _credential(row: Row) -> Credential:
     )
 
 
-def _shown(row: Row) -> dict[str, Any]:
+def _read_columns(row: Row) -> dict[str, Any]:
     return {**{key: row[key] for key in row.keys()}, "scopes": tuple(row["scopes"])}  # noqa: SIM118 a Record, not a dict
 
 
-def _checked(name: str, scopes: frozenset[str], expires_at: datetime | None, now: datetime) -> frozenset[str]:
+def _check_request(name: str, scopes: frozenset[str], expires_at: datetime | None, now: datetime) -> frozenset[str]:
     if not 1 <= len(name) <= 100:
         raise Invalid("a token's name has 1 to 100 characters")
-    if not scopes or scopes - ALL:
-        raise Invalid(f"scopes are any of {', '.join(sorted(ALL))}")
+    if not scopes or scopes - ALL_SCOPES:
+        raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}")
     if expires_at is not None and expires_at <= now:
         raise Invalid("the expiry lies in the past")
     return scopes
@@ -251,7 +253,7 @@ async def _check_rights(
     row = await work.fetchrow(_RIGHTS, user_id)
     if row is None:
         raise NotFound("there is no such user; `mcpist user list` shows them")
-    if scopes & ADMIN and row["system_role"] != "admin":
+    if scopes & ADMIN_SCOPES and row["system_role"] != "admin":
         raise Invalid("only an administrator's token can have admin scopes")
     days: int | None = row["longest_token_days"]
     if days is not None and (expires_at is None or expires_at > now + timedelta(days=days)):

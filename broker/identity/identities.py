@@ -6,12 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 from broker.identity.providers.provider import VerifiedAccount
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, LimitReached, NotFound
 
-MOST_IDENTITIES = 20
+MAX_IDENTITIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Identities:
         async with self._database.tenant(tenant_id) as work:
             return [Identity(*row.values()) for row in await work.fetch(_LIST, user_id)]
 
-    async def tie(self, actor: Actor, tenant_id: UUID, user_id: UUID, account: VerifiedAccount) -> None:
+    async def link(self, actor: Actor, tenant_id: UUID, user_id: UUID, account: VerifiedAccount) -> None:
         """Tie an account to a user; one that is theirs already stays.
 
         Raises:
@@ -47,9 +47,11 @@ class Identities:
             NotFound: there is no such user.
         """
         async with self._database.tenant(tenant_id) as work:
-            await self.tie_in(work, actor, user_id, account)
+            await self.link_in_transaction(work, actor, user_id, account)
 
-    async def tie_in(self, work: UnitOfWork, actor: Actor, user_id: UUID, account: VerifiedAccount) -> None:
+    async def link_in_transaction(
+        self, work: UnitOfWork, actor: Actor, user_id: UUID, account: VerifiedAccount
+    ) -> None:
         """Like :meth:`tie`, in a transaction that does something else too."""
         email = await work.fetchval(_USER, user_id)
         if email is None:
@@ -60,11 +62,13 @@ class Identities:
             if owner != user_id:
                 raise Conflict("this account is another user's here; an administrator can untie it")
             return
-        if await work.fetchval(_COUNT, user_id) > MOST_IDENTITIES:
-            raise LimitReached(f"a user has at most {MOST_IDENTITIES} accounts; untie some first")
-        await recorded(work, actor, Kind.IDENTITY_LINKED, user=str(user_id), email=email, issuer=account.issuer)
+        if await work.fetchval(_COUNT, user_id) > MAX_IDENTITIES:
+            raise LimitReached(f"a user has at most {MAX_IDENTITIES} accounts; untie some first")
+        await audit_change(
+            work, actor, AuditEventKind.IDENTITY_LINKED, user=str(user_id), email=email, issuer=account.issuer
+        )
 
-    async def page(
+    async def list_page(
         self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
     ) -> "list[Identity]":
         """A user's accounts, the newest first, after the one of that time and id."""
@@ -72,7 +76,7 @@ class Identities:
             rows = await work.fetch(_PAGE, user_id, *(after or (None, None)), limit)
             return [Identity(*row.values()) for row in rows]
 
-    async def untie(self, actor: Actor, tenant_id: UUID, identity_id: UUID, *, user_id: UUID | None = None) -> None:
+    async def unlink(self, actor: Actor, tenant_id: UUID, identity_id: UUID, *, user_id: UUID | None = None) -> None:
         """Have an account sign its user in no more; with `user_id`, only one of that user's.
 
         Nobody takes their own last account away: they would be out until an administrator lets them in. Where an
@@ -93,7 +97,9 @@ class Identities:
             if len(there) == 1 and owner == actor.user_id:
                 raise Conflict("this is the last account that you sign in with: add another one first")
             await work.execute(_UNTIE, identity_id)
-            await recorded(work, actor, Kind.IDENTITY_UNLINKED, user=str(owner), issuer=there[identity_id])
+            await audit_change(
+                work, actor, AuditEventKind.IDENTITY_UNLINKED, user=str(owner), issuer=there[identity_id]
+            )
 
 
 _USER = "SELECT email FROM core.users WHERE tenant_id = $1 AND id = $2"

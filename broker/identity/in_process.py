@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from broker.identity.random_secrets import new_secret
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from core.caller import Credential
 from core.db import Database
-from core.scopes import MCP
+from core.scopes import MCP_SCOPES
 from core.secret import Secret
 
-NAME = "operator"
+OPERATOR_CREDENTIAL = "operator"
 """The credential's id and kind: what the audit log shows with each call."""
 
 
 @dataclass(frozen=True, slots=True)
-class InProcess:
+class InProcessSubject:
     """One user. `secret` never leaves the process, is stored nowhere, and ends with it."""
 
     tenant_id: UUID
@@ -27,24 +27,35 @@ class InProcess:
 class InProcessVerifier:
     """Knows that one secret and no other credential. Implements :class:`broker.interface.Verifier`."""
 
-    def __init__(self, subject: InProcess, database: Database) -> None:
+    def __init__(self, subject: InProcessSubject, database: Database) -> None:
         self._subject = subject
         self._database = database
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """See :class:`broker.interface.Verifier`."""
         subject = self._subject
         if not hmac.compare_digest(token.reveal().encode(), subject.secret.reveal().encode()):
-            return Refused(RefusalReason.UNKNOWN)
+            return CredentialRefusal(RefusalReason.UNKNOWN)
         async with self._database.tenant(subject.tenant_id) as work:
             row = await work.fetchrow(_USER, subject.user_id)
         if row is None:
-            return Refused(RefusalReason.UNKNOWN)
+            return CredentialRefusal(RefusalReason.UNKNOWN)
         if row["tenant_status"] != "active":
-            return Refused(RefusalReason.TENANT_SUSPENDED, subject.tenant_id, subject.user_id, NAME)
+            return CredentialRefusal(
+                RefusalReason.TENANT_SUSPENDED, subject.tenant_id, subject.user_id, OPERATOR_CREDENTIAL
+            )
         if row["user_status"] != "active":
-            return Refused(RefusalReason.USER_SUSPENDED, subject.tenant_id, subject.user_id, NAME)
-        return Credential(NAME, NAME, subject.tenant_id, subject.user_id, MCP, generation=row["generation"])
+            return CredentialRefusal(
+                RefusalReason.USER_SUSPENDED, subject.tenant_id, subject.user_id, OPERATOR_CREDENTIAL
+            )
+        return Credential(
+            OPERATOR_CREDENTIAL,
+            OPERATOR_CREDENTIAL,
+            subject.tenant_id,
+            subject.user_id,
+            MCP_SCOPES,
+            generation=row["generation"],
+        )
 
 
 _USER = """SELECT u.status AS user_status, t.status AS tenant_status, g.value AS generation

@@ -11,14 +11,14 @@ from uuid import UUID
 
 from broker.identity.random_secrets import hash_of, new_secret
 from broker.identity.sessions import Sessions
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Invalid, NotFound
 from core.secret import Secret
 
-LIFETIME = timedelta(minutes=15)
-METHOD = "link"
+LINK_LIFETIME = timedelta(minutes=15)
+LINK_METHOD = "link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class OneTimeLinks:
             if not row["active"]:
                 raise Invalid(f"{row['email']} is suspended; let them in again first: mcpist user resume")
             await work.execute(_VOID, user_id, now)
-            await work.execute(_INSERT, user_id, hash_of(secret), now, now + LIFETIME)
-            await recorded(work, actor, Kind.LINK_CREATED, user=str(user_id), email=row["email"])
+            await work.execute(_INSERT, user_id, hash_of(secret), now, now + LINK_LIFETIME)
+            await audit_change(work, actor, AuditEventKind.LINK_CREATED, user=str(user_id), email=row["email"])
         return secret
 
     async def peek(self, secret: Secret) -> LinkTarget | None:
@@ -79,7 +79,9 @@ class OneTimeLinks:
             if row is None:
                 return None
             target = LinkTarget(*row.values())
-            return target, await self._sessions.begin_in(work, target.user_id, METHOD, address, user_agent)
+            return target, await self._sessions.begin_in_transaction(
+                work, target.user_id, LINK_METHOD, address, user_agent
+            )
 
     async def _find(self, secret: Secret) -> tuple[UUID | None, bytes | None]:
         hashed = hash_of(secret)

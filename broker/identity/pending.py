@@ -13,40 +13,40 @@ from broker.identity.random_secrets import hash_of
 from core.db import Database
 from core.secret import Secret
 
-LIFETIME = timedelta(minutes=10)
+SIGN_IN_LIFETIME = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Tying:
+class AccountLinkRequest:
     """The session whose user wants one more account."""
 
     tenant_id: UUID
     user_id: UUID
     session_id: UUID
 
-    def packed(self) -> str:
+    def encode(self) -> str:
         return self.tenant_id.hex + self.user_id.hex + self.session_id.hex
 
     @classmethod
-    def unpacked(cls, text: str) -> "Tying | None":
+    def decode(cls, text: str) -> "AccountLinkRequest | None":
         return cls(*(UUID(text[start : start + 32]) for start in (0, 32, 64))) if text else None
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingSignIn:
     """What a start asked for."""
 
     provider: str
-    next: str
-    tying: Tying | None
+    next_path: str
+    link_request: AccountLinkRequest | None
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedSignIn:
     """A sign-in that still has to choose a tenant."""
 
     provider: str
-    next: str
+    next_path: str
     account: VerifiedAccount
 
 
@@ -57,40 +57,40 @@ class PendingSignIns:
         self._database = database
         self._clock = clock
 
-    async def begin(self, binding: Secret, provider: str, next_path: str, tying: Tying | None) -> None:
+    async def begin(self, binding: Secret, provider: str, next_path: str, tying: AccountLinkRequest | None) -> None:
         """Keep a start; some of those that are over are forgotten by the way."""
         now = self._clock()
         await self._database.fetch(_FORGET, now)
-        packed = tying.packed() if tying else ""
-        await self._database.fetch(_BEGIN, hash_of(binding), provider, next_path, packed, now, now + LIFETIME)
+        packed = tying.encode() if tying else ""
+        await self._database.fetch(_BEGIN, hash_of(binding), provider, next_path, packed, now, now + SIGN_IN_LIFETIME)
 
-    async def take(self, binding: Secret, provider: str) -> Pending | None:
+    async def consume(self, binding: Secret, provider: str) -> PendingSignIn | None:
         """Use a start up; None where it has been already, is over, or was for another provider."""
         hashed = hash_of(binding)
         if hashed is None:
             return None
         rows = await self._database.fetch(_TAKE, hashed, provider, self._clock())
-        return Pending(provider, rows[0]["next"], Tying.unpacked(rows[0]["linking"])) if rows else None
+        return PendingSignIn(provider, rows[0]["next"], AccountLinkRequest.decode(rows[0]["linking"])) if rows else None
 
-    async def verified(self, binding: Secret, account: VerifiedAccount) -> None:
+    async def store_verified(self, binding: Secret, account: VerifiedAccount) -> None:
         """Keep whose sign-in it is until they have chosen a tenant; only after :meth:`take`."""
-        until = self._clock() + LIFETIME
+        until = self._clock() + SIGN_IN_LIFETIME
         values = (account.issuer, account.subject, account.email, account.name, until)
         await self._database.fetch(_VERIFIED, hash_of(binding), *values)
 
-    async def choosing(self, binding: Secret) -> Verified | None:
+    async def find_verified(self, binding: Secret) -> VerifiedSignIn | None:
         """A sign-in that has to choose, without using it up."""
         rows = await self._database.fetch(_CHOOSING, hash_of(binding) or b"", self._clock())
-        return _verified(*rows[0].values()) if rows else None
+        return _build_verified(*rows[0].values()) if rows else None
 
-    async def chosen(self, binding: Secret) -> Verified | None:
+    async def consume_verified(self, binding: Secret) -> VerifiedSignIn | None:
         """Use up a sign-in that has to choose."""
         rows = await self._database.fetch(_CHOSEN, hash_of(binding) or b"", self._clock())
-        return _verified(*rows[0].values()) if rows else None
+        return _build_verified(*rows[0].values()) if rows else None
 
 
-def _verified(provider: str, next_path: str, issuer: str, subject: str, email: str, name: str) -> Verified:
-    return Verified(provider, next_path, VerifiedAccount(issuer, subject, email, bool(email), name))
+def _build_verified(provider: str, next_path: str, issuer: str, subject: str, email: str, name: str) -> VerifiedSignIn:
+    return VerifiedSignIn(provider, next_path, VerifiedAccount(issuer, subject, email, bool(email), name))
 
 
 _FORGET = """DELETE FROM auth.sign_ins WHERE browser_hash IN (

@@ -10,18 +10,18 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from broker.identity.random_secrets import hash_of, new_secret
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import NotFound
 from core.secret import Secret
 
-IDLE = timedelta(minutes=30)
-ABSOLUTE = timedelta(hours=12)
-FRESH = timedelta(minutes=10)
+IDLE_TIMEOUT = timedelta(minutes=30)
+ABSOLUTE_TIMEOUT = timedelta(hours=12)
+RECENT_SIGN_IN = timedelta(minutes=10)
 """How young a sign-in must be for what only the person themselves may do."""
-MOST_SESSIONS = 50
-MOST_ADDRESS, MOST_USER_AGENT = 100, 300
+MAX_SESSIONS = 50
+MAX_ADDRESS_LENGTH, MAX_USER_AGENT_LENGTH = 100, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Session:
 
     def is_fresh(self, now: datetime) -> bool:
         """Whether the person has signed in within the last ten minutes."""
-        return now - self.authenticated_at < FRESH
+        return now - self.authenticated_at < RECENT_SIGN_IN
 
     @property
     def actor(self) -> Actor:
@@ -81,9 +81,9 @@ class Sessions:
             NotFound: the user is not, or not any more, an active one of an active tenant.
         """
         async with self._database.tenant(tenant_id) as work:
-            return await self.begin_in(work, user_id, method, address, user_agent)
+            return await self.begin_in_transaction(work, user_id, method, address, user_agent)
 
-    async def begin_in(
+    async def begin_in_transaction(
         self, work: UnitOfWork, user_id: UUID, method: str, address: str = "", user_agent: str = ""
     ) -> Secret:
         """Like :meth:`begin`, in the transaction that uses up what the person proved themselves with."""
@@ -91,18 +91,20 @@ class Sessions:
         email = await work.fetchval(_ACTIVE, user_id)
         if email is None:
             raise NotFound("this user is suspended, or is no more; an administrator can tell you why")
-        await work.execute(_CROWDED, user_id, now, MOST_SESSIONS - 1)
+        await work.execute(_CROWDED, user_id, now, MAX_SESSIONS - 1)
         session_id = await work.fetchval(
             _INSERT,
             user_id,
             hash_of(secret),
             method,
             now,
-            now + ABSOLUTE,
-            _cut(address, MOST_ADDRESS),
-            _cut(user_agent, MOST_USER_AGENT),
+            now + ABSOLUTE_TIMEOUT,
+            _truncate(address, MAX_ADDRESS_LENGTH),
+            _truncate(user_agent, MAX_USER_AGENT_LENGTH),
         )
-        await recorded(work, Actor(email, user_id, str(session_id)), Kind.SIGN_IN, method=method, address=address)
+        await audit_change(
+            work, Actor(email, user_id, str(session_id)), AuditEventKind.SIGN_IN, method=method, address=address
+        )
         return secret
 
     async def find(self, secret: Secret) -> Session | None:
@@ -119,26 +121,26 @@ class Sessions:
         if not rows:
             return None
         async with self._database.tenant(rows[0]["tenant_id"]) as work:
-            row = await work.fetchrow(_LIVE, hashed, now, now - IDLE)
+            row = await work.fetchrow(_LIVE, hashed, now, now - IDLE_TIMEOUT)
             if row is None:
                 return None
             if row["last_seen_at"] < now - timedelta(minutes=1):
                 await work.execute(_SEEN, row["id"], now)
-            return _session(row)
+            return _build_session(row)
 
     async def list(self, tenant_id: UUID, user_id: UUID) -> list[SessionEntry]:
         """A user's live sessions, the one used last first."""
         now = self._clock()
         async with self._database.tenant(tenant_id) as work:
-            return [SessionEntry(*row.values()) for row in await work.fetch(_LIST, user_id, now, now - IDLE)]
+            return [SessionEntry(*row.values()) for row in await work.fetch(_LIST, user_id, now, now - IDLE_TIMEOUT)]
 
-    async def page(
+    async def list_page(
         self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
     ) -> "list[SessionEntry]":
         """A user's live sessions, the newest first, after the one of that time and id."""
         now = self._clock()
         async with self._database.tenant(tenant_id) as work:
-            rows = await work.fetch(_PAGE, user_id, now, now - IDLE, *(after or (None, None)), limit)
+            rows = await work.fetch(_PAGE, user_id, now, now - IDLE_TIMEOUT, *(after or (None, None)), limit)
             return [SessionEntry(*row.values()) for row in rows]
 
     async def end(self, actor: Actor, tenant_id: UUID, session_id: UUID, *, user_id: UUID | None = None) -> None:
@@ -162,7 +164,7 @@ class Sessions:
         ended = await work.fetch(_END, self._clock(), user_id, session_id, but)
         for row in ended:
             detail = {"session": str(row["id"]), "user": str(row["user_id"])}
-            await recorded(work, actor, Kind.SESSION_ENDED, **detail)
+            await audit_change(work, actor, AuditEventKind.SESSION_ENDED, **detail)
         return len(ended)
 
 
@@ -192,11 +194,11 @@ _END = """UPDATE auth.sessions SET ended_at = $2 WHERE tenant_id = $1 AND ended_
     RETURNING id, user_id"""
 
 
-def _session(row: Row) -> Session:
+def _build_session(row: Row) -> Session:
     *columns, _ = row.values()
     return Session(*columns)  # unit-of-work: a browser's session, not a database's
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     """At most `most` characters, and none that PostgreSQL or a terminal cannot show."""
     return "".join(sign if sign.isprintable() else " " for sign in text[:most])

@@ -16,47 +16,47 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from broker.private_toml import read_toml
 from core.secret import Secret
 
-FILE = "identity.toml"
-MOST_FILE = 256 * 1024
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-GOOGLE = "https://accounts.google.com"
+IDENTITY_FILE = "identity.toml"
+MAX_FILE_BYTES = 256 * 1024
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+GOOGLE_ISSUER = "https://accounts.google.com"
 _HOST_PATTERN = re.compile(r"[0-9A-Za-z*]([0-9A-Za-z.*-]{0,251}[0-9A-Za-z*])?")
-ANY_TENANT = frozenset({"common", "organizations", "consumers"})
+MULTI_TENANT_NAMES = frozenset({"common", "organizations", "consumers"})
 
 
-def _url(text: str) -> str:
+def _validate_url(text: str) -> str:
     """An https URL, or http to this machine. Kept as it is: issuers are compared byte for byte."""
     parts = urlsplit(text)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK_HOSTS):
         raise ValueError("give a URL that begins with https:// (http:// only to this machine)")
     if not parts.hostname or "@" in parts.netloc or "?" in text or "#" in text or not text.isascii():
         raise ValueError("give a URL with a host, and without user, query and fragment")
     return text
 
 
-def _contact(text: str) -> str:
+def _validate_contact(text: str) -> str:
     """Whom to ask: an e-mail address, an https URL, or a few words."""
     if not text.isprintable() or text != text.strip():
         raise ValueError("give one line of text, without blanks around it")
     return text
 
 
-def _host_pattern(text: str) -> str:
+def _validate_host_pattern(text: str) -> str:
     """A host name in which ``*`` stands for any letters; one that could never match would shut its clients out."""
     if not _HOST_PATTERN.fullmatch(text):
         raise ValueError("give host names such as claude.ai or *.example.com, without https:// and without a port")
     return text
 
 
-def _secret(value: object) -> object:
+def _wrap_secret(value: object) -> object:
     if isinstance(value, str) and 1 <= len(value) <= 4096 and value == value.strip():
         return Secret(value)
     raise ValueError("give a text of 1 to 4096 characters without blanks around it")
 
 
-Url = Annotated[str, Field(max_length=500), AfterValidator(_url)]
-Base = Annotated[Url, AfterValidator(lambda url: url.removesuffix("/"))]
-HostPattern = Annotated[str, AfterValidator(_host_pattern)]
+Url = Annotated[str, Field(max_length=500), AfterValidator(_validate_url)]
+BaseUrl = Annotated[Url, AfterValidator(lambda url: url.removesuffix("/"))]
+HostPattern = Annotated[str, AfterValidator(_validate_host_pattern)]
 ClaimName = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -75,34 +75,34 @@ class ProviderSettings(_Table):
     kind: Literal["google", "github", "microsoft", "oidc"]
     label: Annotated[str, Field(max_length=60)] = ""
     client_id: Annotated[str, Field(min_length=1, max_length=500)]
-    client_secret: Annotated[Secret, BeforeValidator(_secret)]
+    client_secret: Annotated[Secret, BeforeValidator(_wrap_secret)]
     issuer: Url | Literal[""] = ""
     tenant: Annotated[str, Field(pattern=r"^([0-9A-Za-z][0-9A-Za-z.-]{0,252})?$")] = ""
-    base_url: Base | Literal[""] = ""
-    api_url: Base | Literal[""] = ""
+    base_url: BaseUrl | Literal[""] = ""
+    api_url: BaseUrl | Literal[""] = ""
 
     @model_validator(mode="before")
     @classmethod
-    def _filled(cls, given: Any) -> Any:
+    def _fill_defaults(cls, given: Any) -> Any:
         """The defaults of its kind."""
-        table = _table(given)
+        table = _get_table(given)
         return given if table is None else {**_DEFAULTS.get(str(table.get("kind")), {}), **table}
 
     @model_validator(mode="after")
-    def _complete(self) -> "ProviderSettings":
+    def _check_complete(self) -> "ProviderSettings":
         for key, kinds in _KEYS.items():
             if bool(getattr(self, key)) and self.kind not in kinds:
                 raise ValueError(f"{key} is not a key of kind {self.kind}")
         if self.kind == "oidc" and not self.issuer:
             raise ValueError("issuer is missing: the provider's issuer URL")
-        if self.kind == "microsoft" and (not self.tenant or self.tenant.lower() in ANY_TENANT):
+        if self.kind == "microsoft" and (not self.tenant or self.tenant.lower() in MULTI_TENANT_NAMES):
             raise ValueError("tenant has to be the id of one directory, so that nobody of another one gets in")
         return self
 
 
 _DEFAULTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "google": {"label": "Google", "issuer": GOOGLE},
+        "google": {"label": "Google", "issuer": GOOGLE_ISSUER},
         "github": {"label": "GitHub", "base_url": "https://github.com", "api_url": "https://api.github.com"},
         "microsoft": {"label": "Microsoft", "base_url": "https://login.microsoftonline.com"},
         "oidc": {"label": "Single sign-on"},
@@ -173,23 +173,23 @@ class IdentitySettings(_Table):
     read it.
     """
 
-    contact: Annotated[str, Field(max_length=200), AfterValidator(_contact)] = ""
+    contact: Annotated[str, Field(max_length=200), AfterValidator(_validate_contact)] = ""
     providers: Annotated[tuple[ProviderSettings, ...], Field(max_length=50, strict=False)] = ()
     authorization_server: AuthorizationServerSettings = Field(default_factory=AuthorizationServerSettings)
     external: ExternalSettings | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _one_server(cls, given: Any) -> Any:
+    def _disable_own_server(cls, given: Any) -> Any:
         """Another server switches ours off."""
-        table = _table(given)
-        ours = _table(table.get("authorization_server", {})) if table else None
+        table = _get_table(given)
+        ours = _get_table(table.get("authorization_server", {})) if table else None
         if table is None or ours is None or table.get("external") is None:
             return given
         return {**table, "authorization_server": {"enabled": False, **ours}}
 
     @model_validator(mode="after")
-    def _consistent(self) -> "IdentitySettings":
+    def _check_consistent(self) -> "IdentitySettings":
         ids = [provider.id for provider in self.providers]
         if len(set(ids)) != len(ids):
             raise ValueError("two providers have the same id")
@@ -198,14 +198,14 @@ class IdentitySettings(_Table):
         return self
 
 
-def load(path: Path) -> IdentitySettings:
+def load_identity_settings(path: Path) -> IdentitySettings:
     """Read the file; the defaults where there is none.
 
     Raises:
         Invalid: others can read it, it is no TOML, or a key is wrong; the text names each key and never a value.
     """
-    return read_toml(path, IdentitySettings, MOST_FILE)
+    return read_toml(path, IdentitySettings, MAX_FILE_BYTES)
 
 
-def _table(given: object) -> dict[str, Any] | None:
+def _get_table(given: object) -> dict[str, Any] | None:
     return cast("dict[str, Any]", given) if isinstance(given, dict) else None

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from broker.identity.admission import Choice
+from broker.identity.admission import TenantChoice
 from core.errors import MCPistError
 from core.secret import Secret
 
-Key = Literal[
+RefusalKey = Literal[
     "other_browser", "expired", "cancelled", "provider", "provider_away", "link_used",
     "not_listed", "unverified_email", "suspended", "other_account", "already_tied",
 ]  # fmt: skip
@@ -18,9 +18,9 @@ class SignInRefused(MCPistError):
 
     status, code = 403, "sign_in_refused"
 
-    def __init__(self, key: Key, provider: str = "", email: str = "") -> None:
+    def __init__(self, key: RefusalKey, provider: str = "", email: str = "") -> None:
         super().__init__("the sign-in did not succeed; start again")
-        self.key: Key = key
+        self.key: RefusalKey = key
         self.provider = provider
         self.email = email
 
@@ -34,7 +34,7 @@ class Browser:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class SignInRedirect:
     """Where the browser goes, and what its `flow` cookie holds until it comes back."""
 
     url: str
@@ -42,23 +42,23 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class SignInResult:
     """The `session` cookie's value, and where the browser goes on."""
 
     session: Secret
-    next: str
+    next_path: str
 
 
 @dataclass(frozen=True, slots=True)
-class ChooseTenant:
+class TenantSelection:
     """Several tenants let the person in."""
 
     email: str
-    choices: tuple[Choice, ...]
+    choices: tuple[TenantChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AccountTied:
+class LinkedAccount:
     """The account is one more of the session's user."""
 
-    next: str
+    next_path: str

@@ -1,12 +1,12 @@
 """Which kind of credential it is tells who verifies it."""
 
-from broker.interface import RefusalReason, Refused, Verifier
+from broker.interface import CredentialRefusal, RefusalReason, Verifier
 from core.caller import Credential
 from core.secret import Secret
 from core.token_format import is_jwt
 
 
-class Verifiers:
+class CompositeVerifier:
     """API tokens, and the JWTs of one authorization server: ours or another. Implements
     :class:`broker.interface.Verifier`."""
 
@@ -14,10 +14,10 @@ class Verifiers:
         self._api_tokens = api_tokens
         self._jwts = jwts
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """See :class:`broker.interface.Verifier`."""
         if not is_jwt(token.reveal()):
             return await self._api_tokens.verify(token)
         if self._jwts is None:
-            return Refused(RefusalReason.UNKNOWN)
+            return CredentialRefusal(RefusalReason.UNKNOWN)
         return await self._jwts.verify(token)

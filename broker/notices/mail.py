@@ -7,14 +7,14 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime, parseaddr
 
-from broker.notices.outbox import Notice
+from broker.notices.outbox import UserNotification
 from broker.notices.settings import MailSettings
-from broker.notices.wording import Wording
+from broker.notices.wording import NotificationText
 
-SECONDS = 15.0
+SMTP_SECONDS = 15.0
 
 
-class Mail:
+class MailChannel:
     """Sends by one mail server. For tests: `tls` with another root."""
 
     name = "mail"
@@ -23,7 +23,7 @@ class Mail:
         self._settings = settings
         self._tls = tls
 
-    async def tell(self, notice: Notice, wording: Wording, now: datetime) -> bool:
+    async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
         """Whether the server has taken it for every recipient that it takes mail for.
 
         It gets the same Message-ID each time: where it is told twice, because we were killed in between, the
@@ -31,14 +31,16 @@ class Mail:
         """
         if not notice.recipients:
             return True
-        messages = [self._message(notice, wording, recipient, now) for recipient in notice.recipients]
+        messages = [self._build_message(notice, wording, recipient, now) for recipient in notice.recipients]
         try:
-            await asyncio.to_thread(self._send, messages)
+            await asyncio.to_thread(self._send_messages, messages)
         except (OSError, smtplib.SMTPException):  # their texts hold the server's own words
             return False
         return True
 
-    def _message(self, notice: Notice, wording: Wording, recipient: str, now: datetime) -> EmailMessage:
+    def _build_message(
+        self, notice: UserNotification, wording: NotificationText, recipient: str, now: datetime
+    ) -> EmailMessage:
         message = EmailMessage()
         message["From"] = self._settings.sender
         message["To"] = recipient
@@ -50,20 +52,20 @@ class Mail:
         message.set_content(wording.body)
         return message
 
-    def _send(self, messages: list[EmailMessage]) -> None:
-        with self._connected() as server:
+    def _send_messages(self, messages: list[EmailMessage]) -> None:
+        with self._connect() as server:
             for message in messages:
                 try:
                     server.send_message(message)
                 except smtplib.SMTPRecipientsRefused:
                     continue  # nobody there any more: the others are told
 
-    def _connected(self) -> smtplib.SMTP:
+    def _connect(self) -> smtplib.SMTP:
         settings, tls = self._settings, self._tls or ssl.create_default_context()
         if settings.security == "tls":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(settings.server, settings.port, timeout=SECONDS, context=tls)
+            server: smtplib.SMTP = smtplib.SMTP_SSL(settings.server, settings.port, timeout=SMTP_SECONDS, context=tls)
         else:
-            server = smtplib.SMTP(settings.server, settings.port, timeout=SECONDS)
+            server = smtplib.SMTP(settings.server, settings.port, timeout=SMTP_SECONDS)
         try:
             if settings.security == "starttls":
                 server.starttls(context=tls)

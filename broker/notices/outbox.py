@@ -12,13 +12,13 @@ MOST_RECIPIENTS = 20
 MOST_ATTEMPTS = 60
 """Two minutes apart and more: for about three days."""
 
-Outcome = Literal["told", "over", "given_up", "nobody"]
-Taken = tuple[UUID, UUID]
+DeliveryOutcome = Literal["told", "over", "given_up", "nobody"]
+NotificationKey = tuple[UUID, UUID]
 """The tenant's id and the notice's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class UserNotification:
     """What has to be told. `about` account and credential are the owner's to mend, oauth_client the administrators';
     account_end is an account that works until `ends_at`, whatever is done.
 
@@ -31,57 +31,57 @@ class Notice:
     tenant_id: UUID
     id: UUID
     tenant: str
-    about: Literal["account", "account_end", "credential", "oauth_client"]
+    subject_type: Literal["account", "account_end", "credential", "oauth_client"]
     service: str
     module: str
     account: str
     cause: str
     role_id: UUID | None
-    over: bool
+    is_resolved: bool
     ends_at: datetime | None
     created_at: datetime
     attempts: int
-    told_by: tuple[str, ...]
+    delivered_channels: tuple[str, ...]
     recipients: tuple[str, ...]
 
 
-async def take(database: Database) -> list[Taken]:
+async def take_due(database: Database) -> list[NotificationKey]:
     """Notices that are due. Whoever takes one tells it, or fails to, within two minutes."""
     rows = await database.fetch("SELECT tenant_id, id FROM vault.take_notices($1)", MOST_AT_ONCE)
     return [(row["tenant_id"], row["id"]) for row in rows]
 
 
-async def read(work: UnitOfWork, notice_id: UUID) -> Notice | None:
+async def read_notification(work: UnitOfWork, notice_id: UUID) -> UserNotification | None:
     """One notice, as things stand now; None if it is gone."""
     row = await work.fetchrow(_READ, notice_id)
     if row is None:
         return None
     found = await work.fetch(_OWNER if row["user_id"] else _ADMINISTRATORS, row["user_id"], MOST_RECIPIENTS)
-    return Notice(
+    return UserNotification(
         tenant_id=work.tenant_id,
         id=notice_id,
         tenant=row["tenant"],
-        about=row["about"],
+        subject_type=row["about"],
         service=row["service"] or "",
         module=row["module"] or "",
         account=row["account"] or "",
         cause=row["cause"],
         role_id=row["role_id"],
-        over=row["over"],
+        is_resolved=row["over"],
         ends_at=row["ends_at"],
         created_at=row["created_at"],
         attempts=row["attempts"],
-        told_by=tuple(row["told_by"]),
+        delivered_channels=tuple(row["told_by"]),
         recipients=tuple(one["email"] for one in found),
     )
 
 
-async def note_told(work: UnitOfWork, notice_id: UUID, channel: str) -> None:
+async def record_delivery(work: UnitOfWork, notice_id: UUID, channel: str) -> None:
     """One channel has told it: it will not again, whatever becomes of the others."""
     await work.execute(_TOLD, notice_id, channel)
 
 
-async def close(work: UnitOfWork, notice_id: UUID, outcome: Outcome) -> None:
+async def close_notification(work: UnitOfWork, notice_id: UUID, outcome: DeliveryOutcome) -> None:
     """There is nothing more to do."""
     await work.execute(_CLOSE, notice_id, outcome)
 

@@ -10,49 +10,49 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from broker.private_toml import read_toml
-from core.email_address import normal_address
+from core.email_address import normalize_address
 from core.errors import Invalid
 from core.secret import Secret
 
-FILE = "notices.toml"
+SETTINGS_FILE = "notices.toml"
 MOST_FILE = 64 * 1024
-WEBHOOK_SECRET = "whsec_"  # noqa: S105 the prefix of a form
-LEAST_SECRET = 24
+WEBHOOK_SECRET_PREFIX = "whsec_"  # noqa: S105 the prefix of a form
+MIN_SECRET_BYTES = 24
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-def _secret(value: object) -> object:
+def _parse_secret(value: object) -> object:
     if isinstance(value, str) and 1 <= len(value) <= 4096 and value.isprintable() and value == value.strip():
         return Secret(value)
     raise ValueError("give a text of 1 to 4096 characters without blanks around it")
 
 
-def _webhook_secret(value: object) -> object:
-    secret = _secret(value)
+def _parse_webhook_secret(value: object) -> object:
+    secret = _parse_secret(value)
     try:
-        right = len(webhook_key(secret)) >= LEAST_SECRET if isinstance(secret, Secret) else False
+        right = len(decode_webhook_secret(secret)) >= MIN_SECRET_BYTES if isinstance(secret, Secret) else False
     except (ValueError, binascii.Error):
         right = False
     if not right:
-        raise ValueError(f"give {WEBHOOK_SECRET} and then at least {LEAST_SECRET} random bytes in base64")
+        raise ValueError(f"give {WEBHOOK_SECRET_PREFIX} and then at least {MIN_SECRET_BYTES} random bytes in base64")
     return secret
 
 
-def webhook_key(secret: Secret) -> bytes:
+def decode_webhook_secret(secret: Secret) -> bytes:
     """The bytes of a secret in the form of Standard Webhooks: ``whsec_`` and base64.
 
     Raises:
         ValueError: it has another form.
     """
     text = secret.reveal()
-    if not text.startswith(WEBHOOK_SECRET):
+    if not text.startswith(WEBHOOK_SECRET_PREFIX):
         raise ValueError("no webhook secret")
-    return base64.b64decode(text.removeprefix(WEBHOOK_SECRET), validate=True)
+    return base64.b64decode(text.removeprefix(WEBHOOK_SECRET_PREFIX), validate=True)
 
 
-def _sender(text: str) -> str:
+def _check_sender(text: str) -> str:
     try:
-        normal_address(parseaddr(text)[1])
+        normalize_address(parseaddr(text)[1])
     except Invalid:
         raise ValueError("give an address such as MCPist <mcpist@example.com>") from None
     if not text.isprintable():
@@ -60,7 +60,7 @@ def _sender(text: str) -> str:
     return text
 
 
-def _url(text: str) -> str:
+def _check_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("https", "http") or not parts.hostname or "@" in parts.netloc or not text.isascii():
         raise ValueError("give a URL that begins with https://, without a user in it")
@@ -78,8 +78,8 @@ class MailSettings(_Table):
     port: Annotated[int, Field(ge=1, le=65535)] = 587
     security: Literal["starttls", "tls", "none"] = "starttls"
     user: Annotated[str, Field(max_length=320)] = ""
-    password: Annotated[Secret | None, BeforeValidator(_secret)] = None
-    sender: Annotated[str, Field(max_length=320), AfterValidator(_sender)]
+    password: Annotated[Secret | None, BeforeValidator(_parse_secret)] = None
+    sender: Annotated[str, Field(max_length=320), AfterValidator(_check_sender)]
 
     @property
     def safe(self) -> bool:
@@ -90,24 +90,24 @@ class MailSettings(_Table):
 class WebhookSettings(_Table):
     """A URL that takes every notice of every tenant, signed as Standard Webhooks says."""
 
-    url: Annotated[str, Field(max_length=2000), AfterValidator(_url)]
-    secret: Annotated[Secret, BeforeValidator(_webhook_secret)]
+    url: Annotated[str, Field(max_length=2000), AfterValidator(_check_url)]
+    secret: Annotated[Secret, BeforeValidator(_parse_webhook_secret)]
 
 
-class NoticeSettings(_Table):
+class NotificationSettings(_Table):
     """The whole file; without a file, nobody is told and the console alone shows how accounts stand."""
 
     mail: MailSettings | None = None
     webhook: WebhookSettings | None = None
 
 
-def load(path: Path) -> NoticeSettings:
+def load_notification_settings(path: Path) -> NotificationSettings:
     """Read the file; a missing one is all defaults.
 
     Raises:
         core.errors.Invalid: others may read the file, or it is wrong; the text names the key.
     """
-    settings = read_toml(path, NoticeSettings, MOST_FILE)
+    settings = read_toml(path, NotificationSettings, MOST_FILE)
     if settings.mail is not None and not settings.mail.safe:
         raise Invalid(f"{path}: mail.security: none is for a server on this machine; use starttls or tls")
     return settings

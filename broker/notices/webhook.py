@@ -7,13 +7,13 @@ from datetime import datetime
 
 import orjson
 
-from broker.accounts.standing import meaning
-from broker.notices.outbox import Notice
-from broker.notices.settings import WebhookSettings, webhook_key
-from broker.notices.wording import Wording
-from broker.vendor_oauth.wire import Reply, Request, VendorHttp
+from broker.accounts.standing import describe_cause
+from broker.notices.outbox import UserNotification
+from broker.notices.settings import WebhookSettings, decode_webhook_secret
+from broker.notices.wording import NotificationText
+from broker.vendor_oauth.wire import VendorHttpClient, VendorRequest, VendorResponse
 
-TYPES = {
+EVENT_TYPES = {
     "account": "account.needs_reconnect",
     "account_end": "account.ending",
     "credential": "credential.broken",
@@ -21,44 +21,44 @@ TYPES = {
 }
 
 
-class Webhook:
+class WebhookChannel:
     """Posts to one URL, by the guarded client: to other networks' hosts only where the operator lists them."""
 
     name = "webhook"
 
-    def __init__(self, settings: WebhookSettings, http: VendorHttp) -> None:
+    def __init__(self, settings: WebhookSettings, http: VendorHttpClient) -> None:
         self._settings = settings
         self._http = http
 
-    async def tell(self, notice: Notice, wording: Wording, now: datetime) -> bool:
+    async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
         """Whether it was taken (2xx)."""
-        body = orjson.dumps(self._event(notice, wording))
+        body = orjson.dumps(self._build_event(notice, wording))
         stamp = str(int(now.timestamp()))
         headers = {
             "Content-Type": "application/json",
             "webhook-id": str(notice.id),
             "webhook-timestamp": stamp,
-            "webhook-signature": signature(self._settings, str(notice.id), stamp, body),
+            "webhook-signature": sign_event(self._settings, str(notice.id), stamp, body),
         }
-        reply = await self._http.ask(Request("POST", self._settings.url, headers, body))
-        return isinstance(reply, Reply) and 200 <= reply.status < 300
+        reply = await self._http.send(VendorRequest("POST", self._settings.url, headers, body))
+        return isinstance(reply, VendorResponse) and 200 <= reply.status < 300
 
-    def _event(self, notice: Notice, wording: Wording) -> dict[str, object]:
+    def _build_event(self, notice: UserNotification, wording: NotificationText) -> dict[str, object]:
         data = {
             "tenant": {"id": str(notice.tenant_id), "name": notice.tenant},
             "service": notice.service,
             "account": notice.account,
             "shared": notice.role_id is not None,
             "cause": notice.cause,
-            "meaning": meaning(notice.cause),
+            "meaning": describe_cause(notice.cause),
             "link": wording.link,
             "ends_at": notice.ends_at and notice.ends_at.isoformat(),
             "recipients": list(notice.recipients),
         }
-        return {"type": TYPES[notice.about], "timestamp": notice.created_at.isoformat(), "data": data}
+        return {"type": EVENT_TYPES[notice.subject_type], "timestamp": notice.created_at.isoformat(), "data": data}
 
 
-def signature(settings: WebhookSettings, id: str, stamp: str, body: bytes) -> str:
+def sign_event(settings: WebhookSettings, id: str, stamp: str, body: bytes) -> str:
     """``v1,`` and the HMAC-SHA-256 of id, time and body in base64."""
     signed = b".".join((id.encode(), stamp.encode(), body))
-    return "v1," + base64.b64encode(hmac.digest(webhook_key(settings.secret), signed, "sha256")).decode()
+    return "v1," + base64.b64encode(hmac.digest(decode_webhook_secret(settings.secret), signed, "sha256")).decode()

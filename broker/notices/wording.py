@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from broker.accounts.standing import CLIENTS, connect_path, meaning
-from broker.notices.outbox import Notice
+from broker.accounts.standing import OAUTH_CLIENTS_PATH, build_connect_path, describe_cause
+from broker.notices.outbox import UserNotification
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class NotificationText:
     """Plain text. `link` is where it is mended."""
 
     subject: str
@@ -16,44 +16,46 @@ class Wording:
     link: str
 
 
-def worded(notice: Notice, title: str, public_url: str) -> Wording:
+def render_notification(notice: UserNotification, title: str, public_url: str) -> NotificationText:
     """`title` is the service's or provider's name for people."""
-    if notice.about == "oauth_client":
-        return _for_administrators(notice, title, public_url + CLIENTS)
-    link = public_url + (connect_path(notice.module, notice.role_id) if notice.module else CLIENTS)
+    if notice.subject_type == "oauth_client":
+        return _render_client_refusal(notice, title, public_url + OAUTH_CLIENTS_PATH)
+    link = public_url + (build_connect_path(notice.module, notice.role_id) if notice.module else OAUTH_CLIENTS_PATH)
     account = f" ({notice.account})" if notice.account else ""
     if notice.ends_at is not None:
-        return _before_the_end(notice, f"{title}{account}", notice.ends_at, link)
+        return _render_expiry_warning(notice, f"{title}{account}", notice.ends_at, link)
     whose = "the account that a role shares" if notice.role_id else "your account"
     whose_ja = "ロールで共有しているアカウント" if notice.role_id else "あなたのアカウント"
     body = (
         f"MCPist can no longer use {whose} at {title}{account}.\n"
-        f"Why: {meaning(notice.cause)}.\n"
+        f"Why: {describe_cause(notice.cause)}.\n"
         f"Connect it again: {link}\n\n"
         f"MCPist は {title}{account} の{whose_ja}を使えなくなりました。\n"
         f"次のページで接続し直してください: {link}\n"
     )
-    return Wording(f"MCPist: {title} has to be connected again / 再接続が必要です", body, link)
+    return NotificationText(f"MCPist: {title} has to be connected again / 再接続が必要です", body, link)
 
 
-def _before_the_end(notice: Notice, whose: str, ends_at: datetime, link: str) -> Wording:
+def _render_expiry_warning(notice: UserNotification, whose: str, ends_at: datetime, link: str) -> NotificationText:
     until = f"{ends_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     body = (
         f"The access to {whose} ends on {until}.\n"
-        f"Why: {meaning(notice.cause)}.\n"
+        f"Why: {describe_cause(notice.cause)}.\n"
         f"Connect it again before that, and nothing is interrupted: {link}\n\n"
         f"{whose} へのアクセスは {until} に終了します。\n"
         f"それまでに次のページで接続し直せば、中断なく利用できます: {link}\n"
     )
-    return Wording(f"MCPist: {whose} has to be connected again by {until} / 再接続のお願い", body, link)
+    return NotificationText(f"MCPist: {whose} has to be connected again by {until} / 再接続のお願い", body, link)
 
 
-def _for_administrators(notice: Notice, title: str, link: str) -> Wording:
+def _render_client_refusal(notice: UserNotification, title: str, link: str) -> NotificationText:
     body = (
         f"{title} refuses the OAuth client that is registered for {notice.tenant}.\n"
-        f"Why: {meaning(notice.cause)}.\n"
+        f"Why: {describe_cause(notice.cause)}.\n"
         f"No account is lost. Look at the client's id, secret and redirect URI: {link}\n\n"
         f"{title} が {notice.tenant} の OAuth クライアントを拒否しています。接続済みのアカウントは失われていません。\n"
         f"クライアント ID、シークレット、リダイレクト URI を確認してください: {link}\n"
     )
-    return Wording(f"MCPist: {title} refuses the OAuth client / OAuth クライアントが拒否されています", body, link)
+    return NotificationText(
+        f"MCPist: {title} refuses the OAuth client / OAuth クライアントが拒否されています", body, link
+    )

@@ -12,25 +12,25 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from broker.oauth import jose
-from broker.oauth.jose import NotGenuine
+from broker.oauth.jose import InvalidToken
 from broker.oauth.signing_key_store import ALGORITHM
 from broker.oauth.signing_keys import SigningKeys
 from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
-from core.known_clients import BY_CLIENT_ID
+from core.known_clients import RESULT_TEXT_BY_CLIENT_ID
 from core.secret import Secret
 
-TYPE = "at+jwt"
-KIND = "oauth"
+ACCESS_TOKEN_TYPE = "at+jwt"
+CREDENTIAL_KIND = "oauth"
 JTI_BYTES = 16
 _HEADER = frozenset({"alg", "typ", "kid"})
 _ALGORITHMS = frozenset({ALGORITHM})
 
 
-class Granted(Protocol):
+class AccessTokenGrant(Protocol):
     """What a token is issued for: a row of auth.grants. Its scopes may be fewer than the grant's."""
 
     @property
@@ -48,7 +48,7 @@ class Granted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Claimed:
+class _VerifiedClaims:
     tenant_id: UUID
     user_id: UUID
     grant_id: UUID
@@ -78,7 +78,7 @@ class AccessTokens:
         self._lifetime = lifetime
         self._clock = clock
 
-    async def mint(self, grant: Granted, now: datetime) -> tuple[Secret, int]:
+    async def mint(self, grant: AccessTokenGrant, now: datetime) -> tuple[Secret, int]:
         """A token for a grant, and for how many seconds it counts.
 
         Raises:
@@ -92,81 +92,83 @@ class AccessTokens:
             "tid": str(grant.tenant_id),
             "gid": str(grant.id),
             "client_id": grant.client_id,
-            "scope": scopes.shown(grant.scopes),
+            "scope": scopes.format_scopes(grant.scopes),
             "jti": secrets.token_urlsafe(JTI_BYTES),
             "iat": issued,
             "exp": issued + seconds,
         }
-        return Secret(await self._keys.sign(TYPE, claims)), seconds
+        return Secret(await self._keys.sign(ACCESS_TOKEN_TYPE, claims)), seconds
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """Whom a token speaks for.
 
         Raises:
             core.errors.Unavailable: the keys or the database are away.
         """
         try:
-            kid, claims = await self._claims(token.reveal())
+            kid, claims = await self._verify_signature(token.reveal())
             now = self._clock()
-            claimed = self._claimed(kid, claims, now)
-        except NotGenuine as error:
-            return Refused(_REASONS.get(error.cause, RefusalReason.UNKNOWN))
+            claimed = self._validate_claims(kid, claims, now)
+        except InvalidToken as error:
+            return CredentialRefusal(_REASONS.get(error.cause, RefusalReason.UNKNOWN))
         if claimed.expires_at <= now:
-            return Refused(RefusalReason.EXPIRED, claimed.tenant_id, claimed.user_id, str(claimed.grant_id))
-        return await self._stored(claimed, now)
+            return CredentialRefusal(RefusalReason.EXPIRED, claimed.tenant_id, claimed.user_id, str(claimed.grant_id))
+        return await self._load_credential(claimed, now)
 
-    async def grant_of(self, token: Secret) -> tuple[UUID, UUID] | None:
+    async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
         """The tenant and the grant of a token of ours, whether or not it still counts; None for any other text.
 
         Raises:
             core.errors.Unavailable: the keys are away.
         """
         try:
-            _, claims = await self._claims(token.reveal())
-            return _id(claims, "tid"), _id(claims, "gid")
-        except NotGenuine:
+            _, claims = await self._verify_signature(token.reveal())
+            return _read_uuid(claims, "tid"), _read_uuid(claims, "gid")
+        except InvalidToken:
             return None
 
-    async def _claims(self, text: str) -> tuple[str, Mapping[str, Any]]:
+    async def _verify_signature(self, text: str) -> tuple[str, Mapping[str, Any]]:
         """The id of the key that signed a token, and what it covers."""
-        jwt = jose.read(text)
-        if jwt.header.keys() ^ _HEADER or jwt.typ != TYPE or jwt.header["alg"] not in _ALGORITHMS:
-            raise NotGenuine("header")
+        jwt = jose.parse_jwt(text)
+        if jwt.header.keys() ^ _HEADER or jwt.typ != ACCESS_TOKEN_TYPE or jwt.header["alg"] not in _ALGORITHMS:
+            raise InvalidToken("header")
         key = await self._keys.find(jwt.kid)
         if key is None:
-            raise NotGenuine("key")
-        return jwt.kid, jwt.claims(key, _ALGORITHMS)
+            raise InvalidToken("key")
+        return jwt.kid, jwt.verify_claims(key, _ALGORITHMS)
 
-    def _claimed(self, kid: str, claims: Mapping[str, Any], now: datetime) -> _Claimed:
+    def _validate_claims(self, kid: str, claims: Mapping[str, Any], now: datetime) -> _VerifiedClaims:
         if claims.get("iss") != self._issuer or claims.get("aud") != self._resource:
-            raise NotGenuine("audience")
-        begins, ends = jose.moment(claims, "iat"), jose.moment(claims, "exp")
+            raise InvalidToken("audience")
+        begins, ends = jose.read_time_claim(claims, "iat"), jose.read_time_claim(claims, "exp")
         if begins is None or ends is None or begins > now.timestamp() + jose.LEEWAY:
-            raise NotGenuine("times")
-        jose.text(claims, "jti", most=100)
-        return _Claimed(
-            _id(claims, "tid"),
-            _id(claims, "sub"),
-            _id(claims, "gid"),
-            jose.text(claims, "client_id"),
-            _scopes(claims),
+            raise InvalidToken("times")
+        jose.read_text_claim(claims, "jti", most=100)
+        return _VerifiedClaims(
+            _read_uuid(claims, "tid"),
+            _read_uuid(claims, "sub"),
+            _read_uuid(claims, "gid"),
+            jose.read_text_claim(claims, "client_id"),
+            _parse_scopes(claims),
             datetime.fromtimestamp(ends, UTC),
             kid,
         )
 
-    async def _stored(self, claimed: _Claimed, now: datetime) -> Credential | Refused:
+    async def _load_credential(self, claimed: _VerifiedClaims, now: datetime) -> Credential | CredentialRefusal:
         async with self._database.tenant(claimed.tenant_id) as work:
             # One statement, so one snapshot: the generation is never newer than what stands beside it.
             row = await work.fetchrow(_STORED, claimed.grant_id, claimed.kid)
         if row is not None and not row["trusted"]:
-            self._keys.look_again()
-            return Refused(RefusalReason.UNKNOWN)  # as where the process knows already; whoever has the key forges
+            self._keys.invalidate()
+            return CredentialRefusal(
+                RefusalReason.UNKNOWN
+            )  # as where the process knows already; whoever has the key forges
         if row is None or row["user_id"] != claimed.user_id or row["client_id"] != claimed.client_id:
-            return Refused(RefusalReason.REVOKED)  # the grant was swept, or with its user or tenant removed
-        reason = _refusal(row, now)
+            return CredentialRefusal(RefusalReason.REVOKED)  # the grant was swept, or with its user or tenant removed
+        reason = _find_refusal(row, now)
         if reason is not None:
-            return Refused(reason, claimed.tenant_id, claimed.user_id, str(claimed.grant_id))
-        return _credential(claimed, row)
+            return CredentialRefusal(reason, claimed.tenant_id, claimed.user_id, str(claimed.grant_id))
+        return _build_credential(claimed, row)
 
 
 _REASONS = {"signature": RefusalReason.WRONG_SECRET}
@@ -181,7 +183,7 @@ _STORED = """SELECT g.user_id, g.client_id, g.client_name, g.scopes, g.expires_a
     WHERE g.tenant_id = $1 AND g.id = $2"""
 
 
-def _refusal(row: Row, now: datetime) -> RefusalReason | None:
+def _find_refusal(row: Row, now: datetime) -> RefusalReason | None:
     if row["revoked_at"] is not None:
         return RefusalReason.REVOKED
     if row["expires_at"] <= now:
@@ -191,31 +193,31 @@ def _refusal(row: Row, now: datetime) -> RefusalReason | None:
     return RefusalReason.USER_SUSPENDED if row["user_status"] != "active" else None
 
 
-def _credential(claimed: _Claimed, row: Row) -> Credential:
+def _build_credential(claimed: _VerifiedClaims, row: Row) -> Credential:
     """What the token and its grant both allow; what administers, only while the user is an administrator."""
     allowed = claimed.scopes & frozenset(row["scopes"])
     return Credential(
         id=str(claimed.grant_id),
-        kind=KIND,
+        kind=CREDENTIAL_KIND,
         tenant_id=claimed.tenant_id,
         user_id=claimed.user_id,
-        scopes=allowed if row["system_role"] == "admin" else allowed - scopes.ADMIN,
+        scopes=allowed if row["system_role"] == "admin" else allowed - scopes.ADMIN_SCOPES,
         expires_at=min(claimed.expires_at, row["expires_at"]),
         client=row["client_name"],
         generation=row["generation"],
-        result_text=row["result_text"] or BY_CLIENT_ID.get(claimed.client_id, ""),
+        result_text=row["result_text"] or RESULT_TEXT_BY_CLIENT_ID.get(claimed.client_id, ""),
     )
 
 
-def _id(claims: Mapping[str, Any], name: str) -> UUID:
+def _read_uuid(claims: Mapping[str, Any], name: str) -> UUID:
     try:
-        return UUID(jose.text(claims, name, most=36))
+        return UUID(jose.read_text_claim(claims, name, most=36))
     except ValueError:
-        raise NotGenuine(name) from None
+        raise InvalidToken(name) from None
 
 
-def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
+def _parse_scopes(claims: Mapping[str, Any]) -> frozenset[str]:
     said = claims.get("scope")
     if not isinstance(said, str):
-        raise NotGenuine("scope")
-    return frozenset(said.split(" ")) & scopes.ALL
+        raise InvalidToken("scope")
+    return frozenset(said.split(" ")) & scopes.ALL_SCOPES

@@ -2,5 +2,5 @@
 
 from contextvars import ContextVar
 
-ADDRESS: ContextVar[str] = ContextVar("asker", default="")
+CLIENT_ADDRESS: ContextVar[str] = ContextVar("asker", default="")
 """The address that the request comes from, proxies taken into account; empty where there is none."""

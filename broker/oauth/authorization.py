@@ -14,24 +14,24 @@ from urllib.parse import quote, urlencode
 from broker.oauth.clients import AUTHORIZATION_CODE, Client
 from broker.oauth.codes import is_challenge
 from broker.oauth.errors import OAuthError
-from broker.oauth.redirect_uris import allowed
-from broker.oauth.scope_rules import asked, of_client, of_role
-from broker.oauth.unusable_documents import Cause, UnusableDocument
-from core.scopes import shown
+from broker.oauth.redirect_uris import is_redirect_allowed
+from broker.oauth.scope_rules import parse_scope_parameter, restrict_to_client, restrict_to_role
+from broker.oauth.unusable_documents import UnusableCause, UnusableClientDocument
+from core.scopes import format_scopes
 
-MOST_STATE = 2_000
-MOST_ID = 2_000
-MOST_REQUEST = 7_900
+MAX_STATE_LENGTH = 2_000
+MAX_CLIENT_ID_LENGTH = 2_000
+MAX_REQUEST_LENGTH = 7_900
 """Of the whole request as it is carried through the sign-in, written out in characters of a URL."""
-SINCE = "signed_in_since"
+SIGNED_IN_SINCE = "signed_in_since"
 """Ours, in seconds since 1970: a request that has been to the sign-in and comes back must not send there again. Who
 writes it into a request of their own could as well leave `prompt` and `max_age` out of it."""
-MOST_AGE = 10 * 365 * 86_400
+MAX_AUTHENTICATION_AGE = 10 * 365 * 86_400
 _SECONDS = re.compile(r"[0-9]{1,12}")
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
 
 
-Untrusted = Literal[
+UntrustedReason = Literal[
     "unknown_client",
     "redirect_uri",
     "no_redirect_uri",
@@ -41,7 +41,7 @@ Untrusted = Literal[
     "client_document_wrong",
 ]
 # Refused and unreachable are one: whether a name leads into our own network is not for strangers to find out.
-_UNUSABLE: Mapping[Cause, tuple[Untrusted, int]] = {
+_UNUSABLE: Mapping[UnusableCause, tuple[UntrustedReason, int]] = {
     "form": ("unknown_client", 400),
     "off": ("client_document_off", 400),
     "host": ("client_document_off", 400),
@@ -51,42 +51,42 @@ _UNUSABLE: Mapping[Cause, tuple[Untrusted, int]] = {
 }
 
 
-class NotTrusted(Exception):
+class UntrustedRedirect(Exception):
     """The person in front of the browser is told, and nobody else.
 
     `key` is the name of a message (``problem.<key>.…`` of broker/web/messages), `words` fill its placeholders.
     """
 
-    def __init__(self, key: Untrusted, status: int = 400, **words: str) -> None:
+    def __init__(self, key: UntrustedReason, status: int = 400, **words: str) -> None:
         super().__init__(key)
-        self.key: Untrusted = key
+        self.key: UntrustedReason = key
         self.status = status
         self.words = words
 
 
-class FindsClients(Protocol):
-    """Where clients are found; raises as :meth:`broker.oauth.clients.Clients.find` does."""
+class ClientLookup(Protocol):
+    """Where clients are found; raises as :meth:`broker.oauth.clients.ClientRegistry.find` does."""
 
     async def find(self, client_id: str) -> Client | None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RedirectTarget:
     """Where answers go."""
 
     client: Client
     redirect_uri: str
     state: str | None
 
-    def answer(self, issuer: str, parameters: Mapping[str, str]) -> str:
+    def build_response_url(self, issuer: str, parameters: Mapping[str, str]) -> str:
         """The URL that brings `parameters` to the client."""
         said = {**parameters, **({} if self.state is None else {"state": self.state}), "iss": issuer}
         separator = "" if self.redirect_uri.endswith(("?", "&")) else "&" if "?" in self.redirect_uri else "?"
         return self.redirect_uri + separator + urlencode(said, quote_via=quote)
 
-    def refusal(self, issuer: str, error: OAuthError) -> str:
+    def build_error_url(self, issuer: str, error: OAuthError) -> str:
         """The URL that brings an error to the client."""
-        return self.answer(issuer, error.as_json())
+        return self.build_response_url(issuer, error.as_json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class AuthorizationRequest:
     to sign in again: that is what became of its `max_age` and of "login".
     """
 
-    target: Target
+    target: RedirectTarget
     scopes: frozenset[str]
     resource: str
     challenge: str
@@ -107,13 +107,13 @@ class AuthorizationRequest:
     def client(self) -> Client:
         return self.target.client
 
-    def query(self) -> str:
+    def build_query(self) -> str:
         """The request as a query of our own making: the same for the same request, and nothing that was not checked."""
         said = {
             "response_type": "code",
             "client_id": self.client.id,
             "redirect_uri": self.target.redirect_uri,
-            "scope": shown(self.scopes),
+            "scope": format_scopes(self.scopes),
             "resource": self.resource,
             "code_challenge": self.challenge,
             "code_challenge_method": "S256",
@@ -123,84 +123,86 @@ class AuthorizationRequest:
         if self.prompt:
             said["prompt"] = self.prompt
         if self.signed_in_since is not None:
-            said[SINCE] = str(int(self.signed_in_since.timestamp()))
+            said[SIGNED_IN_SINCE] = str(int(self.signed_in_since.timestamp()))
         return urlencode(said, quote_via=quote)
 
-    def accepts(self, authenticated_at: datetime) -> bool:
+    def accepts_sign_in_at(self, authenticated_at: datetime) -> bool:
         """Whether a sign-in of then will do."""
         return self.signed_in_since is None or authenticated_at >= self.signed_in_since
 
-    def of_role(self, system_role: str) -> "AuthorizationRequest":
+    def narrow_to_role(self, system_role: str) -> "AuthorizationRequest":
         """What is left of it for a user of that role.
 
         Raises:
             OAuthError: invalid_scope.
         """
-        return replace(self, scopes=of_role(self.scopes, system_role))
+        return replace(self, scopes=restrict_to_role(self.scopes, system_role))
 
 
-class Authorization:
+class AuthorizationRequestParser:
     """Reads authorization requests. `resource` is the only one that there are tokens for."""
 
-    def __init__(self, clients: FindsClients, resource: str) -> None:
+    def __init__(self, clients: ClientLookup, resource: str) -> None:
         self._clients = clients
         self._resource = resource
 
-    async def target(self, parameters: Mapping[str, str]) -> Target:
+    async def resolve_target(self, parameters: Mapping[str, str]) -> RedirectTarget:
         """Where the answer may go.
 
         Raises:
-            NotTrusted: nowhere.
+            UntrustedRedirect: nowhere.
             core.errors.LimitReached: too many documents of clients were asked for lately.
         """
-        given = said(parameters)
+        given = drop_empty_parameters(parameters)
         client_id, redirect_uri = given.get("client_id", ""), given.get("redirect_uri", "")
-        client = await self._found(client_id) if 0 < len(client_id) <= MOST_ID else None
+        client = await self._find_client(client_id) if 0 < len(client_id) <= MAX_CLIENT_ID_LENGTH else None
         if client is None:
-            raise NotTrusted("unknown_client")
+            raise UntrustedRedirect("unknown_client")
         if not redirect_uri:
-            raise NotTrusted("no_redirect_uri")
-        if not allowed(client.redirect_uris, redirect_uri):
-            raise NotTrusted("redirect_uri", uri=redirect_uri)
+            raise UntrustedRedirect("no_redirect_uri")
+        if not is_redirect_allowed(client.redirect_uris, redirect_uri):
+            raise UntrustedRedirect("redirect_uri", uri=redirect_uri)
         state = given.get("state")
-        if state is not None and len(state) > MOST_STATE:
-            raise NotTrusted("client_request", detail=f"state is longer than {MOST_STATE} characters")
-        return Target(client, redirect_uri, state)
+        if state is not None and len(state) > MAX_STATE_LENGTH:
+            raise UntrustedRedirect("client_request", detail=f"state is longer than {MAX_STATE_LENGTH} characters")
+        return RedirectTarget(client, redirect_uri, state)
 
-    async def _found(self, client_id: str) -> Client | None:
+    async def _find_client(self, client_id: str) -> Client | None:
         try:
             return await self._clients.find(client_id)
-        except UnusableDocument as unusable:
+        except UnusableClientDocument as unusable:
             key, status = _UNUSABLE[unusable.cause]
-            raise NotTrusted(key, status, host=unusable.host) from None
+            raise UntrustedRedirect(key, status, host=unusable.host) from None
 
-    def request(self, target: Target, parameters: Mapping[str, str], now: datetime) -> AuthorizationRequest:
+    def parse_request(
+        self, target: RedirectTarget, parameters: Mapping[str, str], now: datetime
+    ) -> AuthorizationRequest:
         """The rest of the request, asked at `now`.
 
         Raises:
             OAuthError: for the client to read.
         """
-        given = said(parameters)
-        _check_kind(given)
+        given = drop_empty_parameters(parameters)
+        _check_response_type(given)
         if AUTHORIZATION_CODE not in target.client.grant_types:
             raise OAuthError("unauthorized_client", "this client is not registered for authorization_code")
-        challenge = _challenge(given)
-        resource = checked_resource(given.get("resource"), self._resource)
-        scopes = of_client(asked(given.get("scope")), target.client.scopes)
+        challenge = _parse_challenge(given)
+        resource = validate_resource(given.get("resource"), self._resource)
+        scopes = restrict_to_client(parse_scope_parameter(given.get("scope")), target.client.scopes)
         prompt = given.get("prompt", "").split(" ", 3)
-        since = _signed_in_since(given, prompt, now)
-        found = AuthorizationRequest(target, scopes, resource, challenge, _prompt(prompt), since)
-        if len(found.query()) > MOST_REQUEST:
-            raise OAuthError("invalid_request", f"the request is longer than {MOST_REQUEST} characters")
+        since = _parse_signed_in_since(given, prompt, now)
+        found = AuthorizationRequest(target, scopes, resource, challenge, _parse_prompt(prompt), since)
+        if len(found.build_query()) > MAX_REQUEST_LENGTH:
+            raise OAuthError("invalid_request", f"the request is longer than {MAX_REQUEST_LENGTH} characters")
         return found
 
 
-def said(parameters: Mapping[str, str]) -> Mapping[str, str]:
+def drop_empty_parameters(parameters: Mapping[str, str]) -> Mapping[str, str]:
     """The parameters without those that are empty, which count as left out (RFC 6749 §3.1)."""
     return {name: value for name, value in parameters.items() if value}
 
 
-def checked_resource(given: str | None, ours: str) -> str:
+def validate_resource(given: str | None, ours: str) -> str:
     """Our resource, if that is what a client names, or if it names none (RFC 8707 §2).
 
     Scheme and host may be written in any case (RFC 3986 §6.2.2.1); everything else is compared as it is.
@@ -214,7 +216,7 @@ def checked_resource(given: str | None, ours: str) -> str:
     return ours
 
 
-def _check_kind(given: Mapping[str, str]) -> None:
+def _check_response_type(given: Mapping[str, str]) -> None:
     for name in ("request", "request_uri"):
         if name in given:  # RFC 9101; unsigned parameters beside it must not count in its place
             raise OAuthError(f"{name}_not_supported", "send the parameters in the query")
@@ -226,7 +228,7 @@ def _check_kind(given: Mapping[str, str]) -> None:
         raise OAuthError("invalid_request", "response_mode has to be query")
 
 
-def _challenge(given: Mapping[str, str]) -> str:
+def _parse_challenge(given: Mapping[str, str]) -> str:
     challenge = given.get("code_challenge", "")
     if not challenge:
         raise OAuthError("invalid_request", "code_challenge is missing: PKCE is required (RFC 7636)")
@@ -237,7 +239,7 @@ def _challenge(given: Mapping[str, str]) -> str:
     return challenge
 
 
-def _prompt(words: list[str]) -> Literal["", "none", "consent"]:
+def _parse_prompt(words: list[str]) -> Literal["", "none", "consent"]:
     if "none" in words:
         if len(words) > 1:
             raise OAuthError("invalid_request", "prompt=none stands alone")
@@ -245,17 +247,17 @@ def _prompt(words: list[str]) -> Literal["", "none", "consent"]:
     return "consent" if "consent" in words else ""
 
 
-def _signed_in_since(given: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
+def _parse_signed_in_since(given: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
     """The latest of what the request says of it."""
-    seconds = [_seconds(given, SINCE)] if SINCE in given else []
+    seconds = [_parse_seconds(given, SIGNED_IN_SINCE)] if SIGNED_IN_SINCE in given else []
     if "max_age" in given:
-        seconds.append(int(now.timestamp()) - min(_seconds(given, "max_age"), MOST_AGE))
+        seconds.append(int(now.timestamp()) - min(_parse_seconds(given, "max_age"), MAX_AUTHENTICATION_AGE))
     if "login" in prompt:
         seconds.append(int(now.timestamp()))
     return datetime.fromtimestamp(min(max(seconds), int(now.timestamp())), UTC) if seconds else None
 
 
-def _seconds(given: Mapping[str, str], name: str) -> int:
+def _parse_seconds(given: Mapping[str, str], name: str) -> int:
     if not _SECONDS.fullmatch(given[name]):
         raise OAuthError("invalid_request", f"{name} has to be a whole number of seconds")
     return int(given[name])

@@ -12,7 +12,7 @@ import orjson
 from broker.oauth.errors import OAuthError
 from core.db import Database, Row
 from core.known_clients import ResultText
-from core.scopes import MCP
+from core.scopes import MCP_SCOPES
 
 ClientKind = Literal["registered", "dynamic", "metadata"]
 AuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
@@ -24,8 +24,8 @@ JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 BROWSER_GRANTS = frozenset({AUTHORIZATION_CODE, REFRESH_TOKEN})
 GRANT_TYPES = BROWSER_GRANTS | {CLIENT_CREDENTIALS, JWT_BEARER}
 
-DYNAMIC = re.compile(r"dyn_[0-9A-Za-z]{22}")
-REGISTERED = re.compile(r"[0-9A-Za-z_-]{8,100}")
+DYNAMIC_ID_PATTERN = re.compile(r"dyn_[0-9A-Za-z]{22}")
+REGISTERED_ID_PATTERN = re.compile(r"[0-9A-Za-z_-]{8,100}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Client:
     redirect_uris: tuple[str, ...] = ()
     auth_method: AuthMethod = "none"
     grant_types: frozenset[str] = BROWSER_GRANTS
-    scopes: frozenset[str] = MCP
+    scopes: frozenset[str] = MCP_SCOPES
     user_id: UUID | None = None
     jwks: Mapping[str, Any] | None = None
     jwks_uri: str = ""
@@ -60,8 +60,8 @@ class SecretHash:
     hmac: bytes
 
 
-class MetadataClients(Protocol):
-    """Where clients are found whose id is the URL of a document; :class:`broker.oauth.client_metadata.ClientMetadata`
+class ClientMetadataLookup(Protocol):
+    """Where clients are found whose id is the URL of a document; :class:`broker.oauth.client_metadata.ClientMetadataResolver`
     says how the two differ."""
 
     async def find(self, url: str) -> Client | None: ...
@@ -69,7 +69,7 @@ class MetadataClients(Protocol):
     async def read(self, url: str) -> Client: ...
 
 
-class Clients:
+class ClientRegistry:
     """All clients of the deployment. Without `metadata` no URL is a client's id. `dynamic` tells whether clients that
     have registered themselves still count; `built_in` come with the product.
     """
@@ -77,7 +77,7 @@ class Clients:
     def __init__(
         self,
         database: Database,
-        metadata: MetadataClients | None,
+        metadata: ClientMetadataLookup | None,
         *,
         clock: Callable[[], datetime],
         dynamic: bool = True,
@@ -93,16 +93,16 @@ class Clients:
         """The client, None if there is none or it is disabled, or its tenant suspended.
 
         Raises:
-            broker.oauth.unusable_documents.UnusableDocument: its id is the URL of a document that is of no use.
+            broker.oauth.unusable_documents.UnusableClientDocument: its id is the URL of a document that is of no use.
             core.errors.Unavailable: the database is away.
             core.errors.LimitReached: too many documents of that host were asked for lately.
         """
         if _is_url(client_id) and self._metadata is not None:
             return await self._metadata.read(client_id)
-        found = await self.with_secret(client_id)
+        found = await self.find_with_secret(client_id)
         return found[0] if found else None
 
-    async def with_secret(self, client_id: str) -> tuple[Client, SecretHash | None] | None:
+    async def find_with_secret(self, client_id: str) -> tuple[Client, SecretHash | None] | None:
         """The client and what its secret is checked by; None too if its metadata document is of no use.
 
         Raises:
@@ -114,34 +114,34 @@ class Clients:
         if _is_url(client_id):
             client = await self._metadata.find(client_id) if self._metadata else None
             return (client, None) if client else None
-        if DYNAMIC.fullmatch(client_id):
-            client = await self._dynamic_client(client_id) if self._dynamic else None
+        if DYNAMIC_ID_PATTERN.fullmatch(client_id):
+            client = await self._find_dynamic(client_id) if self._dynamic else None
             return (client, None) if client else None
-        return await self._registered(client_id) if REGISTERED.fullmatch(client_id) else None
+        return await self._find_registered(client_id) if REGISTERED_ID_PATTERN.fullmatch(client_id) else None
 
-    async def used(self, client: Client) -> None:
+    async def record_use(self, client: Client) -> None:
         """Remember, to the day, that a client has got tokens: one that registered itself and has none is forgotten."""
         if client.kind == "dynamic":
             await self._database.call(_USED, client.id, self._clock())
 
-    async def _dynamic_client(self, client_id: str) -> Client | None:
+    async def _find_dynamic(self, client_id: str) -> Client | None:
         rows = await self._database.lookup("lookup_client", client_id, _DYNAMIC, client_id)
-        return _dynamic(rows[0]) if rows else None
+        return _build_dynamic_client(rows[0]) if rows else None
 
-    async def _registered(self, client_id: str) -> tuple[Client, SecretHash | None] | None:
+    async def _find_registered(self, client_id: str) -> tuple[Client, SecretHash | None] | None:
         rows = await self._database.lookup("lookup_client", client_id, _TENANT, client_id)
         if not rows:
             return None
         async with self._database.tenant(rows[0]["tenant_id"]) as work:
             row = await work.fetchrow(_REGISTERED, client_id)
-        return (registered(row), _secret(row)) if row else None
+        return (build_registered_client(row), _build_secret_hash(row)) if row else None
 
 
 def _is_url(client_id: str) -> bool:
     return client_id.startswith(("https://", "http://"))
 
 
-def machine_user(client: Client) -> tuple[UUID, UUID]:
+def get_machine_user(client: Client) -> tuple[UUID, UUID]:
     """Tenant and user that a machine acts as by client credentials: the one user that its administrator has named, with
     that user's roles and no others. Whether the user is active is asked when the grant is made.
 
@@ -155,7 +155,7 @@ def machine_user(client: Client) -> tuple[UUID, UUID]:
     return client.tenant_id, client.user_id
 
 
-def registered(row: Row) -> Client:
+def build_registered_client(row: Row) -> Client:
     """From a row of auth.clients."""
     return Client(
         id=row["id"],
@@ -172,12 +172,12 @@ def registered(row: Row) -> Client:
     )
 
 
-def _secret(row: Row) -> SecretHash | None:
+def _build_secret_hash(row: Row) -> SecretHash | None:
     return SecretHash(row["pepper_kid"], row["secret_hmac"]) if row["secret_hmac"] is not None else None
 
 
-def _dynamic(row: Row) -> Client:
-    scopes = frozenset(row["scopes"]) & MCP
+def _build_dynamic_client(row: Row) -> Client:
+    scopes = frozenset(row["scopes"]) & MCP_SCOPES
     uris = tuple(row["redirect_uris"])
     return Client(id=row["id"], name=row["name"], kind="dynamic", redirect_uris=uris, scopes=scopes)
 

@@ -17,7 +17,7 @@ from broker.oauth.errors import OAuthError
 from core.db import Row, UnitOfWork
 from core.secret import Secret
 
-LIFE = timedelta(seconds=60)
+CODE_LIFETIME = timedelta(seconds=60)
 _VERIFIER = re.compile(r"[0-9A-Za-z._~-]{43,128}")
 _CHALLENGE = re.compile(r"[0-9A-Za-z_-]{43}")
 
@@ -38,7 +38,7 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class CodeProof:
     """How a client shows that a code is its own. `redirect_uri` is None where it sends none, as OAuth 2.1 allows."""
 
     client_id: str
@@ -47,7 +47,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class CodeReuse:
     """The code was used before; the grant that came of it must end."""
 
     grant_id: UUID
@@ -63,12 +63,12 @@ def is_verifier(text: str) -> bool:
     return _VERIFIER.fullmatch(text) is not None
 
 
-def challenge_of(verifier: str) -> str:
+def compute_code_challenge(verifier: str) -> str:
     """The S256 challenge of a verifier."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
-async def put(work: UnitOfWork, approval: Approval, now: datetime) -> Secret:
+async def create_code(work: UnitOfWork, approval: Approval, now: datetime) -> Secret:
     """Make a code for what was approved."""
     code = new_secret()
     await work.execute(
@@ -83,14 +83,14 @@ async def put(work: UnitOfWork, approval: Approval, now: datetime) -> Secret:
         approval.challenge,
         approval.authenticated_at,
         now,
-        now + LIFE,
+        now + CODE_LIFETIME,
     )
     return code
 
 
-async def consumed(
-    work: UnitOfWork, code_hash: bytes, proof: Proof, grant_id: UUID, now: datetime
-) -> Approval | Replayed:
+async def consume_code(
+    work: UnitOfWork, code_hash: bytes, proof: CodeProof, grant_id: UUID, now: datetime
+) -> Approval | CodeReuse:
     """Use a code up for the grant `grant_id`, which the caller makes in the same transaction.
 
     Raises:
@@ -99,26 +99,26 @@ async def consumed(
     row = await work.fetchrow(_FIND, code_hash)
     if row is None:
         raise OAuthError("invalid_grant", "the code is not known, or its minute is long over")
-    _check(row, proof)
+    _check_proof(row, proof)
     # The one statement that decides: of several uses at once the others wait here, then find the code consumed.
     if await work.fetchval(_CONSUME, code_hash, now, grant_id) is not None:
-        return _approval(work.tenant_id, row)
+        return _build_approval(work.tenant_id, row)
     before: UUID | None = await work.fetchval(_GRANT, code_hash)
     if before is None:
         raise OAuthError("invalid_grant", "the code has expired; it is good for one minute")
-    return Replayed(before)
+    return CodeReuse(before)
 
 
-def _check(row: Row, proof: Proof) -> None:
+def _check_proof(row: Row, proof: CodeProof) -> None:
     if row["client_id"] != proof.client_id:
         raise OAuthError("invalid_grant", "the code was given to another client")
     if proof.redirect_uri is not None and row["redirect_uri"] != proof.redirect_uri:
         raise OAuthError("invalid_grant", "redirect_uri is not the one that the code was asked for with")
-    if not hmac.compare_digest(row["challenge"].encode(), challenge_of(proof.verifier).encode()):
+    if not hmac.compare_digest(row["challenge"].encode(), compute_code_challenge(proof.verifier).encode()):
         raise OAuthError("invalid_grant", "code_verifier does not fit the code_challenge of the authorization request")
 
 
-def _approval(tenant_id: UUID, row: Row) -> Approval:
+def _build_approval(tenant_id: UUID, row: Row) -> Approval:
     return Approval(
         tenant_id,
         row["user_id"],

@@ -7,33 +7,33 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from broker.oauth.redirect_uris import is_loopback
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.scopes import ADMIN, covers, shown
+from core.directory.actor import Actor, audit_change
+from core.scopes import ADMIN_SCOPES, covers, format_scopes
 
-UNSURE_LIFE = timedelta(days=30)
+UNVERIFIED_CONSENT_LIFETIME = timedelta(days=30)
 _PORT = re.compile(r"^(http://[^/:\[]+|http://\[::1\]):[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a consent is about. `sure` says that nobody else can take the client's place: see :func:`is_sure`."""
+class ConsentRequest:
+    """What a consent is about. `sure` says that nobody else can take the client's place: see :func:`is_verified_client`."""
 
     tenant_id: UUID
     user_id: UUID
     client_id: str
     redirect_uri: str
     scopes: frozenset[str]
-    sure: bool
+    client_verified: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ConsentStatus:
     """Whether a consent covers a request, and whether the person has ever agreed to anything for the client."""
 
-    given: bool
-    known: bool
+    covers_request: bool
+    has_prior_consent: bool
 
 
 class Consents:
@@ -43,7 +43,7 @@ class Consents:
         self._database = database
         self._clock = clock
 
-    async def standing(self, asked: Asked) -> Standing:
+    async def get_status(self, asked: ConsentRequest) -> ConsentStatus:
         """How this person stands to the request.
 
         It was given if they have agreed to exactly this client and redirect URI, and to at least these scopes. Of a
@@ -52,39 +52,39 @@ class Consents:
         """
         async with self._database.tenant(asked.tenant_id) as work:
             rows = await work.fetch(_FIND, asked.user_id, asked.client_id)
-        place, now = place_of(asked.redirect_uri), self._clock()
-        unsure_life = timedelta() if asked.scopes & ADMIN else UNSURE_LIFE
+        place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
+        unsure_life = timedelta() if asked.scopes & ADMIN_SCOPES else UNVERIFIED_CONSENT_LIFETIME
         agreed = frozenset[str]().union(
             *(
                 row["scopes"]
                 for row in rows
-                if row["redirect_uri"] == place and (asked.sure or now - row["given_at"] < unsure_life)
+                if row["redirect_uri"] == place and (asked.client_verified or now - row["given_at"] < unsure_life)
             )
         )
-        return Standing(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))
+        return ConsentStatus(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))
 
-    async def give(self, actor: Actor, asked: Asked) -> None:
+    async def grant_consent(self, actor: Actor, asked: ConsentRequest) -> None:
         """Note that the person agrees, in the place of what they agreed to before."""
-        place, now = place_of(asked.redirect_uri), self._clock()
+        place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
         async with self._database.tenant(asked.tenant_id) as work:
             await work.execute(_GIVE, asked.user_id, asked.client_id, place, sorted(asked.scopes), now)
-            detail = {"client": asked.client_id, "redirect_uri": place, "scopes": shown(asked.scopes)}
-            await recorded(work, actor, Kind.CONSENT_GIVEN, **detail)
+            detail = {"client": asked.client_id, "redirect_uri": place, "scopes": format_scopes(asked.scopes)}
+            await audit_change(work, actor, AuditEventKind.CONSENT_GIVEN, **detail)
 
 
-async def withdraw(work: UnitOfWork, user_id: UUID, client_id: str) -> None:
+async def withdraw_consents(work: UnitOfWork, user_id: UUID, client_id: str) -> None:
     """Forget all that a person has agreed to for a client: it has to ask again. A code that it keeps counts no more."""
     await work.execute(_WITHDRAW, user_id, client_id)
     await work.execute(_FORGET_CODES, user_id, client_id)
 
 
-def is_sure(client_kind: str, redirect_uri: str) -> bool:
+def is_verified_client(client_kind: str, redirect_uri: str) -> bool:
     """Whether nobody else can take the client's place: its host is known or an administrator registered it, and the
     answer goes to a host that proves itself by TLS (RFC 8252 §8.6)."""
     return client_kind in ("registered", "metadata") and redirect_uri.startswith("https://")
 
 
-def place_of(redirect_uri: str) -> str:
+def normalize_redirect_uri(redirect_uri: str) -> str:
     """The redirect URI that a consent is for: as it is, but for a loopback port, which is another one each time."""
     return _PORT.sub(r"\1", redirect_uri) if is_loopback(redirect_uri) else redirect_uri
 

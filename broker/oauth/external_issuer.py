@@ -14,26 +14,26 @@ from typing import Any, cast
 from uuid import UUID
 
 from broker.identity.settings import ExternalSettings
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from broker.oauth import jose
-from broker.oauth.jose import NotGenuine
-from broker.oauth.key_sets import MOST_BYTES, RemoteKeys
+from broker.oauth.jose import InvalidToken
+from broker.oauth.key_sets import MAX_JWKS_BYTES, RemoteKeySet
 from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
-from core.known_clients import BY_CLIENT_ID
-from core.outbound.documents import Documents
+from core.known_clients import RESULT_TEXT_BY_CLIENT_ID
+from core.outbound.documents import JsonDocumentFetcher
 from core.secret import Secret
 
-KIND = "oauth"
-SUBJECT = "sub"
-TOLD_SECONDS = 60.0
+CREDENTIAL_KIND = "oauth"
+SUBJECT_CLAIM = "sub"
+LOG_INTERVAL_SECONDS = 60.0
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Claimed:
+class _VerifiedClaims:
     subject: str
     email: str
     tenant: str
@@ -42,120 +42,120 @@ class _Claimed:
     expires_at: datetime
 
 
-class ExternalIssuer:
+class ExternalIssuerVerifier:
     """Implements :class:`broker.interface.Verifier` for the tokens of one other authorization server."""
 
     def __init__(
         self,
         settings: ExternalSettings,
         database: Database,
-        documents: Documents,
+        documents: JsonDocumentFetcher,
         *,
         resource: str,
         clock: Callable[[], datetime],
     ) -> None:
         async def fetch(url: str) -> bytes:
-            return (await documents.read(url, MOST_BYTES)).body
+            return (await documents.fetch_document(url, MAX_JWKS_BYTES)).body
 
         self._settings = settings
         self._database = database
-        self._keys = RemoteKeys(settings.jwks_uri, fetch)
+        self._keys = RemoteKeySet(settings.jwks_uri, fetch)
         self._audience = settings.audience or resource
         self._types = frozenset(name.lower() for name in settings.token_types)
         self._clock = clock
         self._told: dict[str, float] = {}
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         """Whom a token speaks for.
 
         Raises:
             core.errors.Unavailable: the other server's keys could never be read, or the database is away.
         """
         try:
-            claimed = self._claimed(await self._claims(token.reveal()))
-        except NotGenuine as error:
-            self._tell(error.cause)
-            return Refused(_REASONS.get(error.cause, RefusalReason.UNKNOWN))
-        tenant_id = await self._tenant(claimed.tenant)
+            claimed = self._validate_claims(await self._verify_signature(token.reveal()))
+        except InvalidToken as error:
+            self._log_rejection(error.cause)
+            return CredentialRefusal(_REASONS.get(error.cause, RefusalReason.UNKNOWN))
+        tenant_id = await self._find_tenant(claimed.tenant)
         if tenant_id is None:
-            self._tell("tenant")
-            return Refused(RefusalReason.UNKNOWN)
-        return await self._stored(claimed, tenant_id)
+            self._log_rejection("tenant")
+            return CredentialRefusal(RefusalReason.UNKNOWN)
+        return await self._load_credential(claimed, tenant_id)
 
-    async def _claims(self, text: str) -> Mapping[str, Any]:
-        jwt = jose.read(text)
+    async def _verify_signature(self, text: str) -> Mapping[str, Any]:
+        jwt = jose.parse_jwt(text)
         if jwt.typ.lower() not in self._types:
-            raise NotGenuine("typ")
-        if jwt.unverified.get("iss") != self._settings.issuer:
-            raise NotGenuine("iss")  # before its key is looked for: others' tokens cause no fetch
+            raise InvalidToken("typ")
+        if jwt.unverified_claims.get("iss") != self._settings.issuer:
+            raise InvalidToken("iss")  # before its key is looked for: others' tokens cause no fetch
         key = await self._keys.find(jwt.kid)
         if key is None:
-            raise NotGenuine("kid")
-        return jwt.claims(key, jose.ASYMMETRIC)
+            raise InvalidToken("kid")
+        return jwt.verify_claims(key, jose.ASYMMETRIC_ALGORITHMS)
 
-    def _claimed(self, claims: Mapping[str, Any]) -> _Claimed:
-        if not _names(claims.get("aud"), self._audience):
-            raise NotGenuine("aud")
+    def _validate_claims(self, claims: Mapping[str, Any]) -> _VerifiedClaims:
+        if not _includes_audience(claims.get("aud"), self._audience):
+            raise InvalidToken("aud")
         ends = jose.check_times(claims, self._clock().timestamp())
-        return _Claimed(
-            jose.text(claims, SUBJECT, most=500),
-            self._email(claims),
-            self._settings.tenant or self._tenant_slug(claims),
+        return _VerifiedClaims(
+            jose.read_text_claim(claims, SUBJECT_CLAIM, most=500),
+            self._read_email(claims),
+            self._settings.tenant or self._read_tenant_slug(claims),
             str(claims.get("client_id") or claims.get("azp") or "")[:200],
-            _scopes(claims.get(self._settings.claims.scopes)),
+            _parse_scopes(claims.get(self._settings.claims.scopes)),
             datetime.fromtimestamp(ends, UTC),
         )
 
-    def _email(self, claims: Mapping[str, Any]) -> str:
+    def _read_email(self, claims: Mapping[str, Any]) -> str:
         """The address that may find a user, empty if none: one that nobody has checked would be anybody's."""
         name = self._settings.claims.user
-        if name == SUBJECT:
+        if name == SUBJECT_CLAIM:
             return ""
         if claims.get("email_verified") is not True and not self._settings.emails_are_verified:
             return ""
         value = claims.get(name)
         return value.lower() if isinstance(value, str) and len(value) <= 320 and "@" in value else ""
 
-    def _tenant_slug(self, claims: Mapping[str, Any]) -> str:
-        said = jose.text(claims, self._settings.claims.tenant, most=300)
+    def _read_tenant_slug(self, claims: Mapping[str, Any]) -> str:
+        said = jose.read_text_claim(claims, self._settings.claims.tenant, most=300)
         return self._settings.tenants.get(said, "" if self._settings.tenants else said)
 
-    async def _tenant(self, slug: str) -> UUID | None:
+    async def _find_tenant(self, slug: str) -> UUID | None:
         rows = await self._database.lookup("lookup_slug", slug, "SELECT tenant_id FROM core.tenants") if slug else ()
         return rows[0]["tenant_id"] if rows else None
 
-    async def _stored(self, claimed: _Claimed, tenant_id: UUID) -> Credential | Refused:
+    async def _load_credential(self, claimed: _VerifiedClaims, tenant_id: UUID) -> Credential | CredentialRefusal:
         async with self._database.tenant(tenant_id) as work:
             # One statement, so one snapshot: the generation is never newer than what stands beside it.
             row = await work.fetchrow(_STORED, self._settings.issuer, claimed.subject, claimed.email)
         if row is None:
-            self._tell("user")
-            return Refused(RefusalReason.UNKNOWN, tenant_id)
-        credential_id = self._credential_id(claimed)
-        reason = _refusal(row)
+            self._log_rejection("user")
+            return CredentialRefusal(RefusalReason.UNKNOWN, tenant_id)
+        credential_id = self._build_credential_id(claimed)
+        reason = _find_refusal(row)
         if reason is not None:
-            return Refused(reason, tenant_id, row["id"], credential_id)
+            return CredentialRefusal(reason, tenant_id, row["id"], credential_id)
         return Credential(
             id=credential_id,
-            kind=KIND,
+            kind=CREDENTIAL_KIND,
             tenant_id=tenant_id,
             user_id=row["id"],
             scopes=claimed.scopes,
             expires_at=claimed.expires_at,
             client=claimed.client_id,
             generation=row["generation"],
-            result_text=BY_CLIENT_ID.get(claimed.client_id, ""),
+            result_text=RESULT_TEXT_BY_CLIENT_ID.get(claimed.client_id, ""),
         )
 
-    def _credential_id(self, claimed: _Claimed) -> str:
+    def _build_credential_id(self, claimed: _VerifiedClaims) -> str:
         """The same for every token of one person and client: limits and the audit log go by it."""
         said = "\0".join((self._settings.issuer, claimed.subject, claimed.client_id))
         return f"external-{hashlib.sha256(said.encode()).hexdigest()[:32]}"
 
-    def _tell(self, cause: str) -> None:
+    def _log_rejection(self, cause: str) -> None:
         """Log each cause now and then: the operator has to find out what does not fit, and nobody may fill the log."""
         now = self._clock().timestamp()
-        if cause not in _ROUTINE and now - self._told.get(cause, -math.inf) >= TOLD_SECONDS:
+        if cause not in _ROUTINE and now - self._told.get(cause, -math.inf) >= LOG_INTERVAL_SECONDS:
             self._told[cause] = now
             log.warning("a token of the other authorization server does not count", extra={"cause": cause})
 
@@ -171,18 +171,18 @@ _STORED = """SELECT u.id, u.status AS user_status, t.status AS tenant_status, n.
         (SELECT e.id FROM core.users e WHERE e.tenant_id = $1 AND e.email = $4))"""
 
 
-def _refusal(row: Row) -> RefusalReason | None:
+def _find_refusal(row: Row) -> RefusalReason | None:
     if row["tenant_status"] != "active":
         return RefusalReason.TENANT_SUSPENDED
     return RefusalReason.USER_SUSPENDED if row["user_status"] != "active" else None
 
 
-def _names(audience: object, wanted: str) -> bool:
+def _includes_audience(audience: object, wanted: str) -> bool:
     """Whether a token is for us (RFC 7519 §4.1.3). Other servers often name their own userinfo endpoint beside us."""
     return audience == wanted or (isinstance(audience, list) and wanted in cast("list[object]", audience))
 
 
-def _scopes(said: object) -> frozenset[str]:
+def _parse_scopes(said: object) -> frozenset[str]:
     """Ours among the scopes of a token, which stand in a text or a list. Nobody administers by another's token."""
     words = said.split(" ") if isinstance(said, str) else cast("list[object]", said) if isinstance(said, list) else []
-    return frozenset(word for word in words if isinstance(word, str)) & scopes.MCP
+    return frozenset(word for word in words if isinstance(word, str)) & scopes.MCP_SCOPES

@@ -4,20 +4,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from broker.oauth.consents import withdraw
+from broker.oauth.consents import withdraw_consents
 from broker.oauth.errors import OAuthError
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Row, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.scopes import shown
+from core.directory.actor import Actor, audit_change
+from core.scopes import format_scopes
 
-MOST_GRANTS = 50
+MAX_GRANTS = 50
 """That one person has with one client at once; a new one ends the one that was not used for longest."""
-BROKER = "broker"
+BROKER_ACTOR_NAME = "broker"
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class ClientGrant:
     """What a client may do for a person; `scopes` are those of the access token at hand. `issuer` is whose assertion it
     was made on, and empty where a person agreed or a machine proved itself. `authenticated_at` is when that person had
     signed in, where one is known who did.
@@ -51,19 +51,19 @@ class GrantEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class ActiveUser:
     """An active user of an active tenant."""
 
     id: UUID
     email: str
     system_role: str
 
-    def actor(self, grant_id: UUID) -> Actor:
+    def build_actor(self, grant_id: UUID) -> Actor:
         """Who acts, where one of their clients does."""
         return Actor(self.email, self.id, str(grant_id))
 
 
-async def holder_of(work: UnitOfWork, user_id: UUID) -> Holder:
+async def load_active_user(work: UnitOfWork, user_id: UUID) -> ActiveUser:
     """The user, if they may use MCPist now.
 
     Raises:
@@ -72,48 +72,52 @@ async def holder_of(work: UnitOfWork, user_id: UUID) -> Holder:
     row = await work.fetchrow(_HOLDER, user_id)
     if row is None:
         raise OAuthError("invalid_grant", "this person cannot use MCPist at present; their administrator knows why")
-    return Holder(user_id, row["email"], row["system_role"])
+    return ActiveUser(user_id, row["email"], row["system_role"])
 
 
-async def insert(work: UnitOfWork, holder: Holder, grant: Grant, now: datetime, expires_at: datetime) -> None:
+async def insert_grant(
+    work: UnitOfWork, holder: ActiveUser, grant: ClientGrant, now: datetime, expires_at: datetime
+) -> None:
     """Begin a grant."""
     scopes = sorted(grant.scopes)
     client = (grant.client_id, grant.client_name)
     whose = (holder.id, grant.kind, *client)
     because = (grant.resource, grant.issuer, grant.authenticated_at)
     await work.execute(_INSERT, grant.id, now, expires_at, *whose, scopes, *because)
-    detail = {"client": grant.client_id, "by": grant.kind, "scopes": shown(grant.scopes)}
-    await recorded(work, holder.actor(grant.id), Kind.GRANT_CREATED, grant=str(grant.id), **detail)
+    detail = {"client": grant.client_id, "by": grant.kind, "scopes": format_scopes(grant.scopes)}
+    await audit_change(work, holder.build_actor(grant.id), AuditEventKind.GRANT_CREATED, grant=str(grant.id), **detail)
 
 
-async def end_crowded(work: UnitOfWork, holder: Holder, client_id: str, now: datetime) -> None:
+async def revoke_excess(work: UnitOfWork, holder: ActiveUser, client_id: str, now: datetime) -> None:
     """Make room for one more grant of this person and client."""
-    for row in await work.fetch(_CROWDED, holder.id, client_id, now, MOST_GRANTS - 1):
+    for row in await work.fetch(_CROWDED, holder.id, client_id, now, MAX_GRANTS - 1):
         detail = {"grant": str(row["id"]), "cause": "superseded"}
-        await recorded(work, holder.actor(row["id"]), Kind.GRANT_REVOKED, **detail)
+        await audit_change(work, holder.build_actor(row["id"]), AuditEventKind.GRANT_REVOKED, **detail)
 
 
-async def locked(work: UnitOfWork, grant_id: UUID, client_id: str, now: datetime) -> tuple[Grant, datetime] | None:
+async def lock_grant(
+    work: UnitOfWork, grant_id: UUID, client_id: str, now: datetime
+) -> tuple[ClientGrant, datetime] | None:
     """A grant of that client which counts now, locked until the transaction ends, and when it expires."""
     row = await work.fetchrow(_LOCK, grant_id, client_id, now)
-    return None if row is None else (_grant(work.tenant_id, row), row["expires_at"])
+    return None if row is None else (_build_grant(work.tenant_id, row), row["expires_at"])
 
 
-async def alike(work: UnitOfWork, grant: Grant, now: datetime, until: datetime) -> UUID | None:
+async def find_reusable(work: UnitOfWork, grant: ClientGrant, now: datetime, until: datetime) -> UUID | None:
     """A live grant for the same that lives beyond `until`; its use is noted."""
     same = (grant.user_id, grant.kind, grant.client_id, grant.client_name, sorted(grant.scopes))
     found: UUID | None = await work.fetchval(_ALIKE, until, *same, grant.resource, grant.issuer)
     if found is not None:
-        await touch(work, found, now)
+        await record_use(work, found, now)
     return found
 
 
-async def touch(work: UnitOfWork, grant_id: UUID, now: datetime) -> None:
+async def record_use(work: UnitOfWork, grant_id: UUID, now: datetime) -> None:
     """Note that a grant is used."""
     await work.execute(_TOUCH, grant_id, now)
 
 
-async def end(
+async def revoke_grant(
     work: UnitOfWork,
     grant_id: UUID,
     cause: str,
@@ -131,30 +135,32 @@ async def end(
     if row is None:
         return False
     if cause != "client":
-        await withdraw(work, row["user_id"], row["client_id"])
-    by = actor or Actor(BROKER, row["user_id"], str(grant_id))
-    await recorded(work, by, Kind.GRANT_REVOKED, grant=str(grant_id), cause=cause, client=row["client_id"])
+        await withdraw_consents(work, row["user_id"], row["client_id"])
+    by = actor or Actor(BROKER_ACTOR_NAME, row["user_id"], str(grant_id))
+    await audit_change(
+        work, by, AuditEventKind.GRANT_REVOKED, grant=str(grant_id), cause=cause, client=row["client_id"]
+    )
     return True
 
 
-async def listed(work: UnitOfWork, user_id: UUID | None, now: datetime) -> list[GrantEntry]:
+async def list_grants(work: UnitOfWork, user_id: UUID | None, now: datetime) -> list[GrantEntry]:
     """The live grants of a user, or of the whole tenant, the one used last first; at most 1,000."""
-    return [_entry(row) for row in await work.fetch(_LIST, user_id, now)]
+    return [_build_entry(row) for row in await work.fetch(_LIST, user_id, now)]
 
 
-async def page(
+async def list_grants_page(
     work: UnitOfWork, user_id: UUID, now: datetime, after: tuple[datetime, UUID] | None, limit: int
 ) -> list[GrantEntry]:
     """The live grants of a user, the newest first, after the one of that time and id."""
-    return [_entry(row) for row in await work.fetch(_PAGE, user_id, now, *(after or (None, None)), limit)]
+    return [_build_entry(row) for row in await work.fetch(_PAGE, user_id, now, *(after or (None, None)), limit)]
 
 
-def _grant(tenant_id: UUID, row: Row) -> Grant:
+def _build_grant(tenant_id: UUID, row: Row) -> ClientGrant:
     client, because = (row["client_id"], row["client_name"]), (row["resource"], row["issuer"], row["authenticated_at"])
-    return Grant(tenant_id, row["user_id"], row["id"], row["kind"], *client, frozenset(row["scopes"]), *because)
+    return ClientGrant(tenant_id, row["user_id"], row["id"], row["kind"], *client, frozenset(row["scopes"]), *because)
 
 
-def _entry(row: Row) -> GrantEntry:
+def _build_entry(row: Row) -> GrantEntry:
     grant_id, email, kind, client_id, client_name, scopes, *times = row.values()
     return GrantEntry(grant_id, email, kind, client_id, client_name, tuple(scopes), *times)
 

@@ -11,29 +11,29 @@ from uuid import UUID, uuid4
 
 from broker.identity.random_secrets import hash_of as code_hash_of
 from broker.oauth import codes, grant_records, refresh_tokens
-from broker.oauth.codes import Approval, Proof
+from broker.oauth.codes import Approval, CodeProof
 from broker.oauth.errors import OAuthError
-from broker.oauth.grant_records import Grant, GrantEntry
-from broker.oauth.refresh_tokens import Unusable
-from broker.oauth.scope_rules import narrowed, of_role
+from broker.oauth.grant_records import ClientGrant, GrantEntry
+from broker.oauth.refresh_tokens import RotationRefusal
+from broker.oauth.scope_rules import narrow_scopes, restrict_to_role
 from broker.oauth.trusted_issuers import is_trusted_in
 from core.db import Database, UnitOfWork
 from core.directory.actor import Actor
 from core.errors import NotFound
 from core.secret import Secret
 
-MACHINE_LIFE = timedelta(days=1)
-MACHINE_REST = timedelta(hours=2)
+MACHINE_GRANT_LIFETIME = timedelta(days=1)
+MIN_REMAINING_LIFETIME = timedelta(hours=2)
 """What a grant without refresh token must have left to be used again: more than any access token lives."""
-SWEPT_AFTER = timedelta(days=1)
+SWEEP_AFTER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedTokens:
     """The grant for the next access token, and the refresh token after it."""
 
-    grant: Grant
-    refresh: Secret
+    grant: ClientGrant
+    refresh_token: Secret
 
 
 class Grants:
@@ -47,12 +47,12 @@ class Grants:
         self._refresh_life = timedelta(days=refresh_token_days)
         self._life = timedelta(days=grant_days)
 
-    async def begin_code(self, approval: Approval) -> Secret:
+    async def create_code(self, approval: Approval) -> Secret:
         """The authorization code for what a person has agreed to."""
         async with self._database.tenant(approval.tenant_id) as work:
-            return await codes.put(work, approval, self._clock())
+            return await codes.create_code(work, approval, self._clock())
 
-    async def redeem(self, code: Secret, proof: Proof) -> Issued:
+    async def redeem_code(self, code: Secret, proof: CodeProof) -> IssuedTokens:
         """Make a grant of a code. A code that is used twice ends the grant of the first use.
 
         Raises:
@@ -63,31 +63,31 @@ class Grants:
         if not hashed or not rows:
             raise OAuthError("invalid_grant", "the code is not known, or its minute is long over")
         async with self._database.tenant(rows[0]["tenant_id"]) as work:
-            outcome = await codes.consumed(work, hashed, proof, grant_id, now)
+            outcome = await codes.consume_code(work, hashed, proof, grant_id, now)
             if isinstance(outcome, Approval):
-                return await self._begun(work, outcome, grant_id, now)
-            await grant_records.end(work, outcome.grant_id, "code_replay", now)
+                return await self._begin_grant(work, outcome, grant_id, now)
+            await grant_records.revoke_grant(work, outcome.grant_id, "code_replay", now)
         raise OAuthError("invalid_grant", "the code was used before; all that came of it has ended")
 
-    async def refresh(self, token: Secret, client_id: str, scopes: frozenset[str] | None = None) -> Issued:
+    async def refresh(self, token: Secret, client_id: str, scopes: frozenset[str] | None = None) -> IssuedTokens:
         """Use a refresh token. `scopes` narrows the next access token, and nothing after it (RFC 6749 §6).
 
         Raises:
             OAuthError: invalid_grant, or invalid_scope for a scope that was never granted.
         """
-        hashed, found = refresh_tokens.hash_of(token), await self.grant_of(token)
+        hashed, found = refresh_tokens.hash_refresh_token(token), await self.find_grant(token)
         if hashed is None or found is None:
-            raise _dead()
+            raise _build_invalid_refresh_token()
         tenant_id, grant_id = found
         async with self._database.tenant(tenant_id) as work:
-            issued = await self._refreshed(work, grant_id, hashed, client_id, scopes)
-            if issued is Unusable.REUSED:
-                await grant_records.end(work, grant_id, "reuse", self._clock())
-        if isinstance(issued, Unusable):
-            raise _dead()
+            issued = await self._rotate_refresh_token(work, grant_id, hashed, client_id, scopes)
+            if issued is RotationRefusal.REUSED:
+                await grant_records.revoke_grant(work, grant_id, "reuse", self._clock())
+        if isinstance(issued, RotationRefusal):
+            raise _build_invalid_refresh_token()
         return issued
 
-    async def direct(self, asked: Grant) -> Grant:
+    async def get_or_create_grant(self, asked: ClientGrant) -> ClientGrant:
         """A grant that comes of no browser and has no refresh token; the one that is there already for the same client,
         user and scopes, whatever the id of `asked`.
 
@@ -99,25 +99,25 @@ class Grants:
         async with self._database.tenant(asked.tenant_id) as work:
             if asked.issuer and not await is_trusted_in(work, asked.issuer):
                 raise OAuthError("invalid_grant", "the organisation does not trust the assertion's issuer any more")
-            holder = await grant_records.holder_of(work, asked.user_id)
-            grant = replace(asked, scopes=of_role(asked.scopes, holder.system_role))
-            found = await grant_records.alike(work, grant, now, now + MACHINE_REST)
+            holder = await grant_records.load_active_user(work, asked.user_id)
+            grant = replace(asked, scopes=restrict_to_role(asked.scopes, holder.system_role))
+            found = await grant_records.find_reusable(work, grant, now, now + MIN_REMAINING_LIFETIME)
             if found is not None:
                 return replace(grant, id=found)
-            await grant_records.insert(work, holder, grant, now, now + MACHINE_LIFE)
+            await grant_records.insert_grant(work, holder, grant, now, now + MACHINE_GRANT_LIFETIME)
             return grant
 
-    async def list_of_user(self, tenant_id: UUID, user_id: UUID | None) -> list[GrantEntry]:
+    async def list_for_user(self, tenant_id: UUID, user_id: UUID | None) -> list[GrantEntry]:
         """A user's live grants, or the whole tenant's, the one used last first; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
-            return await grant_records.listed(work, user_id, self._clock())
+            return await grant_records.list_grants(work, user_id, self._clock())
 
-    async def page_of_user(
+    async def list_page_for_user(
         self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
     ) -> list[GrantEntry]:
         """A user's live grants, the newest first, after the one of that time and id."""
         async with self._database.tenant(tenant_id) as work:
-            return await grant_records.page(work, user_id, self._clock(), after, limit)
+            return await grant_records.list_grants_page(work, user_id, self._clock(), after, limit)
 
     async def revoke(
         self, actor: Actor, tenant_id: UUID, grant_id: UUID, cause: str, *, user_id: UUID | None = None
@@ -130,56 +130,58 @@ class Grants:
             NotFound: there is no such live grant.
         """
         async with self._database.tenant(tenant_id) as work:
-            if not await grant_records.end(work, grant_id, cause, self._clock(), actor=actor, user_id=user_id):
+            if not await grant_records.revoke_grant(work, grant_id, cause, self._clock(), actor=actor, user_id=user_id):
                 raise NotFound("this client has no such access any more")
 
     async def revoke_by_client(self, tenant_id: UUID, grant_id: UUID, client_id: str) -> bool:
         """End a grant because its own client asks for it; False if it is not its, or not live."""
         async with self._database.tenant(tenant_id) as work:
-            return await grant_records.end(work, grant_id, "client", self._clock(), client_id=client_id)
+            return await grant_records.revoke_grant(work, grant_id, "client", self._clock(), client_id=client_id)
 
-    async def grant_of(self, token: Secret) -> tuple[UUID, UUID] | None:
+    async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
         """Tenant and grant that a refresh token belongs to, whatever its state."""
-        hashed = refresh_tokens.hash_of(token)
+        hashed = refresh_tokens.hash_refresh_token(token)
         rows = await self._database.lookup("lookup_refresh_token", hashed.hex(), _OF_TOKEN) if hashed else ()
         return (rows[0]["tenant_id"], rows[0]["grant_id"]) if rows else None
 
     async def sweep(self) -> int:
         """Remove sessions, links, codes, refresh tokens and grants that expired more than a day ago; how many."""
-        swept: int = await self._database.call("SELECT auth.sweep($1)", self._clock() - SWEPT_AFTER)
+        swept: int = await self._database.call("SELECT auth.sweep($1)", self._clock() - SWEEP_AFTER)
         return swept
 
-    async def _begun(self, work: UnitOfWork, approval: Approval, grant_id: UUID, now: datetime) -> Issued:
-        holder = await grant_records.holder_of(work, approval.user_id)
-        scopes = of_role(approval.scopes, holder.system_role)
+    async def _begin_grant(self, work: UnitOfWork, approval: Approval, grant_id: UUID, now: datetime) -> IssuedTokens:
+        holder = await grant_records.load_active_user(work, approval.user_id)
+        scopes = restrict_to_role(approval.scopes, holder.system_role)
         client, ends = (approval.client_id, approval.client_name), now + self._life
-        grant = Grant(
+        grant = ClientGrant(
             *(work.tenant_id, holder.id, grant_id, "code", *client, scopes, approval.resource),
             authenticated_at=approval.authenticated_at,
         )
-        await grant_records.end_crowded(work, holder, approval.client_id, now)
-        await grant_records.insert(work, holder, grant, now, ends)
-        return Issued(grant, await refresh_tokens.first(work, grant_id, now, min(now + self._refresh_life, ends)))
+        await grant_records.revoke_excess(work, holder, approval.client_id, now)
+        await grant_records.insert_grant(work, holder, grant, now, ends)
+        return IssuedTokens(
+            grant, await refresh_tokens.create_first_token(work, grant_id, now, min(now + self._refresh_life, ends))
+        )
 
-    async def _refreshed(
+    async def _rotate_refresh_token(
         self, work: UnitOfWork, grant_id: UUID, hashed: bytes, client_id: str, scopes: frozenset[str] | None
-    ) -> Issued | Unusable:
+    ) -> IssuedTokens | RotationRefusal:
         now = self._clock()
-        locked = await grant_records.locked(work, grant_id, client_id, now)
+        locked = await grant_records.lock_grant(work, grant_id, client_id, now)
         if locked is None:
-            return Unusable.REFUSED
+            return RotationRefusal.REFUSED
         grant, ends = locked
-        holder = await grant_records.holder_of(work, grant.user_id)
-        token = await refresh_tokens.rotated(work, hashed, now, min(now + self._refresh_life, ends))
-        if isinstance(token, Unusable):
+        holder = await grant_records.load_active_user(work, grant.user_id)
+        token = await refresh_tokens.rotate_token(work, hashed, now, min(now + self._refresh_life, ends))
+        if isinstance(token, RotationRefusal):
             return token
         # A scope that cannot be had undoes the rotation: the client may ask again with the same token.
-        given = of_role(narrowed(grant.scopes, scopes), holder.system_role)
-        await grant_records.touch(work, grant_id, now)
-        return Issued(replace(grant, scopes=given), token)
+        given = restrict_to_role(narrow_scopes(grant.scopes, scopes), holder.system_role)
+        await grant_records.record_use(work, grant_id, now)
+        return IssuedTokens(replace(grant, scopes=given), token)
 
 
-def _dead() -> OAuthError:
+def _build_invalid_refresh_token() -> OAuthError:
     return OAuthError("invalid_grant", "the refresh token is not valid any more; ask for a new authorization")
 
 

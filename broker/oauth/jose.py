@@ -15,12 +15,14 @@ from joserfc.errors import JoseError
 from joserfc.jwk import Key, import_key
 from joserfc.util import urlsafe_b64decode
 
-from core.token_format import MOST_JWT
+from core.token_format import MAX_JWT_BYTES
 
-MOST_HEADER = 512
-LEAST_RSA_BITS, MOST_RSA_BITS = 2_048, 8_192
+MAX_HEADER_LENGTH = 512
+MIN_RSA_BITS, MAX_RSA_BITS = 2_048, 8_192
 LEEWAY = 10.0
-ASYMMETRIC = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519"})
+ASYMMETRIC_ALGORITHMS = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519"}
+)
 """What others' keys may sign with."""
 
 _FORBIDDEN = frozenset({"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc"})
@@ -28,7 +30,7 @@ _TEXTS = ("alg", "typ", "kid")
 _PART = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class NotGenuine(Exception):
+class InvalidToken(Exception):
     """A token that does not count. `cause` is a fixed word for a log; whoever brought it learns nothing."""
 
     def __init__(self, cause: str) -> None:
@@ -45,7 +47,7 @@ class SignedJwt:
 
     text: str
     header: Mapping[str, Any]
-    unverified: Mapping[str, Any]
+    unverified_claims: Mapping[str, Any]
 
     @property
     def kid(self) -> str:
@@ -57,51 +59,51 @@ class SignedJwt:
         """The type that it says, empty if none."""
         return self.header.get("typ", "")
 
-    def claims(self, key: Key, algorithms: Collection[str]) -> Mapping[str, Any]:
+    def verify_claims(self, key: Key, algorithms: Collection[str]) -> Mapping[str, Any]:
         """The claims, if `key` has signed them with one of `algorithms`.
 
         Raises:
-            NotGenuine: it has not.
+            InvalidToken: it has not.
         """
         try:
-            jws.deserialize_compact(self.text, key, registry=_registry(algorithms))
+            jws.deserialize_compact(self.text, key, registry=_build_registry(algorithms))
         except (JoseError, ValueError, TypeError):
-            raise NotGenuine("signature") from None
-        return self.unverified
+            raise InvalidToken("signature") from None
+        return self.unverified_claims
 
 
-def read(token: str, *, most: int = MOST_JWT) -> SignedJwt:
+def parse_jwt(token: str, *, most: int = MAX_JWT_BYTES) -> SignedJwt:
     """Take a token apart; nothing is believed yet.
 
     Raises:
-        NotGenuine: it is too long, no JWT, has a key or a name twice, or a header that tells how it is to be read.
+        InvalidToken: it is too long, no JWT, has a key or a name twice, or a header that tells how it is to be read.
     """
     if len(token) > most:
-        raise NotGenuine("size")
+        raise InvalidToken("size")
     parts = token.split(".")
-    if len(parts) != 3 or not all(map(_PART.fullmatch, parts)) or len(parts[0]) > MOST_HEADER:
-        raise NotGenuine("form")
-    header, claims = _object(parts[0]), _object(parts[1])
+    if len(parts) != 3 or not all(map(_PART.fullmatch, parts)) or len(parts[0]) > MAX_HEADER_LENGTH:
+        raise InvalidToken("form")
+    header, claims = _decode_object(parts[0]), _decode_object(parts[1])
     if not _FORBIDDEN.isdisjoint(header) or not all(isinstance(header.get(name, ""), str) for name in _TEXTS):
-        raise NotGenuine("header")
+        raise InvalidToken("header")
     return SignedJwt(token, header, claims)
 
 
-def sign(key: Key, header: Mapping[str, Any], claims: Mapping[str, Any], algorithm: str) -> str:
+def sign_jwt(key: Key, header: Mapping[str, Any], claims: Mapping[str, Any], algorithm: str) -> str:
     """The compact form of `claims`. `header` gets the algorithm and nothing else."""
     said = {"alg": algorithm, **header}
     content = json.dumps(dict(claims), ensure_ascii=False, separators=(",", ":"))
-    return jws.serialize_compact(said, content, key, registry=_registry({algorithm}))
+    return jws.serialize_compact(said, content, key, registry=_build_registry({algorithm}))
 
 
-def public_key(data: Mapping[str, Any]) -> Key | None:
+def import_public_key(data: Mapping[str, Any]) -> Key | None:
     """One key of a JWK set (RFC 7517 §4) that may check signatures; None for any other."""
     if data.get("kty") not in ("RSA", "EC", "OKP") or data.get("use", "sig") != "sig":
         return None
     try:
-        if data["kty"] == "RSA" and not LEAST_RSA_BITS <= _bits(data["n"]) <= MOST_RSA_BITS:
+        if data["kty"] == "RSA" and not MIN_RSA_BITS <= _count_bits(data["n"]) <= MAX_RSA_BITS:
             return None
-        key = import_key(_public_part(data))
+        key = import_key(_select_public_members(data))
         _ = key.public_key  # what is no point of its curve is noticed here
     except (JoseError, ValueError, TypeError, KeyError, AttributeError):
         return None
@@ -112,74 +114,74 @@ def check_times(claims: Mapping[str, Any], now: float, *, leeway: float = LEEWAY
     """The time at which the claims end (seconds since 1970); `leeway` is for clocks that are ahead of ours.
 
     Raises:
-        NotGenuine: they have ended, or have not begun, or do not say when they end.
+        InvalidToken: they have ended, or have not begun, or do not say when they end.
     """
-    ends = moment(claims, "exp")
+    ends = read_time_claim(claims, "exp")
     if ends is None:
-        raise NotGenuine("exp")
+        raise InvalidToken("exp")
     for name in ("iat", "nbf"):
-        begins = moment(claims, name)
+        begins = read_time_claim(claims, name)
         if begins is not None and begins > now + leeway:
-            raise NotGenuine(name)
+            raise InvalidToken(name)
     if now >= ends:
-        raise NotGenuine("expired")
+        raise InvalidToken("expired")
     return ends
 
 
-def moment(claims: Mapping[str, Any], name: str) -> float | None:
+def read_time_claim(claims: Mapping[str, Any], name: str) -> float | None:
     """A NumericDate (RFC 7519 §2), None where there is none.
 
     Raises:
-        NotGenuine: it is something else.
+        InvalidToken: it is something else.
     """
     value = claims.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e11:
-        raise NotGenuine(name)
+        raise InvalidToken(name)
     return float(value)
 
 
-def text(claims: Mapping[str, Any], name: str, *, most: int = 2_000) -> str:
+def read_text_claim(claims: Mapping[str, Any], name: str, *, most: int = 2_000) -> str:
     """A claim that has to be there, as a printable text (so one that a database takes) of 1 to `most` characters.
 
     Raises:
-        NotGenuine: it is not.
+        InvalidToken: it is not.
     """
     value = claims.get(name)
     if not isinstance(value, str) or not 1 <= len(value) <= most or not value.isprintable():
-        raise NotGenuine(name)
+        raise InvalidToken(name)
     return value
 
 
-def _registry(algorithms: Collection[str]) -> jws.JWSRegistry:
+def _build_registry(algorithms: Collection[str]) -> jws.JWSRegistry:
     if not algorithms:
         raise ValueError("no algorithm counts")  # joserfc would take that for "the recommended ones"
     return jws.JWSRegistry(algorithms=sorted(algorithms), strict_check_header=False)
 
 
-def _bits(number: str) -> int:
-    return int.from_bytes(urlsafe_b64decode(number.encode())).bit_length() if len(number) <= MOST_RSA_BITS else 0
+def _count_bits(number: str) -> int:
+    return int.from_bytes(urlsafe_b64decode(number.encode())).bit_length() if len(number) <= MAX_RSA_BITS else 0
 
 
-def _public_part(data: Mapping[str, Any]) -> dict[str, Any]:
+def _select_public_members(data: Mapping[str, Any]) -> dict[str, Any]:
     wanted = ("kty", "n", "e", "crv", "x", "y", "alg", "kid", "use")
     return {name: data[name] for name in wanted if name in data}
 
 
-def _object(part: str) -> dict[str, Any]:
+def _decode_object(part: str) -> dict[str, Any]:
     try:
         found: object = json.loads(
-            urlsafe_b64decode(part.encode()), object_pairs_hook=_without_doubles, parse_constant=_no_number
+            urlsafe_b64decode(part.encode()), object_pairs_hook=_reject_duplicate_names, parse_constant=_reject_constant
         )
     except (ValueError, RecursionError):
-        raise NotGenuine("form") from None
+        raise InvalidToken("form") from None
     if not isinstance(found, dict):
-        raise NotGenuine("form")
+        raise InvalidToken("form")
     return cast("dict[str, Any]", found)
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Two readers might each take another of two equal names."""
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -187,5 +189,5 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_number(_text: str) -> float:
+def _reject_constant(_text: str) -> float:
     raise ValueError

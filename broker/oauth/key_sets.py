@@ -13,24 +13,24 @@ from typing import Any, cast
 
 from joserfc.jwk import Key
 
-from broker.oauth.jose import public_key
+from broker.oauth.jose import import_public_key
 from core.errors import Unavailable
 
-MOST_BYTES = 256 * 1024
-MOST_KEYS = 100
-FETCH_AGAIN = 60.0
-FRESH = 600.0
+MAX_JWKS_BYTES = 256 * 1024
+MAX_KEYS = 100
+MIN_FETCH_INTERVAL_SECONDS = 60.0
+FRESH_SECONDS = 600.0
 
-Fetch = Callable[[str], Awaitable[bytes]]
+FetchDocument = Callable[[str], Awaitable[bytes]]
 """A URL → the body of its answer, of at most MOST_BYTES. Raises OSError or ValueError where there is none."""
 
 log = logging.getLogger(__name__)
 
 
-class RemoteKeys:
+class RemoteKeySet:
     """The keys of one server, by key id. `clock` gives seconds that never go back."""
 
-    def __init__(self, url: str, fetch: Fetch, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, url: str, fetch: FetchDocument, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._url = url
         self._fetch = fetch
         self._clock = clock
@@ -47,59 +47,59 @@ class RemoteKeys:
         """
         known = self._keys.get(kid) if self._keys is not None else None
         if known is not None:
-            if self._clock() - self._read_at >= FRESH:
-                self._begin()
+            if self._clock() - self._read_at >= FRESH_SECONDS:
+                self._start_fetch()
             return known
-        fetching = self._begin()
+        fetching = self._start_fetch()
         if fetching is not None:
             await asyncio.shield(fetching)
         if self._keys is None:
             raise Unavailable("the keys of the authorization server cannot be read")
         return self._keys.get(kid)
 
-    def _begin(self) -> "asyncio.Task[None] | None":
+    def _start_fetch(self) -> "asyncio.Task[None] | None":
         """The fetch that is under way, or a new one if the last began long enough ago."""
         now = self._clock()
         if self._fetching is not None and not self._fetching.done():
             return self._fetching
-        if self._asked_at is not None and now - self._asked_at < FETCH_AGAIN:
+        if self._asked_at is not None and now - self._asked_at < MIN_FETCH_INTERVAL_SECONDS:
             return None
         self._asked_at = now
-        self._fetching = asyncio.create_task(self._renew(), name="a JWK set")
+        self._fetching = asyncio.create_task(self._refetch(), name="a JWK set")
         return self._fetching
 
-    async def _renew(self) -> None:
+    async def _refetch(self) -> None:
         try:
-            found = keys_of(await self._fetch(self._url))
+            found = parse_jwks(await self._fetch(self._url))
         except (OSError, ValueError, TimeoutError) as error:
             log.warning("a JWK set cannot be used; the last good one counts", extra={"cause": type(error).__name__})
             return
         self._keys, self._read_at = found, self._clock()
 
 
-def keys_of(body: bytes) -> dict[str, Key]:
+def parse_jwks(body: bytes) -> dict[str, Key]:
     """The keys of a JWK set that have an id and may check signatures, by id.
 
     Raises:
         ValueError: it is no JWK set, or has too many keys, or two with the same id.
     """
-    if len(body) > MOST_BYTES:
+    if len(body) > MAX_JWKS_BYTES:
         raise ValueError("too large")
     try:
         document: object = json.loads(body)
     except RecursionError:
         raise ValueError("too deep") from None
     listed = cast("dict[str, Any]", document).get("keys") if isinstance(document, dict) else None
-    if not isinstance(listed, list) or len(cast("list[Any]", listed)) > MOST_KEYS:
+    if not isinstance(listed, list) or len(cast("list[Any]", listed)) > MAX_KEYS:
         raise ValueError("no JWK set, or too many keys")
-    return _by_id(cast("list[object]", listed))
+    return _index_by_id(cast("list[object]", listed))
 
 
-def _by_id(listed: list[object]) -> dict[str, Key]:
+def _index_by_id(listed: list[object]) -> dict[str, Key]:
     found: dict[str, Key] = {}
     for entry in listed:
         data = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-        key, kid = public_key(data), data.get("kid")
+        key, kid = import_public_key(data), data.get("kid")
         if key is None or not isinstance(kid, str) or not kid:
             continue
         if kid in found:

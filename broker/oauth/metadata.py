@@ -6,13 +6,13 @@ from typing import Any
 from broker.identity.settings import AuthorizationServerSettings
 from broker.oauth.client_keys import ALGORITHMS
 from broker.oauth.clients import AUTHORIZATION_CODE, CLIENT_CREDENTIALS, JWT_BEARER, REFRESH_TOKEN
-from core.scopes import MCP
+from core.scopes import MCP_SCOPES
 
-ID_JAG = "urn:ietf:params:oauth:grant-profile:id-jag"
+ID_JAG_PROFILE = "urn:ietf:params:oauth:grant-profile:id-jag"
 _METHODS = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 
 
-def authorization_server(issuer: str, resource: str, settings: AuthorizationServerSettings) -> Mapping[str, Any]:
+def build_server_metadata(issuer: str, resource: str, settings: AuthorizationServerSettings) -> Mapping[str, Any]:
     """The document of RFC 8414 §2. What is switched off is not in it."""
     signing = sorted(ALGORITHMS)
     said: dict[str, Any] = {
@@ -21,11 +21,11 @@ def authorization_server(issuer: str, resource: str, settings: AuthorizationServ
         "token_endpoint": f"{issuer}/oauth/token",
         "revocation_endpoint": f"{issuer}/oauth/revoke",
         "jwks_uri": f"{issuer}/oauth/jwks.json",
-        "scopes_supported": sorted(MCP),
+        "scopes_supported": sorted(MCP_SCOPES),
         "response_types_supported": ["code"],
         "response_modes_supported": ["query"],
         "grant_types_supported": [AUTHORIZATION_CODE, REFRESH_TOKEN, CLIENT_CREDENTIALS, JWT_BEARER],
-        "authorization_grant_profiles_supported": [ID_JAG],
+        "authorization_grant_profiles_supported": [ID_JAG_PROFILE],
         "code_challenge_methods_supported": ["S256"],
         "token_endpoint_auth_methods_supported": _METHODS,
         "token_endpoint_auth_signing_alg_values_supported": signing,
@@ -42,7 +42,7 @@ def authorization_server(issuer: str, resource: str, settings: AuthorizationServ
     return said
 
 
-def openid_configuration(issuer: str, resource: str, settings: AuthorizationServerSettings) -> Mapping[str, Any]:
+def build_openid_configuration(issuer: str, resource: str, settings: AuthorizationServerSettings) -> Mapping[str, Any]:
     """The same for clients that look there only. We issue no ID tokens; their readers insist on these two names."""
-    said = authorization_server(issuer, resource, settings)
+    said = build_server_metadata(issuer, resource, settings)
     return {**said, "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"]}

@@ -5,13 +5,13 @@ asked each time before one gets to administer (broker.oauth.consents), and what 
 """
 
 from broker.oauth.clients import Client
-from core.scopes import ALL
+from core.scopes import ALL_SCOPES
 
-COMMAND_LINE = Client(
+CLI_CLIENT = Client(
     id="mcpist-cli",
     name="MCPist command line",
     kind="registered",
     redirect_uris=("http://127.0.0.1/callback",),
-    scopes=ALL,
+    scopes=ALL_SCOPES,
 )
-OWN_CLIENTS = (COMMAND_LINE,)
+FIRST_PARTY_CLIENTS = (CLI_CLIENT,)

@@ -10,8 +10,8 @@ from urllib.parse import unquote
 
 from core.errors import Invalid
 
-LONGEST = 2000
-KNOWN = frozenset({"cursor://anysphere.cursor-mcp/oauth/callback"})
+MAX_REDIRECT_URI_LENGTH = 2000
+KNOWN_CALLBACKS = frozenset({"cursor://anysphere.cursor-mcp/oauth/callback"})
 """Callbacks of well-known programs whose scheme has no dot, contrary to RFC 8252 §7.1; word for word."""
 
 _URI = re.compile(r"[0-9A-Za-z\-._~:/?\[\]@!$&'()*+,;=%]+")
@@ -25,30 +25,30 @@ _LOOPBACK = re.compile(
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%[01][0-9A-Fa-f]|%7[fF]|%5[cC]")
 
 
-def allowed(registered: Sequence[str], asked: str) -> bool:
+def is_redirect_allowed(registered: Sequence[str], asked: str) -> bool:
     """Whether an answer may go to `asked`: a registered URI, or a registered loopback one with another port."""
     if asked in registered:
         return True
-    wanted = _without_port(asked) if len(asked) <= LONGEST else None
-    return wanted is not None and any(_without_port(one) == wanted for one in registered)
+    wanted = _strip_loopback_port(asked) if len(asked) <= MAX_REDIRECT_URI_LENGTH else None
+    return wanted is not None and any(_strip_loopback_port(one) == wanted for one in registered)
 
 
-def checked_registration(uri: str) -> None:
+def check_redirect_uri(uri: str) -> None:
     """Check a URI that a client wants to register.
 
     Raises:
         Invalid: answers must not be sent there, or it could be read in two ways; the text says what is expected.
     """
-    if uri in KNOWN:
+    if uri in KNOWN_CALLBACKS:
         return
-    if not 1 <= len(uri) <= LONGEST:
-        raise Invalid(f"a redirect URI has 1 to {LONGEST} characters")
+    if not 1 <= len(uri) <= MAX_REDIRECT_URI_LENGTH:
+        raise Invalid(f"a redirect URI has 1 to {MAX_REDIRECT_URI_LENGTH} characters")
     if "#" in uri:
         raise Invalid("a redirect URI has no fragment (#)")
     if not _URI.fullmatch(uri) or _BAD_ESCAPE.search(uri):
         raise Invalid("a redirect URI is written in ASCII, with other characters as %XX, and without backslashes")
-    rest = _rest_of_web(uri) if uri.lower().startswith(("http:", "https:")) else _rest_of_private(uri)
-    if "@" in rest.partition("/")[0] or _climbs(rest):
+    rest = _parse_web_uri(uri) if uri.lower().startswith(("http:", "https:")) else _parse_private_uri(uri)
+    if "@" in rest.partition("/")[0] or _has_dot_segments(rest):
         raise Invalid("a redirect URI has no user and no . or .. as a part of its path")
 
 
@@ -57,7 +57,7 @@ def is_loopback(uri: str) -> bool:
     return _LOOPBACK.fullmatch(uri) is not None
 
 
-def _without_port(uri: str) -> tuple[str, str] | None:
+def _strip_loopback_port(uri: str) -> tuple[str, str] | None:
     """A loopback URI but for its port; None for all others (RFC 8252 §7.3)."""
     found = _LOOPBACK.fullmatch(uri)
     if found is None or int(found["port"] or 1) > 65535:
@@ -65,7 +65,7 @@ def _without_port(uri: str) -> tuple[str, str] | None:
     return found["host"], found["rest"] or ""
 
 
-def _rest_of_web(uri: str) -> str:
+def _parse_web_uri(uri: str) -> str:
     found = _WEB.fullmatch(uri)
     if found is None or found["rest"][:1] not in ("", "/", "?"):
         raise Invalid("a redirect URI looks like https://host/path, in lower case up to the host, without a user")
@@ -76,14 +76,14 @@ def _rest_of_web(uri: str) -> str:
     return found["rest"]
 
 
-def _rest_of_private(uri: str) -> str:
+def _parse_private_uri(uri: str) -> str:
     found = _PRIVATE.fullmatch(uri)
     if found is None:
         raise Invalid("the own scheme of a redirect URI has a dot, such as com.example.app:/callback")
     return found["rest"].removeprefix("//")
 
 
-def _climbs(rest: str) -> bool:
+def _has_dot_segments(rest: str) -> bool:
     """Whether a part of the path is . or .., however often it was escaped."""
     path = rest.partition("?")[0]
     for _ in range(3):

@@ -19,19 +19,19 @@ from uuid import UUID
 from core.db import Row, UnitOfWork
 from core.errors import LimitReached
 from core.secret import Secret
-from core.token_format import ALPHABET, PREFIX, SECRET_LENGTH
+from core.token_format import BASE62_ALPHABET, SECRET_LENGTH, TOKEN_PREFIX
 
-REFRESH_PREFIX = PREFIX + "refresh_"
+REFRESH_PREFIX = TOKEN_PREFIX + "refresh_"
 """Begins as API tokens do, so that what masks those in logs masks this too; it can be taken for none of them."""
-GRACE = timedelta(hours=24)
-MOST_REPETITIONS = 100
+REUSE_GRACE = timedelta(hours=24)
+MAX_REPETITIONS = 100
 """Of one token within its grace; each leaves a row behind."""
-MOST_A_DAY = 10_000
+MAX_ROTATIONS_PER_DAY = 10_000
 """Of one grant: six processes that share it, where access tokens live for a minute. Spent ones are kept."""
 _FORM = re.compile(rf"{REFRESH_PREFIX}[0-9A-Za-z]{{43}}")
 
 
-class Unusable(Enum):
+class RotationRefusal(Enum):
     """Why there is no next token."""
 
     REFUSED = "refused"
@@ -40,18 +40,20 @@ class Unusable(Enum):
     """Somebody holds a copy of a token that has been used up: the grant must end."""
 
 
-def hash_of(token: Secret) -> bytes | None:
+def hash_refresh_token(token: Secret) -> bytes | None:
     """What is stored of a token; None for a text that we never made."""
     text = token.reveal()
     return hashlib.sha256(text.encode()).digest() if _FORM.fullmatch(text) else None
 
 
-async def first(work: UnitOfWork, grant_id: UUID, now: datetime, expires_at: datetime) -> Secret:
+async def create_first_token(work: UnitOfWork, grant_id: UUID, now: datetime, expires_at: datetime) -> Secret:
     """The first token of a grant."""
-    return await _made(work, grant_id, None, now, expires_at)
+    return await _create_token(work, grant_id, None, now, expires_at)
 
 
-async def rotated(work: UnitOfWork, token_hash: bytes, now: datetime, expires_at: datetime) -> Secret | Unusable:
+async def rotate_token(
+    work: UnitOfWork, token_hash: bytes, now: datetime, expires_at: datetime
+) -> Secret | RotationRefusal:
     """Use a token: its successor, which lives until `expires_at`, or why there is none.
 
     Raises:
@@ -59,39 +61,44 @@ async def rotated(work: UnitOfWork, token_hash: bytes, now: datetime, expires_at
     """
     row = await work.fetchrow(_FIND, token_hash)
     if row is None:
-        return Unusable.REFUSED
-    unusable = await _unusable(work, row, token_hash, now)
+        return RotationRefusal.REFUSED
+    unusable = await _find_refusal(work, row, token_hash, now)
     if unusable is not None:
         return unusable
-    if await work.fetchval(_RECENT, row["grant_id"], now - timedelta(days=1), MOST_A_DAY) >= MOST_A_DAY:
+    if (
+        await work.fetchval(_RECENT, row["grant_id"], now - timedelta(days=1), MAX_ROTATIONS_PER_DAY)
+        >= MAX_ROTATIONS_PER_DAY
+    ):
         raise LimitReached("this client refreshes far too often; use an access token until it expires", 3600.0)
     if row["state"] == "live":
         await work.execute(_USED, token_hash, now)
         await work.execute(_SPENT, row["parent_hash"])
     else:
         await work.execute(_REPLACED, row["grant_id"], token_hash)
-    return await _made(work, row["grant_id"], token_hash, now, expires_at)
+    return await _create_token(work, row["grant_id"], token_hash, now, expires_at)
 
 
-async def _unusable(work: UnitOfWork, row: Row, token_hash: bytes, now: datetime) -> Unusable | None:
+async def _find_refusal(work: UnitOfWork, row: Row, token_hash: bytes, now: datetime) -> RotationRefusal | None:
     match row["state"]:
         case "live":
-            return Unusable.REFUSED if row["expires_at"] <= now else None
+            return RotationRefusal.REFUSED if row["expires_at"] <= now else None
         case "previous":
             # Counted from the first use, so repeating does not prolong it.
-            if now - row["used_at"] > GRACE:
-                return Unusable.REFUSED
-            crowded = await work.fetchval(_REPETITIONS, row["grant_id"], token_hash) >= MOST_REPETITIONS
-            return Unusable.REFUSED if crowded else None
+            if now - row["used_at"] > REUSE_GRACE:
+                return RotationRefusal.REFUSED
+            crowded = await work.fetchval(_REPETITIONS, row["grant_id"], token_hash) >= MAX_REPETITIONS
+            return RotationRefusal.REFUSED if crowded else None
         case "replaced":
-            return Unusable.REFUSED
+            return RotationRefusal.REFUSED
         case _:
-            return Unusable.REUSED
+            return RotationRefusal.REUSED
 
 
-async def _made(work: UnitOfWork, grant_id: UUID, parent: bytes | None, now: datetime, expires_at: datetime) -> Secret:
-    token = Secret(REFRESH_PREFIX + "".join(secrets.choice(ALPHABET) for _ in range(SECRET_LENGTH)))
-    await work.execute(_INSERT, hash_of(token), grant_id, parent, now, expires_at)
+async def _create_token(
+    work: UnitOfWork, grant_id: UUID, parent: bytes | None, now: datetime, expires_at: datetime
+) -> Secret:
+    token = Secret(REFRESH_PREFIX + "".join(secrets.choice(BASE62_ALPHABET) for _ in range(SECRET_LENGTH)))
+    await work.execute(_INSERT, hash_refresh_token(token), grant_id, parent, now, expires_at)
     return token
 
 

@@ -10,9 +10,9 @@ from uuid import UUID
 import orjson
 
 from broker.identity.pepper import Peppers
-from broker.oauth.client_authentication import hash_of
-from broker.oauth.client_keys import checked_jwks
-from broker.oauth.client_names import LONGEST, NAMELESS, cleaned
+from broker.oauth.client_authentication import hash_client_secret
+from broker.oauth.client_keys import validate_jwks
+from broker.oauth.client_names import MAX_CLIENT_NAME_LENGTH, UNNAMED_CLIENT, sanitize_client_name
 from broker.oauth.clients import (
     AUTHORIZATION_CODE,
     BROWSER_GRANTS,
@@ -22,22 +22,22 @@ from broker.oauth.clients import (
     REFRESH_TOKEN,
     AuthMethod,
     Client,
-    registered,
+    build_registered_client,
 )
-from broker.oauth.redirect_uris import checked_registration
-from core.audit.event import Kind
+from broker.oauth.redirect_uris import check_redirect_uri
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Invalid, LimitReached, NotFound
 from core.known_clients import ResultText
-from core.scopes import ALL, MCP
+from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
-from core.token_format import ALPHABET, PREFIX, SECRET_LENGTH
+from core.token_format import BASE62_ALPHABET, SECRET_LENGTH, TOKEN_PREFIX
 
-MOST_CLIENTS = 500
-MOST_REDIRECT_URIS = 20
-METHODS: tuple[AuthMethod, ...] = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
-SECRET_PREFIX = PREFIX + "secret_"
+MAX_CLIENTS = 500
+MAX_REDIRECT_URIS = 20
+AUTH_METHODS: tuple[AuthMethod, ...] = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+SECRET_PREFIX = TOKEN_PREFIX + "secret_"
 """Begins as API tokens do, so that what masks those in logs masks this too; it can be taken for none of them."""
 
 
@@ -50,7 +50,7 @@ class NewClient:
     auth_method: AuthMethod = "none"
     redirect_uris: tuple[str, ...] = ()
     grant_types: frozenset[str] = BROWSER_GRANTS
-    scopes: frozenset[str] = MCP
+    scopes: frozenset[str] = MCP_SCOPES
     user_id: UUID | None = None
     jwks: Mapping[str, Any] | None = None
     result_text: ResultText | None = None
@@ -82,21 +82,21 @@ class RegisteredClients:
             NotFound: the tenant has no such user, or they are suspended.
             LimitReached: the tenant has 500 clients.
         """
-        client = _checked(asked, tenant_id)
-        secret = _new_secret() if client.auth_method.startswith("client_secret_") else None
+        client = _build_client(asked, tenant_id)
+        secret = _generate_secret() if client.auth_method.startswith("client_secret_") else None
         async with self._database.tenant(tenant_id) as work:
             if client.user_id is not None and not await work.fetchval(_ACTIVE, client.user_id):
                 raise NotFound("there is no such active user; `mcpist user list` shows them")
-            if await work.fetchval(_COUNT) >= MOST_CLIENTS:
-                raise LimitReached(f"this tenant has {MOST_CLIENTS} clients; remove one first")
+            if await work.fetchval(_COUNT) >= MAX_CLIENTS:
+                raise LimitReached(f"this tenant has {MAX_CLIENTS} clients; remove one first")
             await self._insert(work, client, secret)
-            await recorded(work, actor, Kind.CLIENT_CREATED, client=client.id, name=client.name)
+            await audit_change(work, actor, AuditEventKind.CLIENT_CREATED, client=client.id, name=client.name)
         return client, secret
 
     async def list(self, tenant_id: UUID) -> list[ListedClient]:
         """The tenant's clients, newest first; those that are switched off too."""
         async with self._database.tenant(tenant_id) as work:
-            return [_listed(row) for row in await work.fetch(_LIST)]
+            return [_build_listed_client(row) for row in await work.fetch(_LIST)]
 
     async def set_enabled(self, actor: Actor, tenant_id: UUID, client_id: str, enabled: bool) -> None:
         """Switch a client on, or off: then everything that was ever granted to it ends within a second.
@@ -106,9 +106,11 @@ class RegisteredClients:
         """
         async with self._database.tenant(tenant_id) as work:
             if not await work.execute(_ENABLE, client_id, None if enabled else self._clock()):
-                raise _no_client(client_id)
+                raise _build_not_found(client_id)
             ended = 0 if enabled else await work.execute(_END_GRANTS, client_id, self._clock(), "client_disabled")
-            await recorded(work, actor, Kind.CLIENT_CHANGED, client=client_id, enabled=int(enabled), grants_ended=ended)
+            await audit_change(
+                work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, enabled=int(enabled), grants_ended=ended
+            )
 
     async def set_result_text(
         self, actor: Actor, tenant_id: UUID, client_id: str, result_text: ResultText | None
@@ -120,8 +122,10 @@ class RegisteredClients:
         """
         async with self._database.tenant(tenant_id) as work:
             if not await work.execute(_SET_RESULT_TEXT, client_id, result_text):
-                raise _no_client(client_id)
-            await recorded(work, actor, Kind.CLIENT_CHANGED, client=client_id, result_text=result_text or "default")
+                raise _build_not_found(client_id)
+            await audit_change(
+                work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, result_text=result_text or "default"
+            )
 
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: str) -> None:
         """Forget a client and what people have agreed to for it; what was granted to it ends within a second.
@@ -131,14 +135,14 @@ class RegisteredClients:
         """
         async with self._database.tenant(tenant_id) as work:
             if not await work.execute(_REMOVE, client_id):
-                raise _no_client(client_id)
+                raise _build_not_found(client_id)
             ended = await work.execute(_END_GRANTS, client_id, self._clock(), "client_removed")
             await work.execute(_END_CONSENTS, client_id)
-            await recorded(work, actor, Kind.CLIENT_REMOVED, client=client_id, grants_ended=ended)
+            await audit_change(work, actor, AuditEventKind.CLIENT_REMOVED, client=client_id, grants_ended=ended)
 
     async def _insert(self, work: UnitOfWork, client: Client, secret: Secret | None) -> None:
         kid = self._peppers.active if secret else None
-        hashed = hash_of(self._peppers.keys[self._peppers.active], client.id, secret) if secret else None
+        hashed = hash_client_secret(self._peppers.keys[self._peppers.active], client.id, secret) if secret else None
         await work.execute(
             _INSERT,
             client.id,
@@ -156,20 +160,20 @@ class RegisteredClients:
         )
 
 
-def _checked(asked: NewClient, tenant_id: UUID) -> Client:
-    name = cleaned(asked.name)
-    if name == NAMELESS or len(asked.name) > LONGEST:
-        raise Invalid(f"a client's name has 1 to {LONGEST} characters that can be seen")
-    if asked.auth_method not in METHODS:
-        raise Invalid(f"a client proves who it is by one of {', '.join(METHODS)}")
-    if not asked.scopes or asked.scopes - ALL:
-        raise Invalid(f"scopes are any of {', '.join(sorted(ALL))}")
+def _build_client(asked: NewClient, tenant_id: UUID) -> Client:
+    name = sanitize_client_name(asked.name)
+    if name == UNNAMED_CLIENT or len(asked.name) > MAX_CLIENT_NAME_LENGTH:
+        raise Invalid(f"a client's name has 1 to {MAX_CLIENT_NAME_LENGTH} characters that can be seen")
+    if asked.auth_method not in AUTH_METHODS:
+        raise Invalid(f"a client proves who it is by one of {', '.join(AUTH_METHODS)}")
+    if not asked.scopes or asked.scopes - ALL_SCOPES:
+        raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}")
     _check_grant_types(asked)
     _check_redirect_uris(asked)
     if (asked.auth_method == "private_key_jwt") != (asked.jwks is not None):
         raise Invalid("a client has a key set if, and only if, it proves who it is by private_key_jwt")
     return Client(
-        id=f"client_{_random(22)}",
+        id=f"client_{_generate_text(22)}",
         name=name,
         kind="registered",
         tenant_id=tenant_id,
@@ -178,7 +182,7 @@ def _checked(asked: NewClient, tenant_id: UUID) -> Client:
         grant_types=asked.grant_types,
         scopes=asked.scopes,
         user_id=asked.user_id,
-        jwks=None if asked.jwks is None else checked_jwks(asked.jwks),
+        jwks=None if asked.jwks is None else validate_jwks(asked.jwks),
         result_text=asked.result_text,
     )
 
@@ -197,25 +201,25 @@ def _check_grant_types(asked: NewClient) -> None:
 def _check_redirect_uris(asked: NewClient) -> None:
     if (AUTHORIZATION_CODE in asked.grant_types) != bool(asked.redirect_uris):
         raise Invalid("a client has redirect URIs if, and only if, it uses authorization_code")
-    if len(asked.redirect_uris) > MOST_REDIRECT_URIS or len(set(asked.redirect_uris)) != len(asked.redirect_uris):
-        raise Invalid(f"a client has at most {MOST_REDIRECT_URIS} redirect URIs, each once")
+    if len(asked.redirect_uris) > MAX_REDIRECT_URIS or len(set(asked.redirect_uris)) != len(asked.redirect_uris):
+        raise Invalid(f"a client has at most {MAX_REDIRECT_URIS} redirect URIs, each once")
     for uri in asked.redirect_uris:
-        checked_registration(uri)
+        check_redirect_uri(uri)
 
 
-def _new_secret() -> Secret:
-    return Secret(SECRET_PREFIX + _random(SECRET_LENGTH))
+def _generate_secret() -> Secret:
+    return Secret(SECRET_PREFIX + _generate_text(SECRET_LENGTH))
 
 
-def _random(length: int) -> str:
-    return "".join(secrets.choice(ALPHABET) for _ in range(length))
+def _generate_text(length: int) -> str:
+    return "".join(secrets.choice(BASE62_ALPHABET) for _ in range(length))
 
 
-def _listed(row: Row) -> ListedClient:
-    return ListedClient(registered(row), row["user_email"] or "", row["created_at"], row["disabled_at"])
+def _build_listed_client(row: Row) -> ListedClient:
+    return ListedClient(build_registered_client(row), row["user_email"] or "", row["created_at"], row["disabled_at"])
 
 
-def _no_client(client_id: str) -> NotFound:
+def _build_not_found(client_id: str) -> NotFound:
     return NotFound(f"there is no client {client_id[:100]!r}; `mcpist client list` shows them")
 
 

@@ -4,25 +4,25 @@ from collections.abc import Mapping
 from typing import Protocol
 from uuid import UUID
 
-from broker.oauth.authorization import said
+from broker.oauth.authorization import drop_empty_parameters
 from broker.oauth.errors import OAuthError
 from broker.oauth.grants import Grants
-from broker.oauth.token_endpoint import AuthenticatesClients
+from broker.oauth.token_endpoint import ClientAuthenticator
 from core.secret import Secret
 
-MOST_TOKEN = 8_192
+MAX_TOKEN_LENGTH = 8_192
 
 
-class KnowsTokens(Protocol):
+class TokenLookup(Protocol):
     """Tells which grant an access token hangs on."""
 
-    async def grant_of(self, token: Secret) -> tuple[UUID, UUID] | None: ...
+    async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None: ...
 
 
-class Revocation:
+class TokenRevocation:
     """Ends grants for their clients."""
 
-    def __init__(self, authentication: AuthenticatesClients, grants: Grants, access_tokens: KnowsTokens) -> None:
+    def __init__(self, authentication: ClientAuthenticator, grants: Grants, access_tokens: TokenLookup) -> None:
         self._authentication = authentication
         self._grants = grants
         self._access_tokens = access_tokens
@@ -35,13 +35,13 @@ class Revocation:
         Raises:
             OAuthError: invalid_client, or invalid_request if there is no token.
         """
-        given = said(form)
+        given = drop_empty_parameters(form)
         client = await self._authentication.authenticate(headers, given)
         token = given.get("token")
         if token is None:
             raise OAuthError("invalid_request", "token is missing")
-        found = await self._grant(Secret(token)) if len(token) <= MOST_TOKEN else None
+        found = await self._find_grant(Secret(token)) if len(token) <= MAX_TOKEN_LENGTH else None
         return found is not None and await self._grants.revoke_by_client(*found, client.id)
 
-    async def _grant(self, token: Secret) -> tuple[UUID, UUID] | None:
-        return await self._grants.grant_of(token) or await self._access_tokens.grant_of(token)
+    async def _find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
+        return await self._grants.find_grant(token) or await self._access_tokens.find_grant(token)

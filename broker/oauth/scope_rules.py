@@ -2,50 +2,50 @@
 
 from broker.oauth.errors import OAuthError
 from core.errors import Invalid
-from core.scopes import ADMIN, MCP, covers, parsed
+from core.scopes import ADMIN_SCOPES, MCP_SCOPES, covers, parse_scopes
 
-IGNORED = "offline_access"
+IGNORED_SCOPE = "offline_access"
 """Asks for a refresh token, which every client gets that came by a code."""
 
 
-def asked(text: str | None) -> frozenset[str] | None:
+def parse_scope_parameter(text: str | None) -> frozenset[str] | None:
     """The scopes of a parameter; None if it names none.
 
     Raises:
         OAuthError: invalid_scope.
     """
-    words = " ".join(word for word in (text or "")[:1000].split(" ") if word != IGNORED)
+    words = " ".join(word for word in (text or "")[:1000].split(" ") if word != IGNORED_SCOPE)
     try:
-        return parsed(words) or None
+        return parse_scopes(words) or None
     except Invalid:
         raise OAuthError("invalid_scope", "there is no such scope; scopes_supported lists them") from None
 
 
-def of_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -> frozenset[str]:
+def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -> frozenset[str]:
     """What a client may ask for of what it does ask for; without a wish, that is all but administration.
 
     Raises:
         OAuthError: invalid_scope, nothing is left.
     """
-    kept = frozenset(scope for scope in scopes or MCP if covers(allowed, scope))
+    kept = frozenset(scope for scope in scopes or MCP_SCOPES if covers(allowed, scope))
     if not kept:
         raise OAuthError("invalid_scope", "this client is registered without these scopes")
     return kept
 
 
-def of_role(scopes: frozenset[str], system_role: str) -> frozenset[str]:
+def restrict_to_role(scopes: frozenset[str], system_role: str) -> frozenset[str]:
     """What a user may hand to a client: administration only while they are an administrator.
 
     Raises:
         OAuthError: invalid_scope, nothing is left.
     """
-    kept = scopes if system_role == "admin" else scopes - ADMIN
+    kept = scopes if system_role == "admin" else scopes - ADMIN_SCOPES
     if not kept:
         raise OAuthError("invalid_scope", "only an administrator can grant these scopes")
     return kept
 
 
-def narrowed(granted: frozenset[str], wanted: frozenset[str] | None) -> frozenset[str]:
+def narrow_scopes(granted: frozenset[str], wanted: frozenset[str] | None) -> frozenset[str]:
     """The scopes of a refreshed access token: all that was granted, or less, and never more (RFC 6749 §6).
 
     Raises:

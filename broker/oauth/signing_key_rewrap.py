@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from broker.oauth.signing_key_store import signing_context
-from broker.vault.keys import Wrapped
+from broker.oauth.signing_key_store import build_signing_context
+from broker.vault.keys import WrappedKey
 from broker.vault.rewrap import WrappedRow
-from core.audit.event import DEPLOYMENT
+from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import UnitOfWork
 
 
@@ -18,16 +18,18 @@ class SigningKeyRows:
 
     @property
     def tenant_id(self) -> UUID:
-        return DEPLOYMENT
+        return DEPLOYMENT_CHAIN
 
-    async def others(self, work: UnitOfWork, kek_id: str, after: str, limit: int) -> Sequence[WrappedRow]:
+    async def list_outdated(self, work: UnitOfWork, kek_id: str, after: str, limit: int) -> Sequence[WrappedRow]:
         rows = await work.fetch(_OTHERS, kek_id, after, limit)
         return [
-            WrappedRow(row["kid"], row["kek_id"], row["wrapped"], signing_context(self._deployment_id, row["kid"]))
+            WrappedRow(
+                row["kid"], row["kek_id"], row["wrapped"], build_signing_context(self._deployment_id, row["kid"])
+            )
             for row in rows
         ]
 
-    async def store(self, work: UnitOfWork, row: WrappedRow, wrapped: Wrapped) -> bool:
+    async def store(self, work: UnitOfWork, row: WrappedRow, wrapped: WrappedKey) -> bool:
         return bool(await work.execute(_STORE, row.name, row.kek_id, row.wrapped, wrapped.kek_id, wrapped.blob))
 
 

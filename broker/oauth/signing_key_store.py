@@ -21,18 +21,18 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from joserfc.jwk import RSAKey
 
-from broker.vault.envelope import Unreadable, joined
-from broker.vault.key_checks import confirm_use, note_use
+from broker.vault.envelope import DecryptionError, join_length_prefixed
+from broker.vault.key_checks import confirm_key_use, record_key_use
 from broker.vault.keys import KeyProvider
-from core.audit.event import DEPLOYMENT, Kind
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict
 
 ALGORITHM = "RS256"
-BITS = 2_048
+KEY_BITS = 2_048
 WRAP_LABEL = b"mcpist.signing-key.1"
-KNOWN_AFTER = timedelta(minutes=2)
+MIN_PUBLISHED_TIME = timedelta(minutes=2)
 """A key signs only after having been published for this long: every process looks once a minute."""
 
 PUBLISHED_FOR = timedelta(minutes=65)
@@ -40,7 +40,7 @@ PUBLISHED_FOR = timedelta(minutes=65)
 
 
 @dataclass(frozen=True, slots=True)
-class StoredKey:
+class SigningKeyInfo:
     """What may be shown of a key: everything but the key. `published`: signatures by it count."""
 
     kid: str
@@ -52,7 +52,7 @@ class StoredKey:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SealedKey:
+class SealedSigningKey:
     """A published key as it is stored."""
 
     kid: str
@@ -72,50 +72,50 @@ class SigningKeyStore:
         self._deployment_id = deployment_id
         self._clock = clock
 
-    async def list(self) -> list[StoredKey]:
+    async def list(self) -> list[SigningKeyInfo]:
         """Every key, the newest first."""
-        async with self._database.tenant(DEPLOYMENT) as work:
+        async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             rows = await work.fetch(_ALL)
         since = self._clock() - PUBLISHED_FOR
-        return [_stored(row, since) for row in rows]
+        return [_build_key_info(row, since) for row in rows]
 
-    async def published(self) -> "list[SealedKey]":
+    async def list_published(self) -> "list[SealedSigningKey]":
         """The keys whose signatures count."""
-        async with self._database.tenant(DEPLOYMENT) as work:
+        async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             rows = await work.fetch(_PUBLISHED, self._clock() - PUBLISHED_FOR)
-        return [SealedKey(row["kid"], row["state"], row["kek_id"], row["wrapped"]) for row in rows]
+        return [SealedSigningKey(row["kid"], row["state"], row["kek_id"], row["wrapped"]) for row in rows]
 
-    async def signs(self, kid: str) -> bool:
+    async def is_active(self, kid: str) -> bool:
         """Whether the key of that id is the one that signs now."""
-        async with self._database.tenant(DEPLOYMENT) as work:
+        async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             return await work.fetchval(_SIGNS, kid)
 
-    async def opened(self, sealed: SealedKey) -> RSAKey:
+    async def unwrap_key(self, sealed: SealedSigningKey) -> RSAKey:
         """The private key.
 
         Raises:
-            broker.vault.envelope.Unreadable: the row was changed.
+            broker.vault.envelope.DecryptionError: the row was changed.
             core.errors.Unavailable: the key-encryption key is not at hand.
         """
-        context = signing_context(self._deployment_id, sealed.kid)
+        context = build_signing_context(self._deployment_id, sealed.kid)
         plain = await self._provider.unwrap(sealed.kek_id, sealed.wrapped, context)
         # Its seal vouches for it: proving its primes anew takes 30 ms, longer than all else here.
         private = load_der_private_key(plain, password=None, unsafe_skip_rsa_key_validation=True)
         if not isinstance(private, RSAPrivateKey):
-            raise Unreadable
-        return _as_jwk(private, sealed.kid)
+            raise DecryptionError
+        return _build_jwk(private, sealed.kid)
 
-    async def ensure(self) -> None:
+    async def ensure_keys(self) -> None:
         """Make the first keys, unless they are there. Of several processes at once, one does."""
-        async with self._database.tenant(DEPLOYMENT) as work:
-            if not await _missing(work):
+        async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
+            if not await _list_missing_states(work):
                 return
-        made = await asyncio.gather(_generated(), _generated())
-        async with self._database.tenant(DEPLOYMENT) as work:
+        made = await asyncio.gather(_generate_key(), _generate_key())
+        async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             await work.execute(_LOCK)
-            for state, key in zip(await _missing(work), made, strict=False):
-                await self._add(work, key, state)
-                await recorded(work, Actor("mcpist"), Kind.KEY_CREATED, purpose="signing", key=key[0])
+            for state, key in zip(await _list_missing_states(work), made, strict=False):
+                await self._insert_key(work, key, state)
+                await audit_change(work, Actor("mcpist"), AuditEventKind.KEY_CREATED, purpose="signing", key=key[0])
 
     async def rotate(self, actor: Actor) -> str:
         """Sign with the next key from now on, and publish another to follow: the id of the one that signs.
@@ -123,17 +123,17 @@ class SigningKeyStore:
         Raises:
             Conflict: the next key was published too short a time ago for every verifier to know it.
         """
-        await self.ensure()
-        made = await _generated()
-        async with self._database.tenant(DEPLOYMENT) as work:
+        await self.ensure_keys()
+        made = await _generate_key()
+        async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             await work.execute(_LOCK)
-            kid = await work.fetchval(_KNOWN_NEXT, self._clock() - KNOWN_AFTER)
+            kid = await work.fetchval(_KNOWN_NEXT, self._clock() - MIN_PUBLISHED_TIME)
             if kid is None:
                 raise Conflict("the next key was published less than two minutes ago; not all know it yet: wait")
             await work.execute(_RETIRE, self._clock())
             await work.execute(_ACTIVATE, kid, self._clock())
-            await self._add(work, made, "next")
-            await recorded(work, actor, Kind.KEY_ROTATED, purpose="signing", key=kid)
+            await self._insert_key(work, made, "next")
+            await audit_change(work, actor, AuditEventKind.KEY_ROTATED, purpose="signing", key=kid)
         return kid
 
     async def replace_all(self, actor: Actor) -> str:
@@ -141,52 +141,56 @@ class SigningKeyStore:
         id. What was signed before counts no longer, on every process within a second, because every tenant's generation
         is raised with it; clients get new tokens by their refresh tokens.
         """
-        signing, following = await asyncio.gather(_generated(), _generated())
-        async with self._database.tenant(DEPLOYMENT) as work:
+        signing, following = await asyncio.gather(_generate_key(), _generate_key())
+        async with self._database.tenant(DEPLOYMENT_CHAIN) as work:
             await work.execute(_LOCK)
             distrusted = await work.execute(_DISTRUST, self._clock())
-            await self._add(work, signing, "active")
-            await self._add(work, following, "next")
-            await recorded(work, actor, Kind.KEY_ROTATED, purpose="signing", key=signing[0], distrusted=distrusted)
+            await self._insert_key(work, signing, "active")
+            await self._insert_key(work, following, "next")
+            await audit_change(
+                work, actor, AuditEventKind.KEY_ROTATED, purpose="signing", key=signing[0], distrusted=distrusted
+            )
             await work.execute("SELECT core.raise_all_generations() WHERE $1::uuid IS NOT NULL")
         return signing[0]
 
-    async def _add(self, work: UnitOfWork, key: "tuple[str, RSAPrivateKey]", state: str) -> None:
+    async def _insert_key(self, work: UnitOfWork, key: "tuple[str, RSAPrivateKey]", state: str) -> None:
         kid, private = key
         plain = private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
-        wrapped = await self._provider.wrap(plain, signing_context(self._deployment_id, kid))
-        await note_use(work, self._provider, wrapped.kek_id)
+        wrapped = await self._provider.wrap(plain, build_signing_context(self._deployment_id, kid))
+        await record_key_use(work, self._provider, wrapped.kek_id)
         now = self._clock()
-        shown = orjson.dumps(_as_jwk(private, kid).as_dict(private=False)).decode()
+        shown = orjson.dumps(_build_jwk(private, kid).as_dict(private=False)).decode()
         active_since = now if state == "active" else None
         await work.execute(_INSERT, kid, ALGORITHM, shown, wrapped.kek_id, wrapped.blob, state, now, active_since)
-        await confirm_use(work, self._provider, wrapped.kek_id)
+        await confirm_key_use(work, self._provider, wrapped.kek_id)
 
 
-def signing_context(deployment_id: UUID, kid: str) -> bytes:
+def build_signing_context(deployment_id: UUID, kid: str) -> bytes:
     """What a wrapped signing key is bound to."""
-    return joined(WRAP_LABEL, deployment_id.bytes, kid.encode())
+    return join_length_prefixed(WRAP_LABEL, deployment_id.bytes, kid.encode())
 
 
-async def _missing(work: UnitOfWork) -> list[str]:
+async def _list_missing_states(work: UnitOfWork) -> list[str]:
     there = {row["state"] for row in await work.fetch(_IN_USE)}
     return [state for state in ("active", "next") if state not in there]
 
 
-async def _generated() -> tuple[str, RSAPrivateKey]:
+async def _generate_key() -> tuple[str, RSAPrivateKey]:
     """A new key and its id, made on a thread: it takes a tenth of a second."""
-    private = await asyncio.to_thread(generate_private_key, public_exponent=65_537, key_size=BITS)
+    private = await asyncio.to_thread(generate_private_key, public_exponent=65_537, key_size=KEY_BITS)
     return RSAKey.import_key(private).thumbprint(), private
 
 
-def _as_jwk(private: RSAPrivateKey, kid: str) -> RSAKey:
+def _build_jwk(private: RSAPrivateKey, kid: str) -> RSAKey:
     return RSAKey.import_key(private, {"kid": kid, "use": "sig", "alg": ALGORITHM})
 
 
-def _stored(row: Row, since: datetime) -> StoredKey:
+def _build_key_info(row: Row, since: datetime) -> SigningKeyInfo:
     fading = row["state"] == "retired" and row["retired_at"] > since
     published = fading or row["state"] in ("next", "active")
-    return StoredKey(row["kid"], row["state"], published, row["created_at"], row["activated_at"], row["retired_at"])
+    return SigningKeyInfo(
+        row["kid"], row["state"], published, row["created_at"], row["activated_at"], row["retired_at"]
+    )
 
 
 # Signing keys have no tenant; $1 is there because every statement has it.

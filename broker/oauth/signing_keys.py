@@ -12,24 +12,24 @@ import orjson
 from joserfc.jwk import RSAKey
 
 from broker.oauth import jose
-from broker.oauth.signing_key_store import ALGORITHM, SealedKey, SigningKeyStore
-from broker.vault.envelope import Unreadable
+from broker.oauth.signing_key_store import ALGORITHM, SealedSigningKey, SigningKeyStore
+from broker.vault.envelope import DecryptionError
 from broker.vault.keys import KeyProvider
 from core.db import Database
 from core.errors import Unavailable
 
-FRESH = 60.0
-AFTER_FAILURE = 5.0
+FRESH_SECONDS = 60.0
+RETRY_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _Published:
+class _PublishedKeys:
     """`sealed` is what `keys` were opened from, so that none is opened twice."""
 
     keys: Mapping[str, RSAKey]
-    sealed: Mapping[str, SealedKey]
+    sealed: Mapping[str, SealedSigningKey]
     document: bytes
 
     @property
@@ -37,7 +37,7 @@ class _Published:
         return next((self.keys[kid] for kid, row in self.sealed.items() if row.state == "active"), None)
 
 
-NOTHING = _Published({}, {}, b"")
+NO_KEYS = _PublishedKeys({}, {}, b"")
 
 
 class SigningKeys:
@@ -48,7 +48,7 @@ class SigningKeys:
     def __init__(self, store: SigningKeyStore, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._monotonic = monotonic
-        self._known = NOTHING
+        self._known = NO_KEYS
         self._until = 0.0
         self._unknown_until = 0.0
         self._reading = asyncio.Lock()
@@ -59,15 +59,15 @@ class SigningKeys:
         Raises:
             core.errors.Unavailable: the keys cannot be read, or the active one cannot be opened.
         """
-        key = (await self._current()).signing
-        if key is None or not await self._store.signs(key.kid or ""):
-            self.look_again()
-            key = (await self._current()).signing
+        key = (await self._get_current()).signing
+        if key is None or not await self._store.is_active(key.kid or ""):
+            self.invalidate()
+            key = (await self._get_current()).signing
         if key is None:
             raise Unavailable("MCPist cannot sign tokens now: its signing key cannot be opened")
-        return jose.sign(key, {"typ": typ, "kid": key.kid}, claims, ALGORITHM)
+        return jose.sign_jwt(key, {"typ": typ, "kid": key.kid}, claims, ALGORITHM)
 
-    def look_again(self) -> None:
+    def invalidate(self) -> None:
         """Read the keys anew when they are next needed."""
         self._until = 0.0
 
@@ -77,47 +77,47 @@ class SigningKeys:
         Raises:
             core.errors.Unavailable: the keys could never be read.
         """
-        known = (await self._current()).keys.get(kid)
+        known = (await self._get_current()).keys.get(kid)
         if known is None and self._monotonic() >= self._unknown_until:
-            self._unknown_until = self._monotonic() + FRESH
-            self.look_again()
-            known = (await self._current()).keys.get(kid)
+            self._unknown_until = self._monotonic() + FRESH_SECONDS
+            self.invalidate()
+            known = (await self._get_current()).keys.get(kid)
         return known
 
-    async def document(self) -> bytes:
+    async def get_jwks(self) -> bytes:
         """The JWK set that is published (RFC 7517 §5).
 
         Raises:
             core.errors.Unavailable: the keys could never be read.
         """
-        return (await self._current()).document
+        return (await self._get_current()).document
 
-    async def _current(self) -> _Published:
+    async def _get_current(self) -> _PublishedKeys:
         if self._monotonic() < self._until:
             return self._known
         async with self._reading:
             if self._monotonic() >= self._until:  # whoever was first has read them for all
-                await self._read()
+                await self._reload()
         return self._known
 
-    async def _read(self) -> None:
+    async def _reload(self) -> None:
         try:
-            self._known = await self._opened(await self._stored())
-            self._until = self._monotonic() + FRESH
+            self._known = await self._unwrap_keys(await self._load_published())
+            self._until = self._monotonic() + FRESH_SECONDS
         except Unavailable:
             if not self._known.keys:
                 raise
-            self._until = self._monotonic() + AFTER_FAILURE
+            self._until = self._monotonic() + RETRY_SECONDS
 
-    async def _stored(self) -> list[SealedKey]:
+    async def _load_published(self) -> list[SealedSigningKey]:
         """The published keys. The first ones are made when they are first needed: no start waits for them."""
-        rows = await self._store.published()
+        rows = await self._store.list_published()
         if not any(row.state == "active" for row in rows):
-            await self._store.ensure()
-            rows = await self._store.published()
+            await self._store.ensure_keys()
+            rows = await self._store.list_published()
         return rows
 
-    async def _opened(self, rows: list[SealedKey]) -> _Published:
+    async def _unwrap_keys(self, rows: list[SealedSigningKey]) -> _PublishedKeys:
         keys: dict[str, RSAKey] = {}
         for row in rows:
             before = self._known.sealed.get(row.kid)
@@ -125,11 +125,11 @@ class SigningKeys:
                 keys[row.kid] = self._known.keys[row.kid]
                 continue
             try:
-                keys[row.kid] = await self._store.opened(row)
-            except Unreadable:
+                keys[row.kid] = await self._store.unwrap_key(row)
+            except DecryptionError:
                 log.error("a signing key was changed in the database and counts no longer", extra={"kid": row.kid})
         listed = [key.as_dict(private=False) for key in keys.values()]
-        return _Published(keys, {row.kid: row for row in rows if row.kid in keys}, orjson.dumps({"keys": listed}))
+        return _PublishedKeys(keys, {row.kid: row for row in rows if row.kid in keys}, orjson.dumps({"keys": listed}))
 
 
 async def open_signing_keys(

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 from core.db import Database
 
-FORGOTTEN_AFTER = timedelta(hours=1)
+RETENTION = timedelta(hours=1)
 
 
-class SingleUse:
+class ReplayCache:
     """Takes ids for good, until they would not be accepted anyway."""
 
     def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
@@ -31,7 +31,7 @@ class SingleUse:
 
     async def sweep(self) -> int:
         """Forget what has expired for an hour, by whichever broker's clock; how many."""
-        return await self._database.call(_SWEEP, self._clock() - FORGOTTEN_AFTER)
+        return await self._database.call(_SWEEP, self._clock() - RETENTION)
 
 
 _TAKE = """INSERT INTO auth.used_ids (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING true"""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Invalid, LimitReached, NotFound, Unavailable
-from core.outbound.documents import Documents, NoDocument
+from core.outbound.documents import DocumentUnavailable, JsonDocumentFetcher
 
-MOST_ISSUERS = 20
-LONGEST_ISSUER, LONGEST_URL = 500, 1_000
-MOST_METADATA = 65_536
+MAX_ISSUERS = 20
+MAX_ISSUER_LENGTH, MAX_URL_LENGTH = 500, 1_000
+MAX_METADATA_BYTES = 65_536
 
 _ISSUER = re.compile(r"https?://[^\s/?#@\\]+(/[^\s?#\\]*)?", re.ASCII)
 _METADATA = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
@@ -32,7 +32,7 @@ class TrustedIssuer:
 class TrustedIssuers:
     """The trusted issuers of all tenants, behind the broker's own database role."""
 
-    def __init__(self, database: Database, documents: Documents, *, clock: Callable[[], datetime]) -> None:
+    def __init__(self, database: Database, documents: JsonDocumentFetcher, *, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._documents = documents
         self._clock = clock
@@ -47,19 +47,19 @@ class TrustedIssuers:
             Unavailable: the issuer's metadata cannot be read.
             LimitReached: the tenant trusts 20 issuers.
         """
-        if len(issuer) > LONGEST_ISSUER or not _ISSUER.fullmatch(issuer):
+        if len(issuer) > MAX_ISSUER_LENGTH or not _ISSUER.fullmatch(issuer):
             raise Invalid("an issuer looks like https://idp.example.com, exactly as its tokens have it in iss")
-        jwks_uri = jwks_uri or await self._discovered(issuer)
-        if len(jwks_uri) > LONGEST_URL or not self._documents.may_ask(jwks_uri):
+        jwks_uri = jwks_uri or await self._discover_jwks_uri(issuer)
+        if len(jwks_uri) > MAX_URL_LENGTH or not self._documents.is_askable(jwks_uri):
             raise Invalid(
                 "the keys have to be at an https URL, on port 443 of a public host or on one that the operator lists "
                 "in MCPIST_ALLOWED_PRIVATE_HOSTS"
             )
         async with self._database.tenant(tenant_id) as work:
-            if await work.fetchval(_COUNT, issuer) >= MOST_ISSUERS:
-                raise LimitReached(f"a tenant trusts at most {MOST_ISSUERS} issuers; remove one first")
+            if await work.fetchval(_COUNT, issuer) >= MAX_ISSUERS:
+                raise LimitReached(f"a tenant trusts at most {MAX_ISSUERS} issuers; remove one first")
             await work.execute(_TRUST, issuer, jwks_uri, self._clock())
-            await recorded(work, actor, Kind.ISSUER_TRUSTED, issuer=issuer, jwks_uri=jwks_uri)
+            await audit_change(work, actor, AuditEventKind.ISSUER_TRUSTED, issuer=issuer, jwks_uri=jwks_uri)
         return TrustedIssuer(issuer, jwks_uri, self._clock())
 
     async def list(self, tenant_id: UUID) -> list[TrustedIssuer]:
@@ -77,18 +77,20 @@ class TrustedIssuers:
             if not await work.execute(_REMOVE, issuer):
                 raise NotFound(f"this tenant does not trust {issuer[:200]!r}; `mcpist issuer list` shows whom it does")
             ended = await work.execute(_END_GRANTS, self._clock(), "issuer_removed", issuer)
-            await recorded(work, actor, Kind.ISSUER_REMOVED, issuer=issuer, grants_ended=ended)
+            await audit_change(work, actor, AuditEventKind.ISSUER_REMOVED, issuer=issuer, grants_ended=ended)
 
-    async def keys_of(self, tenant_id: UUID, issuer: str) -> str | None:
+    async def find_jwks_uri(self, tenant_id: UUID, issuer: str) -> str | None:
         """Where the keys of a trusted issuer are; None if the tenant does not trust it."""
         async with self._database.tenant(tenant_id) as work:
             return await work.fetchval(_KEYS, issuer)
 
-    async def _discovered(self, issuer: str) -> str:
+    async def _discover_jwks_uri(self, issuer: str) -> str:
         for path in _METADATA:
             try:
-                found = (await self._documents.read(issuer.rstrip("/") + path, MOST_METADATA)).object()
-            except NoDocument:
+                found = (
+                    await self._documents.fetch_document(issuer.rstrip("/") + path, MAX_METADATA_BYTES)
+                ).parse_object()
+            except DocumentUnavailable:
                 continue
             jwks_uri = found.get("jwks_uri")
             if found.get("issuer") == issuer and isinstance(jwks_uri, str):

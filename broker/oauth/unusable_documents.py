@@ -11,24 +11,24 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, Protocol
 
-from core.audit.event import Event, Kind
-from core.audit.writer import append
+from core.audit.event import AuditEvent, AuditEventKind
+from core.audit.writer import append_events
 from core.db import Database
 from core.errors import LimitReached, Unavailable
 from core.limits import CallerLimits
 
-Cause = Literal["form", "off", "host", "refused", "unreachable", "wrong"]
+UnusableCause = Literal["form", "off", "host", "refused", "unreachable", "wrong"]
 
 REPORTS_PER_HOUR = 20
-AGAIN_SECONDS = 3600.0
-MOST_REMEMBERED = 1_000
+REPORT_INTERVAL_SECONDS = 3600.0
+MAX_REMEMBERED = 1_000
 
 _HOST = re.compile(r"[0-9a-z.:_-]{1,253}")
 
 log = logging.getLogger(__name__)
 
 
-class UnusableDocument(Exception):
+class UnusableClientDocument(Exception):
     """No client comes of a document.
 
     `cause` is form, the URL cannot be one of a document; off, the operator takes no documents; host, none of this host;
@@ -36,20 +36,20 @@ class UnusableDocument(Exception):
     after `retry_after` seconds; wrong, what it answers is no valid document.
     """
 
-    def __init__(self, cause: Cause, host: str = "", retry_after: float = 0.0) -> None:
+    def __init__(self, cause: UnusableCause, host: str = "", retry_after: float = 0.0) -> None:
         super().__init__(cause)
-        self.cause: Cause = cause
+        self.cause: UnusableCause = cause
         self.host = host
         self.retry_after = retry_after
 
 
-class ReportsDocuments(Protocol):
+class ClientDocumentReporter(Protocol):
     """Is told of every document that could not be used."""
 
-    async def report(self, host: str, cause: Cause) -> None: ...
+    async def report(self, host: str, cause: UnusableCause) -> None: ...
 
 
-class DocumentReports:
+class AuditClientDocumentReporter:
     """Reports each host and cause at most once an hour, and 20 in an hour altogether; `more` is the number of reports
     that were left out since the one before. `clock` gives seconds that never go back."""
 
@@ -60,7 +60,7 @@ class DocumentReports:
         self._reported: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._left_out = 0
 
-    async def report(self, host: str, cause: Cause) -> None:
+    async def report(self, host: str, cause: UnusableCause) -> None:
         """Write a line to the log and an event to the deployment's audit log, or count it as left out."""
         known = host.lower() if _HOST.fullmatch(host.lower()) else ""
         if not self._is_due(known, cause):
@@ -69,13 +69,15 @@ class DocumentReports:
         more, self._left_out = self._left_out, 0
         detail: dict[str, str | int] = {"host": known, "cause": cause, "more": more}
         log.warning("a client metadata document could not be used", extra=detail)
-        event = Event(at=time.time_ns(), kind=Kind.CLIENT_DOCUMENT_REFUSED, outcome="error", detail=detail)
+        event = AuditEvent(
+            at=time.time_ns(), kind=AuditEventKind.CLIENT_DOCUMENT_REFUSED, outcome="error", detail=detail
+        )
         with suppress(Unavailable):  # the log has it
-            await append(self._database, [event])
+            await append_events(self._database, [event])
 
     def _is_due(self, host: str, cause: str) -> bool:
         now, key = self._clock(), (host, cause)
-        if now < self._reported.get(key, -AGAIN_SECONDS) + AGAIN_SECONDS:
+        if now < self._reported.get(key, -REPORT_INTERVAL_SECONDS) + REPORT_INTERVAL_SECONDS:
             return False
         try:
             self._all.enter("")
@@ -84,6 +86,6 @@ class DocumentReports:
         self._all.leave("")
         self._reported[key] = now
         self._reported.move_to_end(key)
-        if len(self._reported) > MOST_REMEMBERED:
+        if len(self._reported) > MAX_REMEMBERED:
             self._reported.popitem(last=False)
         return True

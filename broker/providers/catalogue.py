@@ -11,20 +11,20 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from broker.providers.forms import is_table
+from broker.providers.forms import as_table
 from broker.providers.model import Provider
-from broker.providers.templates import check_placeholders, urls
+from broker.providers.templates import check_placeholders, list_outbound_urls
 from core.errors import Invalid, NotFound
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.session import may_ask
+from core.outbound.session import is_askable_url
 
-FILE = "providers.toml"
+PROVIDERS_FILE = "providers.toml"
 MOST_DOCUMENT = 32 * 1024
 MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Providers:
+class ProviderCatalogue:
     """Providers by id. `broken` tells why a stored one cannot be used, such as after an update."""
 
     known: Mapping[str, Provider]
@@ -43,17 +43,19 @@ class Providers:
             raise NotFound(f"there is no provider {provider_id[:40]!r}; there are: {', '.join(sorted(self.known))}")
         return self.known[provider_id]
 
-    def of(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> "Providers":
+    def merge_custom(self, rows: Iterable[tuple[str, Mapping[str, Any]]]) -> "ProviderCatalogue":
         """These and those that a tenant has added, as ids and documents. One that cannot be read harms no other."""
         known, broken = dict(self.known), dict(self.broken)
         for provider_id, document in rows:
             try:
-                known[provider_id] = self.read(provider_id, document)
+                known[provider_id] = self.parse_custom(provider_id, document)
             except Invalid as problem:
                 broken[provider_id] = str(problem)
-        return Providers(MappingProxyType(known), MappingProxyType(broken))
+        return ProviderCatalogue(MappingProxyType(known), MappingProxyType(broken))
 
-    def read(self, provider_id: str, document: Mapping[str, Any], allow: AllowedAddresses | None = None) -> Provider:
+    def parse_custom(
+        self, provider_id: str, document: Mapping[str, Any], allow: AllowedAddresses | None = None
+    ) -> Provider:
         """An administrator's own provider, checked; with `allow`, also that its URLs may be reached.
 
         Raises:
@@ -63,23 +65,23 @@ class Providers:
             raise Invalid(f"{provider_id} is a provider of MCPist's own; choose another id")
         if len(json.dumps(document, default=str)) > MOST_DOCUMENT:
             raise Invalid(f"a provider's document has at most {MOST_DOCUMENT // 1024} KiB")
-        provider = _provider(provider_id, document)
+        provider = _parse_provider(provider_id, document)
         if allow is not None:
             _check_reach(provider, allow)
         return provider
 
 
 @cache
-def own_providers() -> Providers:
+def load_builtin_providers() -> ProviderCatalogue:
     """Those that come with MCPist.
 
     Raises:
         Invalid: the file that came with it was changed, and is wrong.
     """
-    return providers_of_toml((files("broker") / FILE).read_text("utf-8"))
+    return parse_providers_toml((files("broker") / PROVIDERS_FILE).read_text("utf-8"))
 
 
-def providers_of_toml(text: str) -> Providers:
+def parse_providers_toml(text: str) -> ProviderCatalogue:
     """Providers of a TOML document: a table for each, by its id.
 
     Raises:
@@ -88,11 +90,11 @@ def providers_of_toml(text: str) -> Providers:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Invalid(f"{FILE} is not valid TOML: {error}") from None
-    return Providers(MappingProxyType({one: _provider(one, table) for one, table in document.items()}))
+        raise Invalid(f"{PROVIDERS_FILE} is not valid TOML: {error}") from None
+    return ProviderCatalogue(MappingProxyType({one: _parse_provider(one, table) for one, table in document.items()}))
 
 
-def provider_of_text(text: str) -> tuple[str, dict[str, Any]]:
+def parse_provider_text(text: str) -> tuple[str, dict[str, Any]]:
     """The id and document of the one provider in a text, as an administrator writes it: a table of TOML, or an object
     of JSON. Not checked yet.
 
@@ -112,7 +114,7 @@ def provider_of_text(text: str) -> tuple[str, dict[str, Any]]:
         raise Invalid("a document has texts, numbers, lists and tables, and no dates") from None
     except RecursionError:
         raise Invalid("the document is nested too deeply") from None
-    if len(document) != 1 or (table := is_table(next(iter(document.values())))) is None:
+    if len(document) != 1 or (table := as_table(next(iter(document.values())))) is None:
         raise Invalid('give one table, named by the provider\'s id: [my_vendor], or {"my_vendor": {...}}')
     return next(iter(document)), table
 
@@ -128,8 +130,8 @@ def check_modules(provider: Provider, modules: Collection[str]) -> None:
         raise Invalid(f"{key}: there is no module of that name that has a vendor; there are: {there}")
 
 
-def _provider(provider_id: str, document: object) -> Provider:
-    table = is_table(document)
+def _parse_provider(provider_id: str, document: object) -> Provider:
+    table = as_table(document)
     if table is None:
         raise Invalid(f"{provider_id[:40]}: give a table")
     if table.get("id", provider_id) != provider_id:
@@ -137,7 +139,7 @@ def _provider(provider_id: str, document: object) -> Provider:
     try:
         provider = Provider.model_validate({**table, "id": provider_id})
     except ValidationError as error:
-        raise Invalid("\n".join(_problems(provider_id, error))) from None
+        raise Invalid("\n".join(_describe_problems(provider_id, error))) from None
     check_placeholders(provider)
     return provider
 
@@ -148,15 +150,15 @@ def _check_reach(provider: Provider, allow: AllowedAddresses) -> None:
         name: setting.default or ("https://setting.example" if setting.kind != "word" else "setting")
         for name, setting in provider.settings.items()
     }
-    for key, url in urls(provider, examples):
-        if not may_ask(allow, url):
+    for key, url in list_outbound_urls(provider, examples):
+        if not is_askable_url(allow, url):
             raise Invalid(
                 f"{provider.id}.{key}: MCPist may only reach public hosts by https on port 443, and those that "
                 "MCPIST_ALLOWED_PRIVATE_HOSTS lists"
             )
 
 
-def _problems(provider_id: str, error: ValidationError) -> Iterable[str]:
+def _describe_problems(provider_id: str, error: ValidationError) -> Iterable[str]:
     for one in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
         key = ".".join([provider_id, *(str(part) for part in one["loc"])])[:200]
         told = one["msg"].removeprefix("Value error, ")

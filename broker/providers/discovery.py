@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from core.errors import Invalid, Unavailable
-from core.outbound.documents import Documents, NoDocument
+from core.outbound.documents import DocumentUnavailable, JsonDocumentFetcher
 
 MOST_BYTES = 64 * 1024
 MOST_ENTRIES = 200
@@ -40,9 +40,9 @@ class ServerMetadata:
     auth_methods: tuple[str, ...]
     """Ours, the best first."""
     scopes: tuple[str, ...]
-    names_itself: bool
+    sends_issuer: bool
     """Every authorization answer has ``iss`` (RFC 9207 §3)."""
-    takes_documents: bool
+    supports_client_documents: bool
     """A client id may be the URL of a document about the client (CIMD)."""
     is_open_id: bool
 
@@ -51,7 +51,7 @@ class ServerMetadata:
         """The generic provider that suits it."""
         return "oidc" if self.is_open_id else "oauth2"
 
-    def settings(self, resource: str = "") -> dict[str, str]:
+    def build_settings(self, resource: str = "") -> dict[str, str]:
         """The settings of an OAuth client of :attr:`provider_id`; `resource` is what tokens are for (RFC 8707)."""
         found = {"issuer": self.issuer, "authorize_url": self.authorize_url, "token_url": self.token_url}
         found |= {"revoke_url": self.revoke_url}
@@ -69,13 +69,13 @@ class ResourceMetadata:
     scopes: tuple[str, ...]
 
 
-class Discovery:
+class MetadataDiscovery:
     """Finds metadata. Whatever is wrong is told to the administrator who has typed the URL."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: JsonDocumentFetcher) -> None:
         self._documents = documents
 
-    async def server(self, issuer: str) -> ServerMetadata:
+    async def fetch_server_metadata(self, issuer: str) -> ServerMetadata:
         """The authorization server of that issuer.
 
         Raises:
@@ -84,12 +84,12 @@ class Discovery:
         """
         if len(issuer) > LONGEST_URL or not _ISSUER.fullmatch(issuer):
             raise Invalid("an issuer is a URL with https://, a host in lower case, and no query or fragment")
-        found = await self._first(_server_places(issuer), "authorization server metadata")
+        found = await self._fetch_first(_list_server_metadata_urls(issuer), "authorization server metadata")
         if found.get("issuer") != issuer:
             raise Invalid("the server names another issuer; copy it exactly, and mind a slash at its end")
-        return self._server(issuer, found)
+        return self._build_server_metadata(issuer, found)
 
-    async def resource(self, url: str, told: str = "") -> ResourceMetadata:
+    async def fetch_resource_metadata(self, url: str, told: str = "") -> ResourceMetadata:
         """The metadata of the protected resource at `url`; `told` is where its 401 says that it is.
 
         Raises:
@@ -98,22 +98,22 @@ class Discovery:
         """
         if len(url) > LONGEST_URL or not _ISSUER.fullmatch(url):
             raise Invalid("a resource is a URL with https://, a host in lower case, and no query or fragment")
-        places = ([told] if told else []) + _resource_places(url)
-        found = await self._first(places, "protected resource metadata")
-        resource, servers = found.get("resource"), _texts(found.get("authorization_servers"))[:MOST_SERVERS]
+        places = ([told] if told else []) + _list_resource_metadata_urls(url)
+        found = await self._fetch_first(places, "protected resource metadata")
+        resource, servers = found.get("resource"), _filter_texts(found.get("authorization_servers"))[:MOST_SERVERS]
         if not isinstance(resource, str) or not _covers(resource, url):
             raise Invalid("the metadata is for another resource than this URL")
         if not servers:
             raise Invalid("the resource names no authorization server; register a client by hand")
-        return ResourceMetadata(resource, servers, _scopes(found))
+        return ResourceMetadata(resource, servers, _read_scopes(found))
 
-    async def _first(self, places: list[str], what: str) -> Mapping[str, Any]:
+    async def _fetch_first(self, places: list[str], what: str) -> Mapping[str, Any]:
         """The first document that there is. One that is away may be the right one, so its absence is not settled."""
         away = refused = False
         for place in places:
             try:
-                return (await self._documents.read(place, MOST_BYTES)).object()
-            except NoDocument as problem:
+                return (await self._documents.fetch_document(place, MOST_BYTES)).parse_object()
+            except DocumentUnavailable as problem:
                 away |= problem.trouble == "unreachable"
                 refused |= problem.trouble == "refused"
         if refused:
@@ -122,40 +122,40 @@ class Discovery:
             raise Unavailable("the server cannot be asked now; try again in a minute", 60.0)
         raise Invalid(f"there is no {what} at that URL; give its endpoints by hand")
 
-    def _server(self, issuer: str, found: Mapping[str, Any]) -> ServerMetadata:
-        _check_abilities(found)
+    def _build_server_metadata(self, issuer: str, found: Mapping[str, Any]) -> ServerMetadata:
+        _check_capabilities(found)
         plain = issuer.startswith("http://")
         return ServerMetadata(
             issuer=issuer,
-            authorize_url=_for_browsers(found, "authorization_endpoint", plain=plain),
-            token_url=self._url(found, "token_endpoint", needed=True),
-            revoke_url=self._url(found, "revocation_endpoint"),
-            userinfo_url=self._url(found, "userinfo_endpoint"),
-            registration_url=self._url(found, "registration_endpoint"),
-            auth_methods=_auth_methods(found),
-            scopes=_scopes(found),
-            names_itself=found.get("authorization_response_iss_parameter_supported") is True,
-            takes_documents=found.get("client_id_metadata_document_supported") is True,
-            is_open_id="openid" in _texts(found.get("scopes_supported")) and "jwks_uri" in found,
+            authorize_url=_read_browser_url(found, "authorization_endpoint", plain=plain),
+            token_url=self._read_url(found, "token_endpoint", needed=True),
+            revoke_url=self._read_url(found, "revocation_endpoint"),
+            userinfo_url=self._read_url(found, "userinfo_endpoint"),
+            registration_url=self._read_url(found, "registration_endpoint"),
+            auth_methods=_select_auth_methods(found),
+            scopes=_read_scopes(found),
+            sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
+            supports_client_documents=found.get("client_id_metadata_document_supported") is True,
+            is_open_id="openid" in _filter_texts(found.get("scopes_supported")) and "jwks_uri" in found,
         )
 
-    def _url(self, found: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
+    def _read_url(self, found: Mapping[str, Any], key: str, *, needed: bool = False) -> str:
         value = found.get(key)
         if value is None and not needed:
             return ""
-        if not isinstance(value, str) or len(value) > LONGEST_URL or not self._documents.may_ask(value):
+        if not isinstance(value, str) or len(value) > LONGEST_URL or not self._documents.is_askable(value):
             raise Invalid(f"the server's {key} is missing, or a URL that MCPist is not allowed to reach")
         return value
 
 
-def _server_places(issuer: str) -> list[str]:
+def _list_server_metadata_urls(issuer: str) -> list[str]:
     """In the order of MCP's authorization specification: RFC 8414 §3.1, and OpenID Connect Discovery 1.0 §4."""
     origin, path = _split(issuer)
     places = [f"{origin}/.well-known/{name}{path}" for name in ("oauth-authorization-server", "openid-configuration")]
     return [*places, f"{origin}{path}/.well-known/openid-configuration"] if path else places
 
 
-def _resource_places(url: str) -> list[str]:
+def _list_resource_metadata_urls(url: str) -> list[str]:
     origin, path = _split(url)
     places = [f"{origin}/.well-known/oauth-protected-resource{path}"]
     return [*places, f"{origin}/.well-known/oauth-protected-resource"] if path else places
@@ -175,18 +175,18 @@ def _covers(resource: str, url: str) -> bool:
     return origin == asked_origin and f"{asked}/".startswith(f"{path}/")
 
 
-def _check_abilities(found: Mapping[str, Any]) -> None:
+def _check_capabilities(found: Mapping[str, Any]) -> None:
     """What is not told is taken to be there: only OAuth 2.1 servers must tell all of it."""
     for key, wanted in (
         ("code_challenge_methods_supported", "S256"),
         ("grant_types_supported", "authorization_code"),
         ("response_types_supported", "code"),
     ):
-        if key in found and wanted not in _texts(found[key]):
+        if key in found and wanted not in _filter_texts(found[key]):
             raise Invalid(f"the server does not do what MCPist needs: {wanted} is not in its {key}")
 
 
-def _for_browsers(found: Mapping[str, Any], key: str, *, plain: bool) -> str:
+def _read_browser_url(found: Mapping[str, Any], key: str, *, plain: bool) -> str:
     value = found.get(key)
     schemes = ("https", "http") if plain else ("https",)
     if isinstance(value, str) and len(value) <= LONGEST_URL and value.isascii() and value.isprintable():
@@ -196,18 +196,18 @@ def _for_browsers(found: Mapping[str, Any], key: str, *, plain: bool) -> str:
     raise Invalid(f"the server's {key} is missing, or no URL that a browser may be sent to")
 
 
-def _auth_methods(found: Mapping[str, Any]) -> tuple[str, ...]:
-    told = _texts(found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
+def _select_auth_methods(found: Mapping[str, Any]) -> tuple[str, ...]:
+    told = _filter_texts(found.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]))
     methods = tuple(ours for theirs, ours in AUTH_METHODS.items() if theirs in told)
     if not methods:
         raise Invalid(f"the server takes none of {', '.join(AUTH_METHODS)} at its token endpoint")
     return methods
 
 
-def _scopes(found: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(one for one in _texts(found.get("scopes_supported")) if _SCOPE.fullmatch(one))
+def _read_scopes(found: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(one for one in _filter_texts(found.get("scopes_supported")) if _SCOPE.fullmatch(one))
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _filter_texts(value: object) -> tuple[str, ...]:
     many = cast("list[Any]", value)[:MOST_ENTRIES] if isinstance(value, list) else []
     return tuple(one for one in many if isinstance(one, str) and len(one) <= LONGEST_URL)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from broker.providers.discovery import Discovery, ResourceMetadata, ServerMetadata
+from broker.providers.discovery import MetadataDiscovery, ResourceMetadata, ServerMetadata
 from core.errors import Invalid
 
 MOST_SCOPES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DraftRequest:
     """What to look at: `url` is an issuer or a protected resource such as an MCP server. `resource` is what tokens
     shall be for, where `url` is the issuer that it names. `modules` are those that the provider shall serve."""
 
@@ -25,7 +25,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ProviderDraft:
     """A document that can be added under `id`; `scopes` are those that the server says that it has."""
 
     id: str
@@ -33,39 +33,39 @@ class Draft:
     scopes: tuple[str, ...] = ()
 
 
-async def draft(discovery: Discovery, wish: Wish) -> Draft:
+async def draft_provider(discovery: MetadataDiscovery, wish: DraftRequest) -> ProviderDraft:
     """Ask the server, and put together what it says.
 
     Raises:
         Invalid: a URL is none, may not be reached, or leads to no server that MCPist can work with.
         Unavailable: it cannot be asked now.
     """
-    server, resource = await _found(discovery, wish)
+    server, resource = await _discover(discovery, wish)
     host = urlsplit(server.issuer).hostname or ""
-    document = {"title": wish.title or host, "oauth": _oauth(server, resource), **_account(server)}
+    document = {"title": wish.title or host, "oauth": _build_oauth(server, resource), **_build_account(server)}
     reading = list(resource.scopes if resource is not None else ())
     document["modules"] = {name: {"reading": reading} if reading else {} for name in wish.modules}
     scopes = resource.scopes if resource is not None and resource.scopes else server.scopes
-    return Draft(wish.id or _id(host), document, scopes[:MOST_SCOPES])
+    return ProviderDraft(wish.id or _derive_id(host), document, scopes[:MOST_SCOPES])
 
 
-async def _found(discovery: Discovery, wish: Wish) -> tuple[ServerMetadata, ResourceMetadata | None]:
+async def _discover(discovery: MetadataDiscovery, wish: DraftRequest) -> tuple[ServerMetadata, ResourceMetadata | None]:
     if wish.resource:
-        resource = await discovery.resource(wish.resource)
+        resource = await discovery.fetch_resource_metadata(wish.resource)
         if wish.url not in resource.authorization_servers:
             raise Invalid("the resource names another authorization server than this URL; give the resource as the URL")
-        return await discovery.server(wish.url), resource
+        return await discovery.fetch_server_metadata(wish.url), resource
     try:
-        return await discovery.server(wish.url), None
+        return await discovery.fetch_server_metadata(wish.url), None
     except Invalid as no_server:
         try:
-            resource = await discovery.resource(wish.url)
+            resource = await discovery.fetch_resource_metadata(wish.url)
         except Invalid:
             raise no_server from None
-    return await discovery.server(resource.authorization_servers[0]), resource
+    return await discovery.fetch_server_metadata(resource.authorization_servers[0]), resource
 
 
-def _oauth(server: ServerMetadata, resource: ResourceMetadata | None) -> dict[str, Any]:
+def _build_oauth(server: ServerMetadata, resource: ResourceMetadata | None) -> dict[str, Any]:
     offline = "offline_access" in server.scopes
     # OpenID Connect Core 1.0 §11: without a consent there is no refresh token.
     consent = {"prompt": "consent"} if server.is_open_id and offline else {}
@@ -74,26 +74,26 @@ def _oauth(server: ServerMetadata, resource: ResourceMetadata | None) -> dict[st
         "authorize_url": server.authorize_url,
         "token_url": server.token_url,
         "issuer": server.issuer,
-        "issuer_required": server.names_itself,
-        "client_documents": server.takes_documents,
+        "issuer_required": server.sends_issuer,
+        "client_documents": server.supports_client_documents,
         "registration_url": server.registration_url,
         "client_auth": server.auth_methods[0],
         "authorize_params": consent | target,
         "code_params": target,
         "refresh_params": target,
-        "base_scopes": [one for one in _base(server) if one in server.scopes],
+        "base_scopes": [one for one in _choose_base_scopes(server) if one in server.scopes],
         "unreported_scopes": ["offline_access"] if offline else [],
         "revoke": {"url": server.revoke_url, "hint": True} if server.revoke_url else {},
     }
     return {key: value for key, value in found.items() if value}
 
 
-def _base(server: ServerMetadata) -> tuple[str, ...]:
+def _choose_base_scopes(server: ServerMetadata) -> tuple[str, ...]:
     """To learn whose account it is, and to be given a refresh token."""
     return ("openid", "email", "offline_access") if server.is_open_id else ("offline_access",)
 
 
-def _account(server: ServerMetadata) -> dict[str, Any]:
+def _build_account(server: ServerMetadata) -> dict[str, Any]:
     """How to learn whose account it is; nothing where the server has no way."""
     if server.is_open_id:
         source: dict[str, Any] = {"source": "id_token"}
@@ -104,5 +104,5 @@ def _account(server: ServerMetadata) -> dict[str, Any]:
     return {"account": source | {"id": "/sub", "name": ["/email", "/preferred_username", "/name"]}}
 
 
-def _id(host: str) -> str:
+def _derive_id(host: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", host.removeprefix("www.")).strip("_")[:40] or "provider"

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 LONGEST_URL = 1000
-NAME = r"^[a-z][a-z0-9_]{0,39}$"
+NAME_PATTERN = r"^[a-z][a-z0-9_]{0,39}$"
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 
 _URL_SIGNS = re.compile(r"[0-9A-Za-z\-._~:/?@!$&'()*+,;=%\[\]{}]*")
@@ -33,7 +33,7 @@ class Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def _url(text: str) -> str:
+def _check_url(text: str) -> str:
     """An absolute URL; it may hold placeholders, and be one as a whole."""
     if not _URL_SIGNS.fullmatch(text):
         raise ValueError("give a URL of ASCII characters, without blanks and fragment")
@@ -45,13 +45,13 @@ def _url(text: str) -> str:
     return text
 
 
-def _pointer(text: str) -> str:
+def _check_pointer(text: str) -> str:
     if not text.startswith("/"):
         raise ValueError("give a JSON pointer (RFC 6901), which begins with a slash")
     return text
 
 
-def _headers(found: dict[str, str]) -> dict[str, str]:
+def _check_headers(found: dict[str, str]) -> dict[str, str]:
     for name, value in found.items():
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9-]{0,63}", name) or _HEADERS_OF_OURS.fullmatch(name):
             raise ValueError(
@@ -62,7 +62,7 @@ def _headers(found: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def _parameters(found: dict[str, str]) -> dict[str, str]:
+def _check_parameters(found: dict[str, str]) -> dict[str, str]:
     if any(_PARAMETERS_OF_OURS.fullmatch(name) for name in found):
         raise ValueError(
             "MCPist sets some parameters itself (client_id, scope, state and the like), and secrets belong to the "
@@ -71,22 +71,24 @@ def _parameters(found: dict[str, str]) -> dict[str, str]:
     return found
 
 
-Word = Annotated[str, Field(pattern=NAME)]
+Word = Annotated[str, Field(pattern=NAME_PATTERN)]
 Line = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Scope = Annotated[str, Field(pattern=r"^[\x21\x23-\x5b\x5d-\x7e]{1,200}$")]
 """A scope token (RFC 6749 §3.3)."""
 Scopes = Annotated[tuple[Scope, ...], Field(max_length=200, strict=False)]
-Url = Annotated[str, Field(max_length=LONGEST_URL), AfterValidator(_url)]
+Url = Annotated[str, Field(max_length=LONGEST_URL), AfterValidator(_check_url)]
 """An absolute URL, perhaps with placeholders; whether it may be reached is checked when it is filled."""
-Pointer = Annotated[str, Field(min_length=2, max_length=200), AfterValidator(_pointer)]
-Headers = Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=10), AfterValidator(_headers)]
+Pointer = Annotated[str, Field(min_length=2, max_length=200), AfterValidator(_check_pointer)]
+Headers = Annotated[
+    dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=10), AfterValidator(_check_headers)
+]
 Parameters = Annotated[
     dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,63}$")], Annotated[str, Field(max_length=500)]],
     Field(max_length=20),
-    AfterValidator(_parameters),
+    AfterValidator(_check_parameters),
 ]
 
 
-def is_table(value: object) -> dict[str, Any] | None:
+def as_table(value: object) -> dict[str, Any] | None:
     """`value` as a table of a document, None if it is none."""
     return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType]

@@ -7,36 +7,36 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from broker.providers.forms import NAME, Headers, Line, Parameters, Pointer, Scope, Scopes, Table, Url, Word
-from broker.vendor_oauth.reasons import MEANINGS
+from broker.providers.forms import NAME_PATTERN, Headers, Line, Parameters, Pointer, Scope, Scopes, Table, Url, Word
+from broker.vendor_oauth.reasons import REASON_DESCRIPTIONS
 from core.credential_headers import CredentialScheme, SchemeKind, is_reserved
 
 ClientAuth = Literal["basic", "basic_raw", "post", "none"]
 """How our client proves itself: Basic as RFC 6749 §2.3.1 has it, Basic without its encoding, in the body, or not."""
 BodyForm = Literal["form", "json"]
-Profile = Literal["non_rotating", "grace", "strict"]
+RefreshProfile = Literal["non_rotating", "grace", "strict"]
 ProviderId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
 Days = Annotated[float, Field(gt=0, le=3650)]
-Class = Literal["permanent", "service", "throttled", "uncertain"]
+ErrorClassName = Literal["permanent", "service", "throttled", "uncertain"]
 DAY = 86_400.0
 
 
-def _reason(word: str) -> str:
-    if word not in MEANINGS:
-        raise ValueError(f"give one of {', '.join(sorted(MEANINGS))}")
+def _check_reason(word: str) -> str:
+    if word not in REASON_DESCRIPTIONS:
+        raise ValueError(f"give one of {', '.join(sorted(REASON_DESCRIPTIONS))}")
     return word
 
 
-def _key_header(name: str) -> str:
+def _check_key_header(name: str) -> str:
     if is_reserved(name) or name.lower() in ("accept", "content-type", "user-agent"):
         raise ValueError("give a header that no request has by itself, such as X-Api-Key, or Authorization")
     return name
 
 
-Reason = Annotated[str, AfterValidator(_reason)]
+Reason = Annotated[str, AfterValidator(_check_reason)]
 
 
-class Setting(Table):
+class ProviderSetting(Table):
     """Something that the OAuth client's administrator fills in. `default` None makes it required."""
 
     title: Line
@@ -52,7 +52,7 @@ class RefreshRules(Table):
     `grace_seconds`), ``strict`` (a spent one is dead, and showing it may kill the grant).
     """
 
-    profile: Profile = "strict"
+    profile: RefreshProfile = "strict"
     grace_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
     reuse_kills_siblings: bool = False
     """A spent token that is shown again costs the person's other grants as well: it never is."""
@@ -68,7 +68,7 @@ class RefreshRules(Table):
     """An access token's life where the answer does not tell it."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> "RefreshRules":
+    def _check_profile(self) -> "RefreshRules":
         if (self.profile == "grace") != (self.grace_seconds > 0):
             raise ValueError("grace_seconds belongs to the profile grace, and to no other")
         return self
@@ -84,7 +84,7 @@ class RefreshRules(Table):
         return None if self.life_days is None else self.life_days * DAY
 
 
-class Verdict(Table):
+class ErrorRule(Table):
     """What an error answer of this vendor means where RFC 6749 would have it mean something else: all that is given
     has to fit. `error` is the field ``error``, `code` one of ``error_codes``, `contains` a part of
     the description in any case. The first that fits counts."""
@@ -92,17 +92,17 @@ class Verdict(Table):
     error: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = None
     code: Annotated[int, Field(ge=0, le=10**9)] | None = None
     contains: Annotated[str, Field(min_length=4, max_length=100)] | None = None
-    cls: Annotated[Class, Field(alias="class")]
+    cls: Annotated[ErrorClassName, Field(alias="class")]
     reason: Reason
 
     @model_validator(mode="after")
-    def _of_something(self) -> "Verdict":
+    def _check_has_condition(self) -> "ErrorRule":
         if self.error is None and self.code is None and self.contains is None:
             raise ValueError("give at least one of error, code and contains")
         return self
 
 
-class Revoke(Table):
+class RevocationEndpoint(Table):
     """How a grant is ended (RFC 7009 by default). The URL may hold ``{client_id}``."""
 
     url: Url
@@ -119,7 +119,7 @@ class Revoke(Table):
     """Statuses that say that there is no such grant any more."""
 
 
-class OAuth(Table):
+class OAuthServer(Table):
     """The OAuth server. `issuer` is what its authorization answers name (RFC 9207), where they name any."""
 
     authorize_url: Url
@@ -156,18 +156,18 @@ class OAuth(Table):
     description_at: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=5, strict=False)] = (
         "/error_description",
     )
-    verdicts: Annotated[tuple[Verdict, ...], Field(max_length=40, strict=False)] = ()
+    verdicts: Annotated[tuple[ErrorRule, ...], Field(max_length=40, strict=False)] = ()
     refresh: RefreshRules = Field(default_factory=RefreshRules)
-    revoke: Revoke | None = None
+    revoke: RevocationEndpoint | None = None
 
     @model_validator(mode="after")
-    def _provable(self) -> "OAuth":
+    def _check_client_proof(self) -> "OAuthServer":
         if self.client_documents and self.pkce == "none":
             raise ValueError("client_documents needs the pkce S256: a client without a secret has no other proof")
         return self
 
 
-class Names(Table):
+class AccountPointers(Table):
     """Where in a JSON document an account's name and details stand; of several pointers the first that finds a text
     counts."""
 
@@ -175,7 +175,7 @@ class Names(Table):
     details: Annotated[dict[Word, Pointer], Field(max_length=10)] = Field(default_factory=dict)
 
 
-class Account(Names):
+class AccountLookup(AccountPointers):
     """How to learn whose account was connected: from the token answer, its ID token, or a harmless request. `id` stays
     the same when the account's name changes."""
 
@@ -185,13 +185,13 @@ class Account(Names):
     headers: Headers = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _with_url(self) -> "Account":
+    def _check_url(self) -> "AccountLookup":
         if (self.source == "url") != (self.url is not None):
             raise ValueError("url belongs to the source url, and to no other")
         return self
 
 
-class Sites(Table):
+class SitesEndpoint(Table):
     """A request whose answer is a list of the sites (or organisations) that the grant covers; the person picks one."""
 
     url: Url
@@ -202,7 +202,7 @@ class Sites(Table):
     scopes: Pointer | None = None
 
 
-class Reach(Table):
+class ReachEndpoint(Table):
     """A request whose answer counts what the grant reaches. With nothing, tools would find nothing and not know why;
     `help_url` is where the person changes that."""
 
@@ -212,7 +212,7 @@ class Reach(Table):
     help_url: Url
 
 
-class Key(Names):
+class ApiKeyAuth(AccountPointers):
     """A long-lived key or token that a person copies, how it is sent, and the harmless request that checks it."""
 
     scheme: SchemeKind = "bearer"
@@ -222,7 +222,7 @@ class Key(Names):
     user: Annotated[str, Field(max_length=100, pattern=r"^[!-9;-~]*$")] = ""
     user_kind: Literal["name", "email"] | None = None
     """What the person gives beside the key: a user name or an e-mail address."""
-    header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$"), AfterValidator(_key_header)] = ""
+    header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$"), AfterValidator(_check_key_header)] = ""
     word: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,39}$")] = ""
     """What stands before the key in `header`, such as ``Token``."""
     prefixes: Annotated[tuple[Line, ...], Field(max_length=10, strict=False)] = ()
@@ -235,12 +235,12 @@ class Key(Names):
     help_url: Url | None = None
 
     @property
-    def sent(self) -> CredentialScheme:
+    def credential_scheme(self) -> CredentialScheme:
         """How such a key is sent."""
         return CredentialScheme(self.scheme, fixed=self.password or self.user, name=self.header, word=self.word)
 
     @model_validator(mode="after")
-    def _consistent(self) -> "Key":
+    def _check_scheme(self) -> "ApiKeyAuth":
         if (self.scheme == "header") != bool(self.header):
             raise ValueError("header belongs to the scheme header, and to no other")
         if self.word and self.scheme != "header":
@@ -256,7 +256,7 @@ class Key(Names):
         return self
 
 
-class Families(Table):
+class ModuleScopes(Table):
     """The scopes that a module's tools need, by what they do."""
 
     reading: Scopes = ()
@@ -274,16 +274,16 @@ class Provider(Table):
     """The vendor's page on how to."""
     manage_url: Url | None = None
     """Where a person ends the grant by hand."""
-    settings: Annotated[dict[Word, Setting], Field(max_length=10)] = Field(default_factory=dict)
+    settings: Annotated[dict[Word, ProviderSetting], Field(max_length=10)] = Field(default_factory=dict)
     api: Annotated[tuple[Url, ...], Field(max_length=20, strict=False)] = ()
     """Where its tokens and keys may be sent: scheme and host of each count, the path does not. Without any, where the
     service was when they were stored."""
-    oauth: OAuth | None = None
-    account: Account | None = None
-    sites: Sites | None = None
-    reach: Reach | None = None
-    key: Key | None = None
-    modules: Annotated[dict[Annotated[str, Field(pattern=NAME)], Families], Field(max_length=50)] = Field(
+    oauth: OAuthServer | None = None
+    account: AccountLookup | None = None
+    sites: SitesEndpoint | None = None
+    reach: ReachEndpoint | None = None
+    key: ApiKeyAuth | None = None
+    modules: Annotated[dict[Annotated[str, Field(pattern=NAME_PATTERN)], ModuleScopes], Field(max_length=50)] = Field(
         default_factory=dict
     )
 
@@ -292,7 +292,7 @@ class Provider(Table):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"id"})
 
     @model_validator(mode="after")
-    def _complete(self) -> "Provider":
+    def _check_complete(self) -> "Provider":
         if self.oauth is None and self.key is None:
             raise ValueError("give oauth, key, or both")
         if self.oauth is None and any(one is not None for one in (self.account, self.sites, self.reach)):

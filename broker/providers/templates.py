@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, urlsplit
 
 from broker.providers.forms import LONGEST_URL, PLACEHOLDER
-from broker.providers.model import Provider, Setting
+from broker.providers.model import Provider, ProviderSetting
 from core.errors import Invalid
 
 CLIENT_ID = "client_id"
@@ -24,7 +24,7 @@ _EXPECTED = {
 }
 
 
-def settings_of(provider: Provider, given: Mapping[str, str]) -> dict[str, str]:
+def resolve_settings(provider: Provider, given: Mapping[str, str]) -> dict[str, str]:
     """Every setting of the provider, from `given` or by its default.
 
     Raises:
@@ -33,24 +33,26 @@ def settings_of(provider: Provider, given: Mapping[str, str]) -> dict[str, str]:
     if unknown := given.keys() - provider.settings.keys():
         known = ", ".join(sorted(provider.settings)) or "none"
         raise Invalid(f"{provider.id}: there is no setting {min(unknown)[:40]!r}; there are: {known}")
-    return {name: _checked(provider.id, name, setting, given.get(name)) for name, setting in provider.settings.items()}
+    return {
+        name: _check_setting(provider.id, name, setting, given.get(name)) for name, setting in provider.settings.items()
+    }
 
 
-def fill(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """`template` with its placeholders filled."""
     return PLACEHOLDER.sub(lambda found: values[found[1]], template)
 
 
-def filled_url(template: str, values: Mapping[str, str], *, client_id: str = "") -> str:
+def fill_url(template: str, values: Mapping[str, str], *, client_id: str = "") -> str:
     """A URL with its placeholders filled; "" where it consists of a setting that is empty."""
-    url = fill(template, {**values, CLIENT_ID: quote(client_id, safe="")})
+    url = fill_template(template, {**values, CLIENT_ID: quote(client_id, safe="")})
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}/" if url and not parts.path and not parts.query else url
 
 
-def filled_parameters(templates: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+def fill_parameters(templates: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     """Parameters with their placeholders filled; one that is empty then is left out."""
-    filled = {name: fill(template, values) for name, template in templates.items()}
+    filled = {name: fill_template(template, values) for name, template in templates.items()}
     return {name: value for name, value in filled.items() if value}
 
 
@@ -60,7 +62,7 @@ def check_placeholders(provider: Provider) -> None:
     Raises:
         Invalid: the text names the key.
     """
-    for key, template in _urls(provider):
+    for key, template in _list_url_templates(provider):
         _check_known(provider, key, template, extra={CLIENT_ID} if key.startswith("oauth.revoke") else set())
         for found in PLACEHOLDER.finditer(template):
             setting = provider.settings.get(found[1])
@@ -68,14 +70,14 @@ def check_placeholders(provider: Provider) -> None:
                 raise Invalid(
                     f"{provider.id}.{key}: a setting of the kind word stands inside of a URL, all others at its start"
                 )
-    for key, template in _values(provider):
+    for key, template in _list_value_templates(provider):
         _check_known(provider, key, template)
 
 
-def urls(provider: Provider, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def list_outbound_urls(provider: Provider, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Every URL that MCPist itself would ask, with its key, filled; without those that are left empty."""
-    for key, template in _urls(provider):
-        if key not in _FOR_BROWSERS and (url := filled_url(template, values, client_id="id")):
+    for key, template in _list_url_templates(provider):
+        if key not in _FOR_BROWSERS and (url := fill_url(template, values, client_id="id")):
             yield key, url
 
 
@@ -84,7 +86,7 @@ _FOR_BROWSERS = frozenset(
 )
 
 
-def _checked(provider_id: str, name: str, setting: Setting, given: str | None) -> str:
+def _check_setting(provider_id: str, name: str, setting: ProviderSetting, given: str | None) -> str:
     value = setting.default if given is None else given
     if value is None:
         raise Invalid(f"{provider_id}: the setting {name} ({setting.title}) is missing: {_EXPECTED[setting.kind]}")
@@ -109,7 +111,7 @@ def _check_known(provider: Provider, key: str, template: str, extra: Iterable[st
         raise Invalid(f"{provider.id}.{key}: {{{min(unknown)}}} is none of its settings")
 
 
-def _urls(provider: Provider) -> Iterator[tuple[str, str]]:
+def _list_url_templates(provider: Provider) -> Iterator[tuple[str, str]]:
     oauth, account, sites, key = provider.oauth, provider.account, provider.sites, provider.key
     found = {
         "console_url": provider.console_url,
@@ -130,7 +132,7 @@ def _urls(provider: Provider) -> Iterator[tuple[str, str]]:
     return ((name, url) for name, url in found.items() if url)
 
 
-def _values(provider: Provider) -> Iterator[tuple[str, str]]:
+def _list_value_templates(provider: Provider) -> Iterator[tuple[str, str]]:
     oauth = provider.oauth
     if oauth is None:
         return

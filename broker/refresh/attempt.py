@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from broker.accounts.rows import Seen
-from broker.accounts.values import Ref
+from broker.accounts.rows import AccountSnapshot
+from broker.accounts.values import AccountRef
 from broker.providers.model import Provider, RefreshRules
-from broker.vault.vault import Sealer
-from broker.vendor_oauth.exchange import VendorClient
+from broker.vault.vault import TenantSealer
+from broker.vendor_oauth.exchange import OAuthClientConfig
 from core.secret import Secret
 
 Boottime = Callable[[], float]
@@ -24,17 +24,17 @@ def boottime() -> float:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Prepared:
-    """Everything that a refresh needs, decrypted. `endpoint`: see :func:`broker.refresh.counted_with.endpoint_of`."""
+class PreparedRefresh:
+    """Everything that a refresh needs, decrypted. `endpoint`: see :func:`broker.refresh.counted_with.get_token_endpoint_key`."""
 
-    ref: Ref
-    seen: Seen
+    ref: AccountRef
+    snapshot: AccountSnapshot
     provider: Provider
     endpoint: str
     rules: RefreshRules
-    client: VendorClient
-    refresh: Secret
-    sealer: Sealer
+    client: OAuthClientConfig
+    refresh_token: Secret
+    sealer: TenantSealer
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,22 +44,22 @@ class Attempt:
     `began` is when the lease was asked for, on our own clock, and `now` what the database's clock then said.
     """
 
-    prepared: Prepared
-    owner: UUID
+    prepared: PreparedRefresh
+    lease_owner: UUID
     uncertain: bool
     number: int
-    began: float
-    now: datetime
+    claim_boottime: float
+    claimed_at: datetime
 
     @property
-    def ref(self) -> Ref:
+    def ref(self) -> AccountRef:
         return self.prepared.ref
 
     @property
     def version(self) -> int:
         """That of the token which is presented."""
-        return self.prepared.seen.version
+        return self.prepared.snapshot.version
 
-    def database_time(self, boottime: float) -> datetime:
+    def estimate_database_time(self, boottime: float) -> datetime:
         """The database's clock, without asking it."""
-        return self.now + timedelta(seconds=max(0.0, boottime - self.began))
+        return self.claimed_at + timedelta(seconds=max(0.0, boottime - self.claim_boottime))

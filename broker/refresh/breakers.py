@@ -2,53 +2,55 @@
 
 import logging
 
-from broker.accounts.events import What, note
+from broker.accounts.events import AccountEventKind, append_event
 from broker.refresh.attempt import Attempt
-from broker.refresh.timing import Timing
-from broker.vendor_oauth.exchange import ErrorClass, Failed
+from broker.refresh.timing import RefreshTiming
+from broker.vendor_oauth.exchange import ErrorClass, VendorFailure
 from broker.vendor_oauth.reasons import TOKEN_TYPE
 from core.db import UnitOfWork
 
 log = logging.getLogger(__name__)
 
-LONGEST_TOLD = 3600.0
+MAX_RETRY_AFTER = 3600.0
 
 
-async def failed_for_now(work: UnitOfWork, attempt: Attempt, failed: Failed, timing: Timing) -> None:
+async def release_after_failure(
+    work: UnitOfWork, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming
+) -> None:
     """Let go of the lease. Of an uncertain call the intent stays; of one that was not processed, none does."""
-    service = failed.cls is ErrorClass.SERVICE
-    wait = 0.0 if service else _wait(attempt, failed, timing)
+    service = failed.error_class is ErrorClass.SERVICE
+    wait = 0.0 if service else _choose_delay(attempt, failed, timing)
     # A token of a type that we cannot use was granted all the same: the one before it may be spent.
-    uncertain = failed.cls is ErrorClass.UNCERTAIN or failed.reason == TOKEN_TYPE
-    row = attempt.ref.id, attempt.version, attempt.owner
-    if await work.execute(_RELEASE, *row, wait, failed.cls.value, uncertain, service):
-        await note(work, attempt.ref.id, What.FAILED, failed.cls, failed.exchange.as_json())
+    uncertain = failed.error_class is ErrorClass.UNCERTAIN or failed.reason == TOKEN_TYPE
+    row = attempt.ref.id, attempt.version, attempt.lease_owner
+    if await work.execute(_RELEASE, *row, wait, failed.error_class.value, uncertain, service):
+        await append_event(work, attempt.ref.id, AccountEventKind.FAILED, failed.error_class, failed.exchange.as_json())
     if service:
         await _open_breaker(work, attempt, failed, timing)
 
 
-async def client_works(work: UnitOfWork, attempt: Attempt) -> None:
+async def close_breaker(work: UnitOfWork, attempt: Attempt) -> None:
     """The vendor has answered about the grant, so it takes our OAuth client."""
-    if attempt.prepared.seen.misconfigured:
-        await work.execute(_CLOSE, attempt.prepared.seen.client_row, attempt.prepared.seen.client_version)
+    if attempt.prepared.snapshot.misconfigured:
+        await work.execute(_CLOSE, attempt.prepared.snapshot.client_row_id, attempt.prepared.snapshot.client_version)
 
 
-def _wait(attempt: Attempt, failed: Failed, timing: Timing) -> float:
+def _choose_delay(attempt: Attempt, failed: VendorFailure, timing: RefreshTiming) -> float:
     if failed.retry_after is not None:
-        return min(max(failed.retry_after, timing.least_backoff), LONGEST_TOLD)
-    return timing.backoff(attempt.number)
+        return min(max(failed.retry_after, timing.min_backoff), MAX_RETRY_AFTER)
+    return timing.choose_backoff(attempt.number)
 
 
-async def _open_breaker(work: UnitOfWork, attempt: Attempt, failed: Failed, timing: Timing) -> None:
+async def _open_breaker(work: UnitOfWork, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming) -> None:
     """Nobody of this OAuth client asks the vendor until the breaker's time is over, and then one process does."""
-    seen = attempt.prepared.seen
-    failures = await work.fetchval(_FAILED, seen.client_row, seen.client_version, failed.reason)
+    seen = attempt.prepared.snapshot
+    failures = await work.fetchval(_FAILED, seen.client_row_id, seen.client_version, failed.reason)
     if failures is None:  # the administrator has changed it meanwhile
         return
-    await work.execute(_OPEN, seen.client_row, timing.backoff(failures))
+    await work.execute(_OPEN, seen.client_row_id, timing.choose_backoff(failures))
     log.error(
         "a vendor refuses an OAuth client; look at its settings in the console",
-        extra={"provider": seen.provider, "client": str(seen.client_row), "cause": failed.reason},
+        extra={"provider": seen.provider, "client": str(seen.client_row_id), "cause": failed.reason},
     )
 
 

@@ -11,21 +11,21 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from broker.accounts.rows import REFRESH, Seen, account_place, client_place
-from broker.accounts.values import Ref
+from broker.accounts.rows import REFRESH_FIELD, AccountSnapshot, build_account_context, build_client_context
+from broker.accounts.values import AccountRef
 from broker.providers.model import Provider
-from broker.refresh.attempt import Attempt, Boottime, Prepared
-from broker.refresh.counted_with import endpoint_of
-from broker.refresh.timing import Timing
+from broker.refresh.attempt import Attempt, Boottime, PreparedRefresh
+from broker.refresh.counted_with import get_token_endpoint_key
+from broker.refresh.timing import RefreshTiming
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import VendorClient
+from broker.vendor_oauth.exchange import OAuthClientConfig
 from core.db import Database, UnitOfWork
 from core.errors import NotFound
 from core.failpoints import failpoint
 from core.secret import Secret
 
 
-class Providers(Protocol):
+class ProviderLookup(Protocol):
     """Where providers are found: those that come with the product, and a tenant's own."""
 
     async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
@@ -33,7 +33,7 @@ class Providers(Protocol):
         ...
 
 
-async def provider_of(providers: Providers, work: UnitOfWork, seen: Seen) -> Provider:
+async def find_provider(providers: ProviderLookup, work: UnitOfWork, seen: AccountSnapshot) -> Provider:
     """The account's provider.
 
     Raises:
@@ -45,29 +45,35 @@ async def provider_of(providers: Providers, work: UnitOfWork, seen: Seen) -> Pro
     return provider
 
 
-async def prepare(work: UnitOfWork, vault: Vault, provider: Provider, ref: Ref, seen: Seen) -> Prepared:
+async def prepare_refresh(
+    work: UnitOfWork, vault: Vault, provider: Provider, ref: AccountRef, seen: AccountSnapshot
+) -> PreparedRefresh:
     """Decrypt and look up all that the refresh needs.
 
     Raises:
-        broker.vault.envelope.Unreadable: a token or the client's secret was changed in the database.
+        broker.vault.envelope.DecryptionError: a token or the client's secret was changed in the database.
         core.errors.Unavailable: the keys' keeper is away.
     """
     assert provider.oauth is not None
     assert seen.refresh is not None
-    place = account_place(seen.id, REFRESH, seen.version)
+    place = build_account_context(seen.id, REFRESH_FIELD, seen.version)
     refresh = Secret((await vault.open(work, place, seen.refresh)).decode())
-    settings = _settings(seen)
-    client = VendorClient(seen.client_id, await _client_secret(work, vault, seen), seen.auth_method, settings)
-    endpoint = endpoint_of(ref.tenant_id, provider, settings)
-    return Prepared(
-        ref, seen, provider, endpoint, provider.oauth.refresh, client, refresh, sealer=await vault.sealer(work)
+    settings = _parse_settings(seen)
+    client = OAuthClientConfig(
+        seen.client_id, await _decrypt_client_secret(work, vault, seen), seen.auth_method, settings
+    )
+    endpoint = get_token_endpoint_key(ref.tenant_id, provider, settings)
+    return PreparedRefresh(
+        ref, seen, provider, endpoint, provider.oauth.refresh, client, refresh, sealer=await vault.get_sealer(work)
     )
 
 
-async def claim(database: Database, prepared: Prepared, timing: Timing, boottime: Boottime) -> Attempt | None:
+async def claim(
+    database: Database, prepared: PreparedRefresh, timing: RefreshTiming, boottime: Boottime
+) -> Attempt | None:
     """Take the lease; None if another process was first, or anything in hand is not current any more."""
     await failpoint("before_claim")
-    owner, began, seen = uuid4(), boottime(), prepared.seen
+    owner, began, seen = uuid4(), boottime(), prepared.snapshot
     async with database.tenant(prepared.ref.tenant_id) as work:
         row = await work.fetchrow(
             _CLAIM,
@@ -75,7 +81,7 @@ async def claim(database: Database, prepared: Prepared, timing: Timing, boottime
             seen.version,
             owner,
             timing.lease,
-            seen.client_row,
+            seen.client_row_id,
             seen.client_version,
             prepared.endpoint,
         )
@@ -85,20 +91,20 @@ async def claim(database: Database, prepared: Prepared, timing: Timing, boottime
     return Attempt(prepared, owner, row["uncertain"], row["attempt_no"], began, row["now"])
 
 
-async def may_probe(database: Database, tenant_id: UUID, seen: Seen, timing: Timing) -> bool:
+async def claim_probe(database: Database, tenant_id: UUID, seen: AccountSnapshot, timing: RefreshTiming) -> bool:
     """Whether it is us who try an OAuth client that the vendor has refused: one process at a time does."""
     async with database.tenant(tenant_id) as work:
-        return bool(await work.execute(_PROBE, seen.client_row, timing.lease))
+        return bool(await work.execute(_PROBE, seen.client_row_id, timing.lease))
 
 
-async def _client_secret(work: UnitOfWork, vault: Vault, seen: Seen) -> Secret | None:
+async def _decrypt_client_secret(work: UnitOfWork, vault: Vault, seen: AccountSnapshot) -> Secret | None:
     if seen.client_secret is None:
         return None
-    place = client_place(seen.client_row, seen.client_version)
+    place = build_client_context(seen.client_row_id, seen.client_version)
     return Secret((await vault.open(work, place, seen.client_secret)).decode())
 
 
-def _settings(seen: Seen) -> Mapping[str, str]:
+def _parse_settings(seen: AccountSnapshot) -> Mapping[str, str]:
     found: dict[str, object] = orjson.loads(seen.settings)
     return {name: value for name, value in found.items() if isinstance(value, str)}
 

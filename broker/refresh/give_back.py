@@ -3,23 +3,25 @@
 import logging
 
 from broker.refresh.attempt import Attempt
-from broker.vendor_oauth.exchange import TokenEndpoint, Tokens
+from broker.vendor_oauth.exchange import TokenEndpointClient, TokenSet
 from core.db import Database
 
 log = logging.getLogger(__name__)
 
 
-async def give_back(database: Database, endpoint: TokenEndpoint, attempt: Attempt, tokens: Tokens) -> None:
+async def revoke_orphaned_grant(
+    database: Database, endpoint: TokenEndpointClient, attempt: Attempt, tokens: TokenSet
+) -> None:
     """Tell the vendor that these tokens are not wanted: whoever disconnected the account could tell it of older ones
     only. Not where another account, or this one connected anew, may stand on the same grant."""
-    prepared, seen = attempt.prepared, attempt.prepared.seen
+    prepared, seen = attempt.prepared, attempt.prepared.snapshot
     try:
         async with database.tenant(attempt.ref.tenant_id) as work:
             owner = seen.user_id or seen.role_id
-            if await work.fetchval(_STILL_USED, seen.client_row, seen.vendor_account_id, owner):
+            if await work.fetchval(_STILL_USED, seen.client_row_id, seen.vendor_account_id, owner):
                 return
-        refresh = tokens.refresh or prepared.refresh
-        told = await endpoint.revoke(prepared.provider, prepared.client, access=tokens.access, refresh=refresh)
+        refresh = tokens.refresh_token or prepared.refresh_token
+        told = await endpoint.revoke(prepared.provider, prepared.client, access=tokens.access_token, refresh=refresh)
     except Exception as error:  # noqa: BLE001 whoever waits for the account gets their answer all the same
         log.error("a grant was not given back", extra={"error": type(error).__name__, "provider": seen.provider})
         return

@@ -4,59 +4,63 @@ import logging
 from datetime import timedelta
 from uuid import UUID
 
-from broker.accounts.events import What, note
-from broker.accounts.rows import ACCESS, REFRESH, account_place, candidate_place
-from broker.refresh.attempt import Attempt, Prepared
+from broker.accounts.events import AccountEventKind, append_event
+from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_account_context, build_candidate_context
+from broker.refresh.attempt import Attempt, PreparedRefresh
 from broker.refresh.recovery import EXPIRED, LOST_ROTATION, REVOKED
-from broker.refresh.timing import Timing
+from broker.refresh.timing import RefreshTiming
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import Failed
-from core.audit.event import Kind
+from broker.vendor_oauth.exchange import VendorFailure
+from core.audit.event import AuditEventKind
 from core.db import Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 
 log = logging.getLogger(__name__)
 
 BROKER = Actor("broker")
-AROUND = 300.0
+GRANT_END_TOLERANCE = 300.0
 """Seconds. Nobody knows the end of a grant better than that: the vendor counts from its own moment."""
 
 
-async def refused(work: UnitOfWork, vault: Vault, attempt: Attempt, failed: Failed, timing: Timing) -> None:
+async def handle_refusal(
+    work: UnitOfWork, vault: Vault, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming
+) -> None:
     """The vendor says that the grant is dead. What it says of a token that is not the account's any more, or that
     another process is presenting, concerns nobody."""
     lost = attempt.uncertain and attempt.prepared.rules.profile != "non_rotating"
-    cls = "" if lost else failed.cls.value
-    row = await work.fetchrow(_REFUSED, attempt.ref.id, attempt.version, attempt.owner, cls, timing.mass_held, AROUND)
+    cls = "" if lost else failed.error_class.value
+    row = await work.fetchrow(
+        _REFUSED, attempt.ref.id, attempt.version, attempt.lease_owner, cls, timing.mass_held, GRANT_END_TOLERANCE
+    )
     if row is None:
         return
-    await note(work, attempt.ref.id, What.FAILED, failed.cls, failed.exchange.as_json())
-    if await _adopted(work, vault, attempt):
+    await append_event(work, attempt.ref.id, AccountEventKind.FAILED, failed.error_class, failed.exchange.as_json())
+    if await _adopt_candidate(work, vault, attempt):
         return
     if row["ended"] and failed.reason == REVOKED:
-        await mark(work, attempt.ref.id, attempt.version, EXPIRED)
+        await mark_needs_reauth(work, attempt.ref.id, attempt.version, EXPIRED)
         return
-    if not row["long_refused"] and await _wave(work, attempt.prepared, timing):
-        wait = timing.backoff(attempt.number)
+    if not row["long_refused"] and await _check_mass_refusal(work, attempt.prepared, timing):
+        wait = timing.choose_backoff(attempt.number)
         await work.execute(_HELD_BACK, attempt.ref.id, attempt.version, wait)
-        await note(work, attempt.ref.id, What.HELD_BACK, failed.cls)
+        await append_event(work, attempt.ref.id, AccountEventKind.HELD_BACK, failed.error_class)
         return
-    await mark(work, attempt.ref.id, attempt.version, LOST_ROTATION if lost else failed.reason)
+    await mark_needs_reauth(work, attempt.ref.id, attempt.version, LOST_ROTATION if lost else failed.reason)
 
 
-async def mark(work: UnitOfWork, account_id: UUID, version: int, reason: str) -> bool:
+async def mark_needs_reauth(work: UnitOfWork, account_id: UUID, version: int, reason: str) -> bool:
     """Ask the owner to connect the account again; False if it has changed meanwhile. Its tokens are kept for a week."""
     row = await work.fetchrow(_MARK, account_id, version, reason)
     if row is None:
         return False
-    await note(work, account_id, What.NEEDS_REAUTH, reason)
+    await append_event(work, account_id, AccountEventKind.NEEDS_REAUTH, reason)
     whose = {"user": str(row["user_id"])} if row["user_id"] else {"role": str(row["role_id"])}
     detail = {"provider": row["provider"], "account": str(account_id), "cause": reason}
-    await recorded(work, BROKER, Kind.CREDENTIAL_BROKEN, **detail, **whose)
+    await audit_change(work, BROKER, AuditEventKind.CREDENTIAL_BROKEN, **detail, **whose)
     return True
 
 
-async def _adopted(work: UnitOfWork, vault: Vault, attempt: Attempt) -> bool:
+async def _adopt_candidate(work: UnitOfWork, vault: Vault, attempt: Attempt) -> bool:
     """Put the tokens of a late answer in the place of those that were refused, if there are any: the next attempt
     presents them. Not where showing a spent token would cost the person's other grants."""
     if attempt.prepared.rules.reuse_kills_siblings:
@@ -64,25 +68,31 @@ async def _adopted(work: UnitOfWork, vault: Vault, attempt: Attempt) -> bool:
     found = await work.fetchrow(_NEWEST, attempt.ref.id)
     if found is None or found["access"] is None:
         return False
-    blobs = [await _resealed(work, vault, attempt, found, field) for field in (ACCESS, REFRESH)]
+    blobs = [await _reseal(work, vault, attempt, found, field) for field in (ACCESS_FIELD, REFRESH_FIELD)]
     await work.execute(_ADOPT, attempt.ref.id, attempt.version, *blobs, found["expires_at"])
     await work.execute(_DROP, found["id"])
-    await note(work, attempt.ref.id, What.CANDIDATE_ADOPTED, detail={"version": attempt.version + 1})
+    await append_event(
+        work, attempt.ref.id, AccountEventKind.CANDIDATE_ADOPTED, detail={"version": attempt.version + 1}
+    )
     return True
 
 
-async def _resealed(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row, field: str) -> bytes:
-    plain = await vault.open(work, candidate_place(found["id"], field, found["presented_version"]), found[field])
-    return attempt.prepared.sealer.seal(account_place(attempt.ref.id, field, attempt.version + 1), plain)
+async def _reseal(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row, field: str) -> bytes:
+    plain = await vault.open(
+        work, build_candidate_context(found["id"], field, found["presented_version"]), found[field]
+    )
+    return attempt.prepared.sealer.seal(build_account_context(attempt.ref.id, field, attempt.version + 1), plain)
 
 
-async def _wave(work: UnitOfWork, prepared: Prepared, timing: Timing) -> bool:
+async def _check_mass_refusal(work: UnitOfWork, prepared: PreparedRefresh, timing: RefreshTiming) -> bool:
     """Whether the vendor refuses so many accounts at once that it is the vendor's doing: of this tenant, or of several.
     Who was taken for revoked in the minutes before it showed is so no more."""
     window = timedelta(seconds=timing.mass_window)
-    if _is_wave(of_one := await work.fetchrow(_OWN_ANSWERS, prepared.endpoint, window), timing):
+    if _is_mass_refusal(of_one := await work.fetchrow(_OWN_ANSWERS, prepared.endpoint, window), timing):
         told = of_one, await work.fetchval(_UNDO, prepared.endpoint, window, work.tenant_id)
-    elif _is_wave(of_all := await work.fetchrow(_ANSWERS, prepared.endpoint, window, timing.mass_of_one), timing):
+    elif _is_mass_refusal(
+        of_all := await work.fetchrow(_ANSWERS, prepared.endpoint, window, timing.mass_of_one), timing
+    ):
         told = of_all, await work.fetchval(_UNDO, prepared.endpoint, window, None)
     else:
         return False
@@ -94,7 +104,7 @@ async def _wave(work: UnitOfWork, prepared: Prepared, timing: Timing) -> bool:
     return True
 
 
-def _is_wave(row: Row | None, timing: Timing) -> bool:
+def _is_mass_refusal(row: Row | None, timing: RefreshTiming) -> bool:
     assert row is not None
     return row["refused"] >= timing.mass_least and row["refused"] > timing.mass_share * row["attempted"]
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from broker.accounts.rows import ACCESS, REFRESH, account_place, candidate_place
-from broker.accounts.values import Ref
+from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_account_context, build_candidate_context
+from broker.accounts.values import AccountRef
 from broker.providers.model import RefreshRules
 from broker.refresh.attempt import Attempt
-from broker.vendor_oauth.exchange import Tokens
+from broker.vendor_oauth.exchange import TokenSet
 
-LEAST_SHARE = 0.1
+MIN_MARGIN_SHARE = 0.1
 HALF = 0.5
 KEEP_ALIVE_SHARE = 1 / 3
-LEAST_PAUSE = 120.0
+MIN_REFRESH_INTERVAL = 120.0
 """Seconds. No account is refreshed ahead of time more often: shorter lives are renewed when somebody asks."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Outcome:
+class RefreshOutcome:
     """New tokens of an account in the place of `version`, which `owner` presented as attempt `number`.
 
     The same tokens are sealed twice: for the account's row at the next version, and for a candidate's. There is no
@@ -28,10 +28,10 @@ class Outcome:
     `ends_old`: it ends the access token before this one at once.
     """
 
-    ref: Ref
+    ref: AccountRef
     version: int
-    owner: UUID
-    number: int
+    lease_owner: UUID
+    attempt_number: int
     access: bytes
     refresh: bytes
     expires_at: datetime | None
@@ -42,59 +42,61 @@ class Outcome:
     candidate_access: bytes | None
     candidate_refresh: bytes | None
     refresh_ends_at: datetime | None = None
-    ends_old: bool = False
+    invalidates_old_access: bool = False
 
 
-def outcome_of(attempt: Attempt, tokens: Tokens, now: datetime, chance: Callable[[], float] = random.random) -> Outcome:
+def seal_outcome(
+    attempt: Attempt, tokens: TokenSet, now: datetime, chance: Callable[[], float] = random.random
+) -> RefreshOutcome:
     """Seal what the vendor granted, `now` being the database's time. Nothing here can fail or has to wait."""
     prepared, version = attempt.prepared, attempt.version
     seal, rules, candidate_id = prepared.sealer.seal, prepared.rules, uuid4()
-    account_id, access = attempt.ref.id, tokens.access.reveal().encode()
-    refresh = (tokens.refresh or prepared.refresh).reveal().encode()
+    account_id, access = attempt.ref.id, tokens.access_token.reveal().encode()
+    refresh = (tokens.refresh_token or prepared.refresh_token).reveal().encode()
     late: tuple[bytes | None, bytes | None] = (None, None)
-    if tokens.refresh is not None and tokens.refresh != prepared.refresh:
+    if tokens.refresh_token is not None and tokens.refresh_token != prepared.refresh_token:
         late = (
-            seal(candidate_place(candidate_id, ACCESS, version), access),
-            seal(candidate_place(candidate_id, REFRESH, version), refresh),
+            seal(build_candidate_context(candidate_id, ACCESS_FIELD, version), access),
+            seal(build_candidate_context(candidate_id, REFRESH_FIELD, version), refresh),
         )
-    return Outcome(
+    return RefreshOutcome(
         attempt.ref,
         version,
-        attempt.owner,
+        attempt.lease_owner,
         attempt.number,
-        seal(account_place(account_id, ACCESS, version + 1), access),
-        seal(account_place(account_id, REFRESH, version + 1), refresh),
-        after(now, tokens.expires_in),
-        refresh_time(rules, now, tokens.expires_in, chance()),
-        keep_alive_time(rules, now),
+        seal(build_account_context(account_id, ACCESS_FIELD, version + 1), access),
+        seal(build_account_context(account_id, REFRESH_FIELD, version + 1), refresh),
+        add_seconds(now, tokens.expires_in),
+        schedule_refresh(rules, now, tokens.expires_in, chance()),
+        schedule_keep_alive(rules, now),
         tokens.scopes,
         candidate_id,
         *late,
-        after(now, tokens.refresh_expires_in),
+        add_seconds(now, tokens.refresh_expires_in),
         rules.late,
     )
 
 
-def after(now: datetime, seconds: float | None) -> datetime | None:
+def add_seconds(now: datetime, seconds: float | None) -> datetime | None:
     """The time in `seconds`; None where nobody knows."""
     return None if seconds is None else now + timedelta(seconds=seconds)
 
 
-def refresh_time(rules: RefreshRules, now: datetime, life: float | None, chance: float) -> datetime | None:
+def schedule_refresh(rules: RefreshRules, now: datetime, life: float | None, chance: float) -> datetime | None:
     """When a token that lives `life` seconds is refreshed ahead of its end: at random within a tenth of its life, so
     that what was connected together is not refreshed together, and not before half of it is over. None for a token that
     is not."""
-    if life is None or HALF * life < LEAST_PAUSE:
+    if life is None or HALF * life < MIN_REFRESH_INTERVAL:
         return None
     if rules.late:
         margin = rules.margin_seconds * (1 - HALF * chance)
     else:
-        margin = max(rules.margin_seconds, LEAST_SHARE * life) + LEAST_SHARE * life * chance
+        margin = max(rules.margin_seconds, MIN_MARGIN_SHARE * life) + MIN_MARGIN_SHARE * life * chance
     return now + timedelta(seconds=max(HALF * life, life - margin))
 
 
-def keep_alive_time(rules: RefreshRules, now: datetime) -> datetime | None:
+def schedule_keep_alive(rules: RefreshRules, now: datetime) -> datetime | None:
     """When a grant that nobody uses is refreshed, so that the vendor does not let it die: at a third of its limit."""
     if rules.idle_seconds is None:
         return None
-    return now + timedelta(seconds=max(LEAST_PAUSE, rules.idle_seconds * KEEP_ALIVE_SHARE))
+    return now + timedelta(seconds=max(MIN_REFRESH_INTERVAL, rules.idle_seconds * KEEP_ALIVE_SHARE))

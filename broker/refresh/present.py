@@ -3,35 +3,37 @@
 import logging
 
 from broker.refresh.attempt import Attempt, Boottime
-from broker.refresh.timing import Timing
-from broker.vendor_oauth.exchange import Answer, ErrorClass, Failed, RedactedExchange, TokenEndpoint
+from broker.refresh.timing import RefreshTiming
+from broker.vendor_oauth.exchange import ErrorClass, RedactedExchange, TokenEndpointClient, TokenResult, VendorFailure
 from core.failpoints import failpoint
 
 log = logging.getLogger(__name__)
 
-BROKEN_OFF = "cut_off"
+INTERRUPTED = "cut_off"
 
 
-async def present(endpoint: TokenEndpoint, attempt: Attempt, timing: Timing, boottime: Boottime) -> Answer:
+async def present(
+    endpoint: TokenEndpointClient, attempt: Attempt, timing: RefreshTiming, boottime: Boottime
+) -> TokenResult:
     """The vendor's answer. What goes wrong in our own code counts as uncertain: the token may have been sent."""
     prepared = attempt.prepared
     await failpoint("before_send")
 
     def may_send() -> bool:
         """Not if a frozen process has woken up so late that another may hold the lease before the call has ended."""
-        return boottime() + timing.call < attempt.began + timing.lease
+        return boottime() + timing.call_timeout < attempt.claim_boottime + timing.lease
 
     if not may_send():
-        return _failed(attempt, ErrorClass.NOT_SENT, "withdrawn")
+        return _build_failure(attempt, ErrorClass.NOT_SENT, "withdrawn")
     try:
-        answer = await endpoint.refresh(prepared.provider, prepared.client, prepared.refresh, may_send=may_send)
+        answer = await endpoint.refresh(prepared.provider, prepared.client, prepared.refresh_token, may_send=may_send)
     except Exception as error:  # noqa: BLE001 whatever it is, the intent must get its outcome
         log.error("a refresh broke off", extra={"error": type(error).__name__, "account": str(attempt.ref.id)})
-        return _failed(attempt, ErrorClass.UNCERTAIN, BROKEN_OFF)
+        return _build_failure(attempt, ErrorClass.UNCERTAIN, INTERRUPTED)
     await failpoint("answered")
     return answer
 
 
-def _failed(attempt: Attempt, cls: ErrorClass, reason: str) -> Failed:
+def _build_failure(attempt: Attempt, cls: ErrorClass, reason: str) -> VendorFailure:
     exchange = RedactedExchange("", "", "refresh_token", 0.0, error_class=cls, reason=reason)
-    return Failed(cls, reason, exchange)
+    return VendorFailure(cls, reason, exchange)

@@ -8,10 +8,10 @@ more only when nothing is left to lose (broker-security.md §3.2, rule 7).
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from broker.accounts.rows import Seen
-from broker.accounts.values import Stuck, StuckState
+from broker.accounts.rows import AccountSnapshot
+from broker.accounts.values import TokenUnavailable, UnavailableReason
 from broker.providers.model import RefreshRules
-from broker.refresh.timing import Timing
+from broker.refresh.timing import RefreshTiming
 
 LOST_ROTATION = "lost_rotation"
 EXPIRED = "expired"
@@ -20,25 +20,25 @@ REVOKED = "revoked"
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TokenRequirement:
     """What whoever asks needs: a token for `need` more seconds, other than the `rejected` version. `beyond` is a
     version that shall be refreshed though it is good.
 
     However great the need, a token is good for half of its life: of those that live shortly another would be no better.
     """
 
-    need: float
-    rejected: int | None = None
-    beyond: int | None = None
+    min_ttl: float
+    rejected_version: int | None = None
+    outdated_version: int | None = None
 
-    def granted_by(self, seen: Seen) -> bool:
+    def is_met_by(self, seen: AccountSnapshot) -> bool:
         """Whether the account's token is what was wished for."""
-        if not seen.alive(self.rejected) or seen.version == self.beyond:
+        if not seen.is_access_valid(self.rejected_version) or seen.version == self.outdated_version:
             return False
-        return seen.expires_in is None or seen.expires_in > min(self.need, HALF * seen.life)
+        return seen.expires_in is None or seen.expires_in > min(self.min_ttl, HALF * seen.access_lifetime)
 
 
-class Do(Enum):
+class RefreshAction(Enum):
     """The next step."""
 
     HAND_OUT = auto()
@@ -48,67 +48,77 @@ class Do(Enum):
     PROBE = auto()
     """Claim, if it is us who try whether the OAuth client works again."""
     CLAIM = auto()
-    LAPSE = auto()
+    TAKE_OVER_LEASE = auto()
     """Take the lease from a holder that is late, and give it a moment to come after all."""
-    PATIENCE = auto()
+    USE_OLD_TOKEN = auto()
     """Hand out the old access token, and do not present the refresh token before that has ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ReauthRequired:
     """The account's owner has to come back."""
 
     reason: str
 
 
-Step = Do | Mark | Stuck
+RefreshStep = RefreshAction | ReauthRequired | TokenUnavailable
 
 
-def next_step(seen: Seen, wish: Wish, rules: RefreshRules, timing: Timing) -> Step:
+def choose_next_step(
+    seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming
+) -> RefreshStep:
     """Decide."""
     if seen.status != "active":
-        state = StuckState.DISABLED if seen.status == "disabled" else StuckState.NEEDS_REAUTH
-        return Stuck(state, seen.reason)
-    if wish.granted_by(seen):
-        return Do.HAND_OUT
-    obstacle = _obstacle(seen, wish, timing)
+        state = UnavailableReason.DISABLED if seen.status == "disabled" else UnavailableReason.NEEDS_REAUTH
+        return TokenUnavailable(state, seen.reason)
+    if wish.is_met_by(seen):
+        return RefreshAction.HAND_OUT
+    obstacle = _find_obstacle(seen, wish, timing)
     if obstacle is not None:
-        return Do.HAND_OUT if seen.alive(wish.rejected) else obstacle
+        return RefreshAction.HAND_OUT if seen.is_access_valid(wish.rejected_version) else obstacle
     if seen.refresh is None:
         ended = seen.expires_in is not None and seen.expires_in <= 0
-        return Do.HAND_OUT if seen.alive(wish.rejected) else Mark(EXPIRED if ended else REVOKED)
-    if seen.cut_off:
+        return (
+            RefreshAction.HAND_OUT
+            if seen.is_access_valid(wish.rejected_version)
+            else ReauthRequired(EXPIRED if ended else REVOKED)
+        )
+    if seen.answer_lost:
         return recover(seen, wish, rules, timing)
-    return Do.PROBE if seen.misconfigured else Do.CLAIM
+    return RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
 
 
-def _obstacle(seen: Seen, wish: Wish, timing: Timing) -> Step | None:
+def _find_obstacle(seen: AccountSnapshot, wish: TokenRequirement, timing: RefreshTiming) -> RefreshStep | None:
     """What keeps the refresh token from being presented now."""
     if seen.lease_left is not None:
-        return Do.WAIT
-    if seen.breaker > 0:
-        return Stuck(StuckState.MISCONFIGURED, seen.client_cause, seen.breaker)
-    if seen.wait > 0:
-        return Stuck(StuckState.VENDOR, seen.last_error_class, seen.wait)
-    if wish.rejected == seen.version and seen.refreshed_ago is not None and seen.refreshed_ago < timing.calm:
-        return Stuck(StuckState.REFUSED, "rejected", timing.calm - seen.refreshed_ago)
+        return RefreshAction.WAIT
+    if seen.breaker_open_for > 0:
+        return TokenUnavailable(UnavailableReason.MISCONFIGURED, seen.client_cause, seen.breaker_open_for)
+    if seen.retry_in > 0:
+        return TokenUnavailable(UnavailableReason.VENDOR, seen.last_error_class, seen.retry_in)
+    if (
+        wish.rejected_version == seen.version
+        and seen.refreshed_ago is not None
+        and seen.refreshed_ago < timing.rejection_cooldown
+    ):
+        return TokenUnavailable(UnavailableReason.REFUSED, "rejected", timing.rejection_cooldown - seen.refreshed_ago)
     return None
 
 
-def recover(seen: Seen, wish: Wish, rules: RefreshRules, timing: Timing) -> Step:
+def recover(seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming) -> RefreshStep:
     """The step for a row whose last call has no known outcome."""
-    present = Do.PROBE if seen.misconfigured else Do.CLAIM
-    if rules.profile == "non_rotating" or _in_grace(seen, rules, timing):
+    present = RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
+    if rules.profile == "non_rotating" or _is_in_grace(seen, rules, timing):
         return present
-    if seen.alive(wish.rejected):
-        return Do.PATIENCE
-    if seen.lapsed:
-        return Do.LAPSE
-    return Mark(LOST_ROTATION) if rules.reuse_kills_siblings else present
+    if seen.is_access_valid(wish.rejected_version):
+        return RefreshAction.USE_OLD_TOKEN
+    if seen.lease_lapsed:
+        return RefreshAction.TAKE_OVER_LEASE
+    return ReauthRequired(LOST_ROTATION) if rules.reuse_kills_siblings else present
 
 
-def _in_grace(seen: Seen, rules: RefreshRules, timing: Timing) -> bool:
+def _is_in_grace(seen: AccountSnapshot, rules: RefreshRules, timing: RefreshTiming) -> bool:
     """Whether the vendor gives the lost answer again, even if our call takes as long as it may."""
     if rules.profile != "grace" or seen.presented_ago is None:
         return False
-    return seen.presented_ago + timing.call < rules.grace_seconds
+    return seen.presented_ago + timing.call_timeout < rules.grace_seconds

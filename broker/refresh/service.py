@@ -6,32 +6,32 @@ import logging
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
-from broker.accounts.accounts import Accounts
+from broker.accounts.accounts import AccountTokenService
 from broker.refresh.attempt import boottime
-from broker.refresh.claim import Providers
-from broker.refresh.refresher import Tools
-from broker.refresh.settle import Settler
+from broker.refresh.claim import ProviderLookup
+from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
-from broker.refresh.sweeper import EVERY, Sweeper
-from broker.refresh.timing import Timing
+from broker.refresh.sweeper import SWEEP_INTERVAL, RefreshScheduler
+from broker.refresh.timing import RefreshTiming
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import TokenEndpoint
+from broker.vendor_oauth.exchange import TokenEndpointClient
 from core.db import Database
 
 log = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
-async def kept_fresh(
+async def run_refresher(
     database: Database,
     vault: Vault,
-    providers: Providers,
-    endpoint: TokenEndpoint,
+    providers: ProviderLookup,
+    endpoint: TokenEndpointClient,
     spool: Path,
     *,
-    timing: Timing | None = None,
-    every: float = EVERY,
-) -> AsyncGenerator[Accounts]:
+    timing: RefreshTiming | None = None,
+    every: float = SWEEP_INTERVAL,
+) -> AsyncGenerator[AccountTokenService]:
     """The accounts, until the block is left: then no refresh begins any more, and those under way get up to 15 s.
 
     `database` is in the broker's role, and `spool` a folder on a disk that outlives the process. The block has to be
@@ -40,12 +40,12 @@ async def kept_fresh(
     Raises:
         core.errors.Unavailable: the database is away.
     """
-    timing, folder = timing or Timing(), Spool(spool)
+    timing, folder = timing or RefreshTiming(), Spool(spool)
     folder.open()
-    settler = Settler(database, vault, folder, timing, boottime)
-    accounts = Accounts(Tools(database, vault, providers, endpoint, settler, timing))
-    await accounts.open()
-    sweeping = asyncio.create_task(Sweeper(accounts, database, timing, every=every).run())
+    settler = OutcomeWriter(database, vault, folder, timing, boottime)
+    accounts = AccountTokenService(RefreshDependencies(database, vault, providers, endpoint, settler, timing))
+    await accounts.replay_spool()
+    sweeping = asyncio.create_task(RefreshScheduler(accounts, database, timing, every=every).run())
     try:
         yield accounts
     finally:

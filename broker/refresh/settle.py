@@ -14,13 +14,13 @@ import asyncpg
 
 from broker.refresh import marks
 from broker.refresh.attempt import Attempt, Boottime
-from broker.refresh.breakers import client_works, failed_for_now
-from broker.refresh.outcome import Outcome, outcome_of
+from broker.refresh.breakers import close_breaker, release_after_failure
+from broker.refresh.outcome import RefreshOutcome, seal_outcome
 from broker.refresh.spool import Spool
-from broker.refresh.store import Stored, store
-from broker.refresh.timing import Timing
+from broker.refresh.store import StoreResult, store
+from broker.refresh.timing import RefreshTiming
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import Answer, ErrorClass, Failed, Granted
+from broker.vendor_oauth.exchange import ErrorClass, TokenResponse, TokenResult, VendorFailure
 from core.db import Database, UnitOfWork
 from core.errors import Unavailable
 from core.failpoints import failpoint
@@ -32,11 +32,11 @@ IDLE_MILLISECONDS = "3000"
 T = TypeVar("T")
 
 
-class Settler:
+class OutcomeWriter:
     """Writes outcomes, to the spool and to the database."""
 
     def __init__(
-        self, database: Database, vault: Vault, spool: Spool | None, timing: Timing, boottime: Boottime
+        self, database: Database, vault: Vault, spool: Spool | None, timing: RefreshTiming, boottime: Boottime
     ) -> None:
         self._database = database
         self._vault = vault
@@ -44,12 +44,12 @@ class Settler:
         self._timing = timing
         self._boottime = boottime
 
-    async def settle(self, attempt: Attempt, answer: Answer) -> Stored | None:
+    async def settle(self, attempt: Attempt, answer: TokenResult) -> StoreResult | None:
         """Store what the answer means; what became of tokens, if it has any. Raises nothing that repeating could
         mend."""
-        if isinstance(answer, Granted):
-            return await self._granted(attempt, answer)
-        await self._until_written(attempt, lambda work: self._failed(work, attempt, answer))
+        if isinstance(answer, TokenResponse):
+            return await self._write_granted(attempt, answer)
+        await self._retry_until_written(attempt, lambda work: self._write_failure(work, attempt, answer))
         return None
 
     async def replay(self) -> int:
@@ -61,37 +61,41 @@ class Settler:
         if self._spool is None:
             return 0
         count = 0
-        for path, outcome in self._spool.waiting():
-            if await self._replayed(outcome):
+        for path, outcome in self._spool.iterate_pending():
+            if await self._replay_outcome(outcome):
                 self._spool.remove(path)
                 count += 1
         return count
 
-    async def _granted(self, attempt: Attempt, granted: Granted) -> Stored:
-        outcome = outcome_of(attempt, granted.tokens, attempt.database_time(self._boottime()))
-        spooled = None if self._spool is None else self._spool.keep(outcome)
+    async def _write_granted(self, attempt: Attempt, granted: TokenResponse) -> StoreResult:
+        outcome = seal_outcome(attempt, granted.tokens, attempt.estimate_database_time(self._boottime()))
+        spooled = None if self._spool is None else self._spool.write(outcome)
         await failpoint("spooled")
-        stored = await self._until_written(attempt, lambda work: self._store(work, attempt, outcome, granted), spooled)
+        stored = await self._retry_until_written(
+            attempt, lambda work: self._store(work, attempt, outcome, granted), spooled
+        )
         await failpoint("stored")
-        if stored is not Stored.STORED:
+        if stored is not StoreResult.STORED:
             log.warning("an answer came late", extra={"account": str(attempt.ref.id), "became": stored.name.lower()})
         if spooled is not None and self._spool is not None:
             self._spool.remove(spooled)
         return stored
 
-    async def _store(self, work: UnitOfWork, attempt: Attempt, outcome: Outcome, granted: Granted) -> Stored:
+    async def _store(
+        self, work: UnitOfWork, attempt: Attempt, outcome: RefreshOutcome, granted: TokenResponse
+    ) -> StoreResult:
         await work.fetchval(_IDLE_LIMIT, IDLE_MILLISECONDS)
-        await client_works(work, attempt)
+        await close_breaker(work, attempt)
         return await store(work, outcome, granted.exchange)
 
-    async def _failed(self, work: UnitOfWork, attempt: Attempt, failed: Failed) -> None:
-        if failed.cls is ErrorClass.PERMANENT:
-            await client_works(work, attempt)
-            await marks.refused(work, self._vault, attempt, failed, self._timing)
+    async def _write_failure(self, work: UnitOfWork, attempt: Attempt, failed: VendorFailure) -> None:
+        if failed.error_class is ErrorClass.PERMANENT:
+            await close_breaker(work, attempt)
+            await marks.handle_refusal(work, self._vault, attempt, failed, self._timing)
         else:
-            await failed_for_now(work, attempt, failed, self._timing)
+            await release_after_failure(work, attempt, failed, self._timing)
 
-    async def _until_written(
+    async def _retry_until_written(
         self, attempt: Attempt, write: Callable[[UnitOfWork], Awaitable[T]], spooled: Path | None = None
     ) -> T:
         """Repeat a transaction until the database has taken it. A server that is up and refuses it is asked until the
@@ -106,13 +110,13 @@ class Settler:
                 pass
             except asyncpg.PostgresError as error:
                 log.error("an answer is not taken", extra={"error": type(error).__name__, "id": str(attempt.ref.id)})
-                if self._boottime() > attempt.began + self._timing.lease:
+                if self._boottime() > attempt.claim_boottime + self._timing.lease:
                     raise
             if spooled is not None and self._spool is not None and not synced:
                 synced = await asyncio.to_thread(self._spool.sync, spooled) is None
-            await asyncio.sleep(self._timing.poll)
+            await asyncio.sleep(self._timing.poll_interval)
 
-    async def _replayed(self, outcome: Outcome) -> bool:
+    async def _replay_outcome(self, outcome: RefreshOutcome) -> bool:
         try:
             async with self._database.tenant(outcome.ref.tenant_id) as work:
                 await store(work, outcome)

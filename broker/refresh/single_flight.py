@@ -22,7 +22,7 @@ class SingleFlight(Generic[K, R]):
         task = self._running.get(key)
         if task is None:
             task = self._running[key] = asyncio.create_task(self._run(key, run))
-            task.add_done_callback(_noticed)
+            task.add_done_callback(_consume_exception)
         return task
 
     async def join(self, key: K, run: Callable[[], Awaitable[R]], within: float | None = None) -> R:
@@ -48,7 +48,7 @@ class SingleFlight(Generic[K, R]):
             del self._running[key]
 
 
-def _noticed(task: "asyncio.Task[R]") -> None:
+def _consume_exception(task: "asyncio.Task[R]") -> None:
     """Take the exception of a run that nobody waits for any more, which asyncio would complain about."""
     if not task.cancelled():
         task.exception()

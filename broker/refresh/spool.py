@@ -17,8 +17,8 @@ from uuid import UUID
 
 import orjson
 
-from broker.accounts.values import Ref
-from broker.refresh.outcome import Outcome
+from broker.accounts.values import AccountRef
+from broker.refresh.outcome import RefreshOutcome
 
 log = logging.getLogger(__name__)
 
@@ -38,17 +38,17 @@ class Spool:
         """Make the folder."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def keep(self, outcome: Outcome) -> Path | None:
+    def write(self, outcome: RefreshOutcome) -> Path | None:
         """Write an answer; None where that fails, which must not keep it from the database.
 
         Against a kill it is safe at once. It is not waited for the disk: what fails with the machine is the database's
         to keep, and where the database is away, :meth:`sync` waits.
         """
-        path = self._folder / f"{outcome.ref.id}.{outcome.version}.{outcome.owner}{SUFFIX}"
+        path = self._folder / f"{outcome.ref.id}.{outcome.version}.{outcome.lease_owner}{SUFFIX}"
         half = path.with_suffix(".half")
         try:
             with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(_dumped(outcome))
+                file.write(_encode_outcome(outcome))
             half.replace(path)
         except Exception as error:  # noqa: BLE001 the database has to get it all the same
             log.error("an answer cannot be spooled", extra={"error": type(error).__name__})
@@ -70,12 +70,12 @@ class Spool:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
 
-    def waiting(self) -> Iterator[tuple[Path, Outcome]]:
+    def iterate_pending(self) -> Iterator[tuple[Path, RefreshOutcome]]:
         """The answers of processes that ended before these were stored; what is no answer is left alone."""
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             try:
                 with path.open("rb") as file:
-                    outcome = _loaded(file.read(MOST_BYTES))
+                    outcome = _decode_outcome(file.read(MOST_BYTES))
             except FileNotFoundError:  # its own process has stored it meanwhile
                 continue
             except (OSError, ValueError, KeyError, TypeError):
@@ -84,38 +84,38 @@ class Spool:
             yield path, outcome
 
 
-def _dumped(outcome: Outcome) -> bytes:
-    blobs = {name: _encoded(getattr(outcome, name)) for name in _BLOBS}
+def _encode_outcome(outcome: RefreshOutcome) -> bytes:
+    blobs = {name: _encode_blob(getattr(outcome, name)) for name in _BLOBS}
     times = {name: getattr(outcome, name) for name in _TIMES}
     rest = {
         "tenant": str(outcome.ref.tenant_id),
         "account": str(outcome.ref.id),
         "version": outcome.version,
-        "owner": str(outcome.owner),
-        "number": outcome.number,
+        "owner": str(outcome.lease_owner),
+        "number": outcome.attempt_number,
         "candidate": str(outcome.candidate_id),
         "scopes": outcome.scopes,
-        "ends_old": outcome.ends_old,
+        "ends_old": outcome.invalidates_old_access,
     }
     return orjson.dumps(rest | blobs | times)
 
 
-def _loaded(text: bytes) -> Outcome:
+def _decode_outcome(text: bytes) -> RefreshOutcome:
     told: dict[str, Any] = orjson.loads(text)
     blobs = {name: None if told[name] is None else base64.b64decode(told[name], validate=True) for name in _BLOBS}
     times = {name: None if told.get(name) is None else datetime.fromisoformat(told[name]) for name in _TIMES}
-    return Outcome(
-        ref=Ref(UUID(told["tenant"]), UUID(told["account"])),
+    return RefreshOutcome(
+        ref=AccountRef(UUID(told["tenant"]), UUID(told["account"])),
         version=int(told["version"]),
-        owner=UUID(told["owner"]),
-        number=int(told["number"]),
+        lease_owner=UUID(told["owner"]),
+        attempt_number=int(told["number"]),
         candidate_id=UUID(told["candidate"]),
         scopes=None if told["scopes"] is None else tuple(map(str, told["scopes"])),
-        ends_old=bool(told.get("ends_old")),
+        invalidates_old_access=bool(told.get("ends_old")),
         **blobs,  # type: ignore[arg-type]
         **times,
     )
 
 
-def _encoded(blob: bytes | None) -> str | None:
+def _encode_blob(blob: bytes | None) -> str | None:
     return None if blob is None else base64.b64encode(blob).decode()

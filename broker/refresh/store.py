@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
 
-from broker.accounts.events import What, note
-from broker.refresh.outcome import Outcome
+from broker.accounts.events import AccountEventKind, append_event
+from broker.refresh.outcome import RefreshOutcome
 from broker.vendor_oauth.exchange import RedactedExchange
 from core.db import Row, UnitOfWork
 from core.failpoints import failpoint
-from core.generations import DROPPED
+from core.generations import DROPPED_VERSION_CHANNEL
 
-GRANT_STEP = 1 << 20
+GRANT_VERSION_STEP = 1 << 20
 """What a new grant adds to an account's version: more than refreshes ever do."""
 
 
-class Stored(Enum):
+class StoreResult(Enum):
     """What became of an outcome."""
 
     STORED = auto()
@@ -33,30 +33,32 @@ class Stored(Enum):
     """The account is no more, or has another grant: what belonged to the old one does not come back."""
 
 
-async def store(work: UnitOfWork, outcome: Outcome, exchange: RedactedExchange | None = None) -> Stored:
+async def store(work: UnitOfWork, outcome: RefreshOutcome, exchange: RedactedExchange | None = None) -> StoreResult:
     """Store an outcome, or find out why that is not possible any more. The exchange with the vendor, where it is still
     known, is for the account's history."""
     said = exchange.as_json() if exchange else {}
-    if await _written(work, outcome, late=False):
-        await _ended(work, outcome)
+    if await _write_row(work, outcome, late=False):
+        await _drop_cached_leases(work, outcome)
         await work.execute(_NO_CANDIDATES, outcome.ref.id)
-        await note(work, outcome.ref.id, What.REFRESHED, detail={"version": outcome.version + 1, **said})
+        await append_event(
+            work, outcome.ref.id, AccountEventKind.REFRESHED, detail={"version": outcome.version + 1, **said}
+        )
         await failpoint("storing")
-        return Stored.STORED
+        return StoreResult.STORED
     row = await work.fetchrow(_LOCKED, outcome.ref.id)
-    if row is None or row["version"] - outcome.version >= GRANT_STEP:
-        return Stored.GONE
+    if row is None or row["version"] - outcome.version >= GRANT_VERSION_STEP:
+        return StoreResult.GONE
     if row["version"] == outcome.version + 1 and row["access"] == outcome.access:
-        return Stored.ALREADY
-    await _ended(work, outcome)
-    return await _late(work, outcome, row, said)
+        return StoreResult.ALREADY
+    await _drop_cached_leases(work, outcome)
+    return await _store_late(work, outcome, row, said)
 
 
-async def _late(work: UnitOfWork, outcome: Outcome, row: Row, said: Mapping[str, Any]) -> Stored:
-    await note(work, outcome.ref.id, What.LATE_ANSWER, detail={"version": outcome.version, **said})
+async def _store_late(work: UnitOfWork, outcome: RefreshOutcome, row: Row, said: Mapping[str, Any]) -> StoreResult:
+    await append_event(work, outcome.ref.id, AccountEventKind.LATE_ANSWER, detail={"version": outcome.version, **said})
     if row["version"] == outcome.version and not row["claimed"]:
-        await _written(work, outcome, late=True)
-        return Stored.TAKEN_LATE
+        await _write_row(work, outcome, late=True)
+        return StoreResult.TAKEN_LATE
     if outcome.candidate_refresh is not None:
         await work.execute(
             _CANDIDATE,
@@ -67,22 +69,22 @@ async def _late(work: UnitOfWork, outcome: Outcome, row: Row, said: Mapping[str,
             outcome.candidate_access,
             outcome.expires_at,
         )
-    return Stored.CANDIDATE
+    return StoreResult.CANDIDATE
 
 
-async def _written(work: UnitOfWork, outcome: Outcome, *, late: bool) -> bool:
+async def _write_row(work: UnitOfWork, outcome: RefreshOutcome, *, late: bool) -> bool:
     scopes = None if outcome.scopes is None else list(outcome.scopes)
     times = outcome.expires_at, outcome.refresh_at, outcome.idle_at
     ends = outcome.refresh_ends_at, outcome.candidate_refresh is not None
     blobs = outcome.access, outcome.refresh
-    row = outcome.ref.id, outcome.version, outcome.owner
-    return bool(await work.execute(_STORE, *row, late, *blobs, *times, scopes, outcome.number, *ends))
+    row = outcome.ref.id, outcome.version, outcome.lease_owner
+    return bool(await work.execute(_STORE, *row, late, *blobs, *times, scopes, outcome.attempt_number, *ends))
 
 
-async def _ended(work: UnitOfWork, outcome: Outcome) -> None:
+async def _drop_cached_leases(work: UnitOfWork, outcome: RefreshOutcome) -> None:
     """Where the vendor takes the access token before this one no more, no gateway keeps a lease of it."""
-    if outcome.ends_old:
-        await work.execute(_TELL_GATEWAYS, DROPPED, f"{outcome.ref.tenant_id} {outcome.version}")
+    if outcome.invalidates_old_access:
+        await work.execute(_TELL_GATEWAYS, DROPPED_VERSION_CHANNEL, f"{outcome.ref.tenant_id} {outcome.version}")
 
 
 # A late one is stored under the lock of the row that was just looked at. The vendor has granted it after all, so nobody

@@ -6,34 +6,34 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class RefreshTiming:
     """The times of the protocol (broker-security.md §3.2)."""
 
     lease: float = 30.0
     """How long a claim keeps others away: longer than `call` and the retries of the write."""
 
-    call: float = 14.0
+    call_timeout: float = 14.0
     """After which the vendor's answer is given up for certain: connect 3 s, 10 s altogether, and some air."""
 
-    poll: float = 0.1
+    poll_interval: float = 0.1
     """Between two looks at what another process is refreshing, and two attempts to store an answer."""
 
-    late: float = 2.0
+    late_answer_grace: float = 2.0
     """After a lease has run out, a holder that lives (its database was away, say) may still store its answer for so
     long before the refresh token is shown again, where that could cost the grant."""
 
     longest_wait: float = 60.0
     """For a lease of another process, before a refresh gives up."""
 
-    least_backoff: float = 1.0
-    most_backoff: float = 300.0
-    calm: float = 10.0
+    min_backoff: float = 1.0
+    max_backoff: float = 300.0
+    rejection_cooldown: float = 10.0
     """After a refresh, for so long a vendor's 401 is no reason for the next one."""
 
     used_within: float = 14 * 86_400.0
     """An account that nobody used for longer is refreshed on demand, and to keep it alive."""
 
-    drain: float = 15.0
+    drain_timeout: float = 15.0
     mass_window: float = 300.0
     mass_least: int = 5
     mass_share: float = 0.2
@@ -43,7 +43,7 @@ class Timing:
     is asked to connect again. Of one tenant's refusals, `mass_of_one` count for the others. For an account that is
     refused for `mass_held` on end, it is true."""
 
-    def backoff(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
+    def choose_backoff(self, attempt: int, chance: Callable[[], float] = random.random) -> float:
         """Before the attempt after number `attempt` (from 1): exponential with full jitter, and never at once."""
-        most = min(self.most_backoff, self.least_backoff * 2 ** min(attempt - 1, 20))
-        return max(self.least_backoff / 4, most * chance())
+        most = min(self.max_backoff, self.min_backoff * 2 ** min(attempt - 1, 20))
+        return max(self.min_backoff / 4, most * chance())

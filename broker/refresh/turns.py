@@ -16,7 +16,7 @@ class _Gate:
     users: int = 0
 
 
-class Turns:
+class FairSemaphore:
     """How many may have a turn at once. Who waits is served in order."""
 
     def __init__(self, *, each: int, tenant: int, all: int) -> None:
@@ -30,7 +30,7 @@ class Turns:
         return len(self._gates)
 
     @contextlib.asynccontextmanager
-    async def turn(self, tenant_id: UUID, key: Hashable) -> AsyncGenerator[None]:
+    async def slot(self, tenant_id: UUID, key: Hashable) -> AsyncGenerator[None]:
         """A turn, for as long as the block. Who waits for one of a tenant holds none that others wait for."""
         async with (
             self._gate((tenant_id, key), self._each),

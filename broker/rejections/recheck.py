@@ -14,42 +14,42 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.refresh.turns import Turns
-from broker.rejections.settle import Settled, settle
-from broker.rejections.suspects import Suspect, claim
+from broker.refresh.turns import FairSemaphore
+from broker.rejections.settle import RecheckOutcome, apply_verdict
+from broker.rejections.suspects import RejectedCredential, claim_recheck
 from broker.rejections.timing import RejectionTiming
-from broker.rejections.verdicts import Asked
+from broker.rejections.verdicts import ProbeResult
 from broker.vault.vault import Vault
 from core.db import Database
 from core.errors import Unavailable
 
-EVERY = 15.0
-MOST_EACH = 50
+RECHECK_INTERVAL = 15.0
+MAX_PER_ENDPOINT = 50
 """Of one vendor, in one look."""
-MOST_AT_ONCE = 500
-EACH_PARALLEL = 4
-TENANT_PARALLEL = 8
-PARALLEL = 32
+MAX_PER_SWEEP = 500
+PARALLEL_PER_ENDPOINT = 4
+PARALLEL_PER_TENANT = 8
+PARALLEL_TOTAL = 32
 
 log = logging.getLogger(__name__)
 
 
-class Asker(Protocol):
+class CredentialProbe(Protocol):
     """Asks a module's vendor, by the module's own harmless request, whether it takes a credential."""
 
-    async def __call__(self, suspect: Suspect, settings: Mapping[str, Any]) -> Asked:
+    async def __call__(self, suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
         """The vendor's verdict; `settings` are the tenant's of the service. It raises nothing, and takes less than
         `RejectionTiming.claim`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class RecheckDependencies:
     """What a question needs. `database` is in the broker's role; `base_urls` are those that the modules' code names."""
 
     database: Database
     vault: Vault
-    ask: Asker
+    probe: CredentialProbe
     base_urls: Mapping[str, str]
     timing: RejectionTiming
 
@@ -57,16 +57,16 @@ class Parts:
 class Rechecker:
     """Looks for what is due every :data:`EVERY` seconds, each time a little earlier or later than the others."""
 
-    def __init__(self, parts: Parts, *, chance: Callable[[], float] = random.random) -> None:
+    def __init__(self, parts: RecheckDependencies, *, chance: Callable[[], float] = random.random) -> None:
         self._parts = parts
         self._chance = chance
         self._refusing: set[str] = set()
-        self._turns = Turns(each=EACH_PARALLEL, tenant=TENANT_PARALLEL, all=PARALLEL)
+        self._turns = FairSemaphore(each=PARALLEL_PER_ENDPOINT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
 
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            await asyncio.sleep(EVERY * (0.5 + self._chance()))
+            await asyncio.sleep(RECHECK_INTERVAL * (0.5 + self._chance()))
             try:
                 await self.sweep()
             except (Unavailable, asyncpg.PostgresError) as error:
@@ -79,26 +79,26 @@ class Rechecker:
         Raises:
             core.errors.Unavailable: the database is away.
         """
-        if not self._parts.vault.may_ask_vendors:
+        if not self._parts.vault.outbound_allowed:
             return 0
-        due = await self._parts.database.fetch(_DUE, MOST_EACH, MOST_AT_ONCE)
-        asked = (self._asked(row["tenant_id"], row["credential_id"], row["endpoint"]) for row in due)
+        due = await self._parts.database.fetch(_DUE, MAX_PER_ENDPOINT, MAX_PER_SWEEP)
+        asked = (self._recheck_in_turn(row["tenant_id"], row["credential_id"], row["endpoint"]) for row in due)
         settled = await asyncio.gather(*asked)
-        self._tell([(row["endpoint"], one) for row, one in zip(due, settled, strict=True)])
+        self._log_mass_rejections([(row["endpoint"], one) for row, one in zip(due, settled, strict=True)])
         return sum(one is not None for one in settled)
 
-    def _tell(self, settled: list[tuple[str, Settled | None]]) -> None:
+    def _log_mass_rejections(self, settled: list[tuple[str, RecheckOutcome | None]]) -> None:
         """Log each vendor that refuses many once, until it takes one again."""
-        for endpoint in {endpoint for endpoint, one in settled if one is Settled.HELD} - self._refusing:
+        for endpoint in {endpoint for endpoint, one in settled if one is RecheckOutcome.HELD_BACK} - self._refusing:
             self._refusing.add(endpoint)
             log.error(
                 "a vendor refuses many credentials at once: nobody is asked for a new one until it refuses few",
                 extra={"endpoint": endpoint},
             )
-        self._refusing -= {endpoint for endpoint, one in settled if one is Settled.WORKS}
+        self._refusing -= {endpoint for endpoint, one in settled if one is RecheckOutcome.ACCEPTED}
 
-    async def _asked(self, tenant_id: UUID, credential_id: UUID, endpoint: str) -> Settled | None:
-        async with self._turns.turn(tenant_id, endpoint):
+    async def _recheck_in_turn(self, tenant_id: UUID, credential_id: UUID, endpoint: str) -> RecheckOutcome | None:
+        async with self._turns.slot(tenant_id, endpoint):
             try:
                 return await self._recheck(tenant_id, credential_id)
             except Exception as error:  # noqa: BLE001 what is wrong with one credential ends no other's turn
@@ -108,16 +108,16 @@ class Rechecker:
                 )
                 return None
 
-    async def _recheck(self, tenant_id: UUID, credential_id: UUID) -> Settled | None:
+    async def _recheck(self, tenant_id: UUID, credential_id: UUID) -> RecheckOutcome | None:
         parts = self._parts
         async with parts.database.tenant(tenant_id) as work:
-            found = await claim(work, parts.vault, credential_id, parts.base_urls, parts.timing)
+            found = await claim_recheck(work, parts.vault, credential_id, parts.base_urls, parts.timing)
         if found is None:
             return None
         suspect, settings = found
-        answer = await parts.ask(suspect, settings)
+        answer = await parts.probe(suspect, settings)
         async with parts.database.tenant(tenant_id) as work:
-            return await settle(work, suspect, answer, parts.timing, self._chance)
+            return await apply_verdict(work, suspect, answer, parts.timing, self._chance)
 
 
 _DUE = "SELECT tenant_id, credential_id, endpoint FROM vault.due_rechecks($1, $2)"

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from broker.refresh.counted_with import api_endpoint
+from broker.refresh.counted_with import get_api_endpoint_key
 from broker.rejections.timing import RejectionTiming
 from core.db import Row, UnitOfWork
 
@@ -10,16 +10,16 @@ IN_DOUBT = "in_doubt"
 """The cause of a credential that the vendor has refused and that is asked about: it passes, or becomes broken."""
 
 
-def held_for(row: Row, version: int, timing: RejectionTiming) -> float | None:
+def get_hold_seconds(row: Row, version: int, timing: RejectionTiming) -> float | None:
     """For how many seconds nothing is sent with this version; None where calls may try. The row has `held_back`,
     `rejected_version`, and `recheck_in` as seconds."""
     left = row["recheck_in"]
-    if not row["held_back"] or row["rejected_version"] != version or left is None or left < -timing.overdue:
+    if not row["held_back"] or row["rejected_version"] != version or left is None or left < -timing.overdue_after:
         return None
     return max(1.0, left)
 
 
-async def report(
+async def report_rejection(
     work: UnitOfWork, credential_id: UUID, version: int, origin: str, timing: RejectionTiming
 ) -> float | None:
     """Note that the vendor at `origin` has refused this version; for how many seconds nothing is sent with it. None
@@ -27,8 +27,8 @@ async def report(
 
     However many calls and gateways tell it, it is asked about once.
     """
-    times = timing.next_pause(0), timing.certain, timing.trust
-    endpoint = api_endpoint(work.tenant_id, origin)
+    times = timing.choose_pause(0), timing.certain_after, timing.acceptance_grace
+    endpoint = get_api_endpoint_key(work.tenant_id, origin)
     return await work.fetchval(_REPORT, credential_id, version, endpoint, *times)
 
 

@@ -7,109 +7,125 @@ from enum import Enum, auto
 
 from broker.refresh import marks
 from broker.refresh.recovery import REVOKED
-from broker.rejections.suspects import Suspect
+from broker.rejections.suspects import RejectedCredential
 from broker.rejections.timing import RejectionTiming
-from broker.rejections.verdicts import Asked, Verdict
-from broker.vault.credentials import BROKER, REJECTED, mark_broken
-from broker.vault.owners import owner_of
-from core.audit.event import Kind
+from broker.rejections.verdicts import CredentialVerdict, ProbeResult
+from broker.vault.credentials import BROKER_ACTOR, REJECTED, mark_broken
+from broker.vault.owners import read_owner
+from core.audit.event import AuditEventKind
 from core.db import Row, UnitOfWork
-from core.directory.actor import recorded
+from core.directory.actor import audit_change
 
 log = logging.getLogger(__name__)
 
 
-class Settled(Enum):
+class RecheckOutcome(Enum):
     """What became of it."""
 
-    WORKS = auto()
-    WAITS = auto()
+    ACCEPTED = auto()
+    POSTPONED = auto()
     BROKEN = auto()
-    HELD = auto()
+    HELD_BACK = auto()
     """It would be broken, but so many others of this vendor are refused that nobody is blamed."""
     GONE = auto()
     """It was replaced, removed or mended while the vendor was asked."""
 
 
-async def settle(
-    work: UnitOfWork, suspect: Suspect, asked: Asked, timing: RejectionTiming, chance: Callable[[], float]
-) -> Settled:
+async def apply_verdict(
+    work: UnitOfWork,
+    suspect: RejectedCredential,
+    asked: ProbeResult,
+    timing: RejectionTiming,
+    chance: Callable[[], float],
+) -> RecheckOutcome:
     """Write down what the vendor has said."""
     match asked.verdict:
-        case Verdict.ACCEPTED:
-            return await _works(work, suspect)
-        case Verdict.REJECTED:
-            return await _refused_again(work, suspect, timing, chance)
-        case Verdict.BUSY:
-            return await _waits(work, suspect, max(asked.wait, timing.pause), held=not suspect.broken)
-        case Verdict.UNKNOWN:  # whether calls get through is for them to find out
-            pause = timing.later if suspect.broken else timing.most_pause
-            return await _waits(work, suspect, pause * (0.75 + 0.5 * chance()), held=False)
+        case CredentialVerdict.ACCEPTED:
+            return await _handle_accepted(work, suspect)
+        case CredentialVerdict.REJECTED:
+            return await _handle_rejected(work, suspect, timing, chance)
+        case CredentialVerdict.BUSY:
+            return await _postpone(work, suspect, max(asked.retry_after, timing.min_pause), held=not suspect.broken)
+        case CredentialVerdict.UNKNOWN:  # whether calls get through is for them to find out
+            pause = timing.broken_interval if suspect.broken else timing.max_pause
+            return await _postpone(work, suspect, pause * (0.75 + 0.5 * chance()), held=False)
 
 
-async def _works(work: UnitOfWork, suspect: Suspect) -> Settled:
+async def _handle_accepted(work: UnitOfWork, suspect: RejectedCredential) -> RecheckOutcome:
     row = await work.fetchrow(_WORKS, suspect.id, suspect.version)
     if row is None:
-        return Settled.GONE
+        return RecheckOutcome.GONE
     if suspect.broken:
-        await _mend(work, suspect, row)
-    return Settled.WORKS
+        await _restore(work, suspect, row)
+    return RecheckOutcome.ACCEPTED
 
 
-async def _mend(work: UnitOfWork, suspect: Suspect, row: Row) -> None:
+async def _restore(work: UnitOfWork, suspect: RejectedCredential, row: Row) -> None:
     """What was found broken is used again."""
     if suspect.type == "A":
         mended = await work.execute(_MEND_KEY, suspect.id, suspect.version, REJECTED)
     else:
         mended = await work.execute(_MEND_ACCOUNT, suspect.account_id, suspect.version, REVOKED)
     if mended:
-        detail = {"module": suspect.module, "credential": str(suspect.id), **owner_of(row).recorded}
-        await recorded(work, BROKER, Kind.CREDENTIAL_RECOVERED, **detail)
+        detail = {"module": suspect.module, "credential": str(suspect.id), **read_owner(row).audit_details}
+        await audit_change(work, BROKER_ACTOR, AuditEventKind.CREDENTIAL_RECOVERED, **detail)
 
 
-async def _refused_again(
-    work: UnitOfWork, suspect: Suspect, timing: RejectionTiming, chance: Callable[[], float]
-) -> Settled:
+async def _handle_rejected(
+    work: UnitOfWork, suspect: RejectedCredential, timing: RejectionTiming, chance: Callable[[], float]
+) -> RecheckOutcome:
     if suspect.broken:
-        return await _noted(work, suspect, timing.next_look(suspect.since, chance), Settled.BROKEN)
-    is_certain = suspect.since >= timing.certain and suspect.rechecks + 1 >= timing.least_rechecks
-    wave = is_certain and suspect.since < timing.mass_held and await _wave(work, suspect, timing)
+        return await _record_rejection(
+            work, suspect, timing.choose_broken_pause(suspect.seconds_rejected, chance), RecheckOutcome.BROKEN
+        )
+    is_certain = suspect.seconds_rejected >= timing.certain_after and suspect.rechecks + 1 >= timing.min_rechecks
+    wave = (
+        is_certain
+        and suspect.seconds_rejected < timing.mass_hold_limit
+        and await _is_mass_rejection(work, suspect, timing)
+    )
     if wave or not is_certain:
-        pause = timing.next_pause(suspect.rechecks + 1, chance)
-        return await _noted(work, suspect, pause, Settled.HELD if wave else Settled.WAITS)
-    settled = await _noted(work, suspect, timing.next_look(suspect.since, chance), Settled.BROKEN)
-    if settled is Settled.BROKEN:
-        await _break(work, suspect)
+        pause = timing.choose_pause(suspect.rechecks + 1, chance)
+        return await _record_rejection(
+            work, suspect, pause, RecheckOutcome.HELD_BACK if wave else RecheckOutcome.POSTPONED
+        )
+    settled = await _record_rejection(
+        work, suspect, timing.choose_broken_pause(suspect.seconds_rejected, chance), RecheckOutcome.BROKEN
+    )
+    if settled is RecheckOutcome.BROKEN:
+        await _break_credential(work, suspect)
     return settled
 
 
-async def _break(work: UnitOfWork, suspect: Suspect) -> None:
+async def _break_credential(work: UnitOfWork, suspect: RejectedCredential) -> None:
     if suspect.type == "A":
         now = await work.fetchval("SELECT vault.clock() WHERE $1::uuid IS NOT NULL")
         await mark_broken(work, suspect.id, suspect.version, REJECTED, now)
     else:
         assert suspect.account_id is not None
-        await marks.mark(work, suspect.account_id, suspect.version, REVOKED)
+        await marks.mark_needs_reauth(work, suspect.account_id, suspect.version, REVOKED)
 
 
-async def _noted(work: UnitOfWork, suspect: Suspect, pause: float | None, settled: Settled) -> Settled:
-    done = await work.execute(_REFUSED, suspect.id, suspect.version, pause, settled is not Settled.BROKEN)
-    return settled if done else Settled.GONE
+async def _record_rejection(
+    work: UnitOfWork, suspect: RejectedCredential, pause: float | None, settled: RecheckOutcome
+) -> RecheckOutcome:
+    done = await work.execute(_REFUSED, suspect.id, suspect.version, pause, settled is not RecheckOutcome.BROKEN)
+    return settled if done else RecheckOutcome.GONE
 
 
-async def _waits(work: UnitOfWork, suspect: Suspect, pause: float, *, held: bool) -> Settled:
+async def _postpone(work: UnitOfWork, suspect: RejectedCredential, pause: float, *, held: bool) -> RecheckOutcome:
     done = await work.execute(_WAITS, suspect.id, suspect.version, pause, held)
-    return Settled.WAITS if done else Settled.GONE
+    return RecheckOutcome.POSTPONED if done else RecheckOutcome.GONE
 
 
-async def _wave(work: UnitOfWork, suspect: Suspect, timing: RejectionTiming) -> bool:
+async def _is_mass_rejection(work: UnitOfWork, suspect: RejectedCredential, timing: RejectionTiming) -> bool:
     """Whether the vendor refuses so much at once that it is the vendor's doing: of this tenant, or of several."""
     window = timedelta(seconds=timing.mass_window)
     of_one = await work.fetchrow(_OWN_ANSWERS, suspect.endpoint, window)
-    of_all = await work.fetchrow(_ANSWERS, suspect.endpoint, window, timing.mass_of_one)
+    of_all = await work.fetchrow(_ANSWERS, suspect.endpoint, window, timing.mass_cap_per_tenant)
     return any(
         row is not None
-        and row["refused"] >= timing.mass_least
+        and row["refused"] >= timing.mass_minimum
         and row["refused"] > timing.mass_share * row["attempted"]
         for row in (of_one, of_all)
     )

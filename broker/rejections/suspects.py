@@ -7,14 +7,14 @@ from uuid import UUID
 
 import orjson
 
-from broker.accounts.rows import ACCESS, account_place
+from broker.accounts.rows import ACCESS_FIELD, build_account_context
 from broker.refresh import marks
 from broker.refresh.recovery import REVOKED
 from broker.rejections.timing import RejectionTiming
-from broker.vault.bounds import Bounds, attributes_of
-from broker.vault.credentials import REJECTED, UNREADABLE, mark_broken, opened
-from broker.vault.envelope import Unreadable
-from broker.vault.stored_credentials import scheme_of
+from broker.vault.bounds import OriginPolicy, read_attributes
+from broker.vault.credentials import REJECTED, UNREADABLE, decrypt_credential, mark_broken
+from broker.vault.envelope import DecryptionError
+from broker.vault.stored_credentials import decode_scheme
 from broker.vault.vault import Vault
 from core.credential_headers import CredentialScheme
 from core.db import Row, UnitOfWork
@@ -22,7 +22,7 @@ from core.secret import Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Suspect:
+class RejectedCredential:
     """One question. `version` is that of the key (type A) or of the account (type B) that was refused; `since` are the
     seconds since it was refused first; `broken` says that its owner was told to replace it already."""
 
@@ -37,37 +37,37 @@ class Suspect:
     origins: tuple[str, ...]
     attributes: Mapping[str, str]
     rechecks: int
-    since: float
+    seconds_rejected: float
     broken: bool
 
 
-async def claim(
+async def claim_recheck(
     work: UnitOfWork, vault: Vault, credential_id: UUID, base_urls: Mapping[str, str], timing: RejectionTiming
-) -> tuple[Suspect, Mapping[str, Any]] | None:
+) -> tuple[RejectedCredential, Mapping[str, Any]] | None:
     """The question about a credential, with its service's settings; None where another process asks it, or there is
     none any more."""
-    if not await work.execute(_CLAIM, credential_id, timing.claim):
+    if not await work.execute(_CLAIM, credential_id, timing.claim_timeout):
         return None
     row = await work.fetchrow(_SUSPECT, credential_id)
     if row is None or not _is_current(row):
         await work.execute(_FORGET, credential_id)
         return None
     settings: Mapping[str, Any] = orjson.loads(row["settings"])
-    bounds = Bounds(base_urls)
-    if bounds.is_elsewhere(row["module"], row["origins"], settings):
+    bounds = OriginPolicy(base_urls)
+    if bounds.is_origin_changed(row["module"], row["origins"], settings):
         await work.execute(_FORGET, credential_id)  # its owner is told of that in another way
         return None
     try:
-        secret = await _secret(work, vault, row)
-    except Unreadable:
-        await _unreadable(work, row)
+        secret = await _decrypt_secret(work, vault, row)
+    except DecryptionError:
+        await _mark_unreadable(work, row)
         return None
-    origins = bounds.of(row["module"], row["origins"])
-    return _suspect(row, secret, origins), settings
+    origins = bounds.get_origins(row["module"], row["origins"])
+    return _build_rejected_credential(row, secret, origins), settings
 
 
-def _suspect(row: Row, secret: Secret, origins: tuple[str, ...]) -> Suspect:
-    return Suspect(
+def _build_rejected_credential(row: Row, secret: Secret, origins: tuple[str, ...]) -> RejectedCredential:
+    return RejectedCredential(
         id=row["id"],
         module=row["module"],
         type=row["type"],
@@ -75,11 +75,11 @@ def _suspect(row: Row, secret: Secret, origins: tuple[str, ...]) -> Suspect:
         version=row["rejected_version"],
         endpoint=row["endpoint"],
         secret=secret,
-        scheme=scheme_of(row["scheme"]),
+        scheme=decode_scheme(row["scheme"]),
         origins=origins,
-        attributes=attributes_of(row["details"]),
+        attributes=read_attributes(row["details"]),
         rechecks=row["rechecks"],
-        since=row["since"],
+        seconds_rejected=row["since"],
         broken=row["state"] == "broken" or row["status"] == "needs_reauth",
     )
 
@@ -94,19 +94,19 @@ def _is_current(row: Row) -> bool:
     return in_place and same and row["access"] is not None and row["refresh"] is None
 
 
-async def _secret(work: UnitOfWork, vault: Vault, row: Row) -> Secret:
+async def _decrypt_secret(work: UnitOfWork, vault: Vault, row: Row) -> Secret:
     if row["type"] == "A":
-        return await opened(vault, work, row)
-    place = account_place(row["account_id"], ACCESS, row["account_version"])
+        return await decrypt_credential(vault, work, row)
+    place = build_account_context(row["account_id"], ACCESS_FIELD, row["account_version"])
     return Secret((await vault.open(work, place, row["access"])).decode())
 
 
-async def _unreadable(work: UnitOfWork, row: Row) -> None:
+async def _mark_unreadable(work: UnitOfWork, row: Row) -> None:
     await work.execute(_FORGET, row["id"])
     if row["type"] == "A":
         await mark_broken(work, row["id"], row["version"], UNREADABLE, row["now"])
     else:
-        await marks.mark(work, row["account_id"], row["account_version"], UNREADABLE)
+        await marks.mark_needs_reauth(work, row["account_id"], row["account_version"], UNREADABLE)
 
 
 _CLAIM = """UPDATE vault.credentials SET recheck_at = vault.clock() + make_interval(secs => $3)

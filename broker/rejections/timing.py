@@ -9,42 +9,42 @@ from dataclasses import dataclass
 class RejectionTiming:
     """The times of docs/decisions/0030."""
 
-    pause: float = 60.0
-    """From a call's 401 to the next question; it doubles each time, up to `most_pause`."""
-    most_pause: float = 300.0
+    min_pause: float = 60.0
+    """From a call's 401 to the next question; it doubles each time, up to `max_pause`."""
+    max_pause: float = 300.0
 
-    certain: float = 1000.0
-    least_rechecks: int = 2
+    certain_after: float = 1000.0
+    min_rechecks: int = 2
     """What the vendor has refused for so long on end, and to so many questions at least, is broken: found at the next
     question, so after 24 minutes at the latest, and told five minutes after that."""
 
-    later: float = 3600.0
-    given_up: float = 172_800.0
+    broken_interval: float = 3600.0
+    give_up_after: float = 172_800.0
     """A broken one is asked about each `later` until it was refused for `given_up`: it comes back by itself."""
 
-    trust: float = 600.0
+    acceptance_grace: float = 600.0
     """For so long after the vendor has taken a credential, the 401 of a call is the tool's own affair: some vendors
     answer so where a right is missing."""
 
-    claim: float = 30.0
+    claim_timeout: float = 30.0
     """How long a process that asks keeps the others from asking: longer than the question may take."""
 
-    overdue: float = 300.0
+    overdue_after: float = 300.0
     """Where nobody has asked for so long after the time for it, no broker process asks at all, and calls go on."""
 
     mass_window: float = 600.0
-    mass_least: int = 5
+    mass_minimum: int = 5
     mass_share: float = 0.2
-    mass_of_one: int = 3
-    mass_held: float = 86_400.0
+    mass_cap_per_tenant: int = 3
+    mass_hold_limit: float = 86_400.0
     """As for refreshes (broker/refresh/timing.py): above `mass_share` of what was used at a vendor within
     `mass_window`, and at least `mass_least`, nobody is blamed, for `mass_held` at the longest. Of one tenant's,
     `mass_of_one` count for the others."""
 
-    def next_pause(self, rechecks: int, chance: Callable[[], float] = random.random) -> float:
+    def choose_pause(self, rechecks: int, chance: Callable[[], float] = random.random) -> float:
         """Before the question after number `rechecks` (from 0), spread so that what failed together is asked apart."""
-        return min(self.most_pause, self.pause * 2 ** min(rechecks, 20)) * (0.75 + 0.5 * chance())
+        return min(self.max_pause, self.min_pause * 2 ** min(rechecks, 20)) * (0.75 + 0.5 * chance())
 
-    def next_look(self, since: float, chance: Callable[[], float] = random.random) -> float | None:
+    def choose_broken_pause(self, since: float, chance: Callable[[], float] = random.random) -> float | None:
         """Before the next question about one that is broken, refused `since` so long; None to leave it."""
-        return self.later * (0.75 + 0.5 * chance()) if since < self.given_up else None
+        return self.broken_interval * (0.75 + 0.5 * chance()) if since < self.give_up_after else None

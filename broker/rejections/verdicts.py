@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Verdict(StrEnum):
+class CredentialVerdict(StrEnum):
     """The answer to one question."""
 
     ACCEPTED = "accepted"
@@ -17,8 +17,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProbeResult:
     """The verdict; `wait` is for how many seconds a busy vendor wants to be left alone."""
 
-    verdict: Verdict
-    wait: float = 0.0
+    verdict: CredentialVerdict
+    retry_after: float = 0.0

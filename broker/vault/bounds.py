@@ -5,33 +5,33 @@ from typing import Any
 
 import orjson
 
-from core.outbound.origins import leads_to, origin_of
+from core.outbound.origins import get_origin, is_within_origins
 
-ELSEWHERE = "elsewhere"
+ORIGIN_CHANGED = "elsewhere"
 """The cause of a credential whose service was given another address since."""
-WARNING = "warning"
+WARNING_DETAIL = "warning"
 """The detail of an account that works, but needs its owner's attention: for people, not for modules."""
 
 
-class Bounds:
+class OriginPolicy:
     """The bounds of all modules; `base_urls` are those that the modules' code names."""
 
     def __init__(self, base_urls: Mapping[str, str]) -> None:
         self._base_urls = base_urls
 
-    def of(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:
+    def get_origins(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:
         """The origins that a credential may be sent to: what is stored, else the module's own."""
         if origins or module not in self._base_urls:
             return tuple(origins)
-        return (origin_of(self._base_urls[module]),)
+        return (get_origin(self._base_urls[module]),)
 
-    def is_elsewhere(self, module: str, origins: Sequence[str], settings: Mapping[str, Any]) -> bool:
+    def is_origin_changed(self, module: str, origins: Sequence[str], settings: Mapping[str, Any]) -> bool:
         """Whether the service, by these settings of the tenant's, is at no address that the credential is for."""
         url = settings.get("base_url") or self._base_urls.get(module)
-        return not isinstance(url, str) or not leads_to(url, self.of(module, origins))
+        return not isinstance(url, str) or not is_within_origins(url, self.get_origins(module, origins))
 
 
-def attributes_of(details: str) -> dict[str, str]:
+def read_attributes(details: str) -> dict[str, str]:
     """What modules are told of a connection."""
     found: dict[str, Any] = orjson.loads(details)
-    return {name: value for name, value in found.items() if isinstance(value, str) and name != WARNING}
+    return {name: value for name, value in found.items() if isinstance(value, str) and name != WARNING_DETAIL}

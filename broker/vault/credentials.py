@@ -10,29 +10,29 @@ from uuid import UUID, uuid4
 import asyncpg
 import msgspec
 
-from broker.vault.envelope import Place
-from broker.vault.owners import Owner, find_owner, owner_of
-from broker.vault.stored_credentials import StoredCredential, found, listed
+from broker.vault.envelope import CiphertextContext
+from broker.vault.owners import CredentialOwner, find_owner, read_owner
+from broker.vault.stored_credentials import StoredCredential, find_credential, list_credentials
 from broker.vault.vault import Vault
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.credential_headers import BEARER, CredentialScheme
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret
 
-TABLE = "vault.credentials"
-FIELD = "access"
-MOST_SECRET = 16_384
-MOST_ACCOUNT = 200
+CREDENTIALS_TABLE = "vault.credentials"
+ACCESS_FIELD = "access"
+MAX_SECRET_LENGTH = 16_384
+MAX_ACCOUNT_LENGTH = 200
 REJECTED = "rejected"
 """The cause of a key that the vendor has refused for long (broker/rejections), or when an operator asked."""
 UNREADABLE = "unreadable"
-RECHECK = timedelta(hours=1)
-BROKER = Actor("broker")
+RECHECK_DELAY = timedelta(hours=1)
+BROKER_ACTOR = Actor("broker")
 
 
-class Credentials:
+class CredentialStore:
     """The credentials of all tenants, behind the broker's own database role."""
 
     def __init__(self, database: Database, vault: Vault, *, clock: Callable[[], datetime]) -> None:
@@ -40,7 +40,7 @@ class Credentials:
         self._vault = vault
         self._clock = clock
 
-    async def owner(self, tenant_id: UUID, *, email: str = "", role: str = "") -> Owner:
+    async def resolve_owner(self, tenant_id: UUID, *, email: str = "", role: str = "") -> CredentialOwner:
         """The owner of that address, or else of that role's name.
 
         Raises:
@@ -55,7 +55,7 @@ class Credentials:
         actor: Actor,
         tenant_id: UUID,
         module: str,
-        owner: Owner,
+        owner: CredentialOwner,
         secret: Secret,
         account: str = "",
         *,
@@ -76,60 +76,60 @@ class Credentials:
             Conflict: somebody else changed it at the same moment, or what is there was connected by OAuth.
         """
         sent = msgspec.json.encode(scheme).decode()
-        new = _New(module, owner, _checked(secret), account[:MOST_ACCOUNT], list(origins), sent)
+        new = _NewCredential(module, owner, _encode_secret(secret), account[:MAX_ACCOUNT_LENGTH], list(origins), sent)
         try:
             async with self._database.tenant(tenant_id) as work:
                 before = await work.fetchrow(_FIND, module, owner.user_id, owner.role_id)
                 if over is not None and (before is None or before["version"] != over):
-                    raise _changed_meanwhile()
+                    raise _build_concurrent_change()
                 if before is None:
                     return await self._insert(work, actor, new)
                 if before["account_id"] not in (None, instead_of):
-                    raise _connected()
+                    raise _build_oauth_conflict()
                 return await self._replace(work, actor, new, before)
         except asyncpg.ForeignKeyViolationError:
             raise NotFound("there is no such user or role") from None
         except asyncpg.UniqueViolationError:
-            raise _changed_meanwhile() from None
+            raise _build_concurrent_change() from None
 
     async def list(
-        self, tenant_id: UUID, module: str | None = None, owner: Owner | None = None
+        self, tenant_id: UUID, module: str | None = None, owner: CredentialOwner | None = None
     ) -> list[StoredCredential]:
         """The tenant's credentials by module and owner, or those for one module, or of one owner; at most 1,000."""
         async with self._database.tenant(tenant_id) as work:
-            return await listed(work, module=module, owner=owner)
+            return await list_credentials(work, module=module, owner=owner)
 
-    async def page(
+    async def list_page(
         self, tenant_id: UUID, user_id: UUID | None, *, after: tuple[str, str, str] | None = None, limit: int
     ) -> "Sequence[StoredCredential]":
         """Those that a user has or that their roles share, or of everybody: at most `limit`, in the order of module,
         kind and owner, beginning behind `after`."""
         async with self._database.tenant(tenant_id) as work:
-            return await listed(work, user_id=user_id, after=after, limit=limit)
+            return await list_credentials(work, user_id=user_id, after=after, limit=limit)
 
-    async def find(self, tenant_id: UUID, credential_id: UUID) -> tuple[StoredCredential, Owner]:
+    async def find(self, tenant_id: UUID, credential_id: UUID) -> tuple[StoredCredential, CredentialOwner]:
         """One credential by its id, and whose it is.
 
         Raises:
             NotFound: the tenant has none of that id.
         """
         async with self._database.tenant(tenant_id) as work:
-            return await found(work, credential_id)
+            return await find_credential(work, credential_id)
 
-    async def secret(self, tenant_id: UUID, module: str, owner: Owner) -> Secret:
+    async def get_secret(self, tenant_id: UUID, module: str, owner: CredentialOwner) -> Secret:
         """The secret itself, for a test against the vendor; no part of the Broker interface.
 
         Raises:
             NotFound: the owner has none for the module, or one that was connected by OAuth.
-            broker.vault.envelope.Unreadable: it was changed in the database.
+            broker.vault.envelope.DecryptionError: it was changed in the database.
         """
         async with self._database.tenant(tenant_id) as work:
             row = await work.fetchrow(_FIND, module, owner.user_id, owner.role_id)
             if row is None or row["secret"] is None:
-                raise _missing(module)
-            return await opened(self._vault, work, row)
+                raise _build_not_found(module)
+            return await decrypt_credential(self._vault, work, row)
 
-    async def remove(self, actor: Actor, tenant_id: UUID, module: str, owner: Owner) -> None:
+    async def remove(self, actor: Actor, tenant_id: UUID, module: str, owner: CredentialOwner) -> None:
         """Delete a credential.
 
         Raises:
@@ -139,10 +139,10 @@ class Credentials:
         async with self._database.tenant(tenant_id) as work:
             row = await work.fetchrow(_REMOVE, module, owner.user_id, owner.role_id)
             if row is None:
-                raise _missing(module)
+                raise _build_not_found(module)
             if row["account_id"] is not None:
-                raise _connected()
-            await _recorded(work, actor, Kind.CREDENTIAL_REMOVED, module, owner, row["id"])
+                raise _build_oauth_conflict()
+            await _audit_credential(work, actor, AuditEventKind.CREDENTIAL_REMOVED, module, owner, row["id"])
 
     async def mark_broken(self, tenant_id: UUID, credential_id: UUID, version: int, cause: str) -> bool:
         """Note that the vendor refuses this version; False if it was replaced, removed or marked meanwhile. One that is
@@ -150,7 +150,7 @@ class Credentials:
         async with self._database.tenant(tenant_id) as work:
             marked = await mark_broken(work, credential_id, version, cause, self._clock())
             if marked and cause == REJECTED:
-                await work.execute(_RECHECK, credential_id, version, RECHECK)
+                await work.execute(_RECHECK, credential_id, version, RECHECK_DELAY)
             return marked
 
     async def note_accepted(self, tenant_id: UUID, credential_id: UUID, version: int) -> None:
@@ -158,50 +158,50 @@ class Credentials:
         async with self._database.tenant(tenant_id) as work:
             await work.execute(_TRUST, credential_id, version)
 
-    async def _insert(self, work: UnitOfWork, actor: Actor, new: "_New") -> UUID:
+    async def _insert(self, work: UnitOfWork, actor: Actor, new: "_NewCredential") -> UUID:
         # Versions begin at random, so that one that a gateway remembers never means another credential.
         credential_id, version = uuid4(), 1 + secrets.randbits(48)
-        blob = await self._vault.seal(work, place(credential_id, version), new.plain)
+        blob = await self._vault.seal(work, build_credential_context(credential_id, version), new.plain)
         whose = new.module, new.owner.user_id, new.owner.role_id
         columns = blob, new.account, self._clock(), new.origins, new.scheme
         await work.execute(_INSERT, credential_id, *whose, version, *columns)
-        kind = Kind.CREDENTIAL_CREATED
-        await _recorded(work, actor, kind, new.module, new.owner, credential_id, account=new.account)
+        kind = AuditEventKind.CREDENTIAL_CREATED
+        await _audit_credential(work, actor, kind, new.module, new.owner, credential_id, account=new.account)
         return credential_id
 
-    async def _replace(self, work: UnitOfWork, actor: Actor, new: "_New", before: Row) -> UUID:
+    async def _replace(self, work: UnitOfWork, actor: Actor, new: "_NewCredential", before: Row) -> UUID:
         credential_id, version = before["id"], before["version"]
-        blob = await self._vault.seal(work, place(credential_id, version + 1), new.plain)
+        blob = await self._vault.seal(work, build_credential_context(credential_id, version + 1), new.plain)
         columns = blob, new.account, self._clock(), new.origins, before["account_id"], new.scheme
         if not await work.execute(_REPLACE, credential_id, version, *columns):
-            raise _changed_meanwhile()
-        kind = Kind.CREDENTIAL_REPLACED
-        await _recorded(work, actor, kind, new.module, new.owner, credential_id, account=new.account)
+            raise _build_concurrent_change()
+        kind = AuditEventKind.CREDENTIAL_REPLACED
+        await _audit_credential(work, actor, kind, new.module, new.owner, credential_id, account=new.account)
         return credential_id
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class _New:
+class _NewCredential:
     module: str
-    owner: Owner
+    owner: CredentialOwner
     plain: bytes
     account: str
     origins: list[str]
     scheme: str
 
 
-def place(credential_id: UUID, version: int) -> Place:
+def build_credential_context(credential_id: UUID, version: int) -> CiphertextContext:
     """What a credential's secret is bound to."""
-    return Place(TABLE, credential_id, FIELD, version)
+    return CiphertextContext(CREDENTIALS_TABLE, credential_id, ACCESS_FIELD, version)
 
 
-async def opened(vault: Vault, work: UnitOfWork, row: Row) -> Secret:
+async def decrypt_credential(vault: Vault, work: UnitOfWork, row: Row) -> Secret:
     """The secret of a row with `id`, `version` and `secret`.
 
     Raises:
-        broker.vault.envelope.Unreadable: it was changed in the database.
+        broker.vault.envelope.DecryptionError: it was changed in the database.
     """
-    return Secret((await vault.open(work, place(row["id"], row["version"]), row["secret"])).decode())
+    return Secret((await vault.open(work, build_credential_context(row["id"], row["version"]), row["secret"])).decode())
 
 
 async def mark_broken(work: UnitOfWork, credential_id: UUID, version: int, cause: str, now: datetime) -> bool:
@@ -209,33 +209,41 @@ async def mark_broken(work: UnitOfWork, credential_id: UUID, version: int, cause
     row = await work.fetchrow(_BREAK, credential_id, version, cause, now)
     if row is None:
         return False
-    owner = owner_of(row)
-    await _recorded(work, BROKER, Kind.CREDENTIAL_BROKEN, row["module"], owner, credential_id, cause=cause)
+    owner = read_owner(row)
+    await _audit_credential(
+        work, BROKER_ACTOR, AuditEventKind.CREDENTIAL_BROKEN, row["module"], owner, credential_id, cause=cause
+    )
     return True
 
 
-async def _recorded(
-    work: UnitOfWork, actor: Actor, kind: Kind, module: str, owner: Owner, credential_id: UUID, **more: str
+async def _audit_credential(
+    work: UnitOfWork,
+    actor: Actor,
+    kind: AuditEventKind,
+    module: str,
+    owner: CredentialOwner,
+    credential_id: UUID,
+    **more: str,
 ) -> None:
-    await recorded(work, actor, kind, module=module, credential=str(credential_id), **owner.recorded, **more)
+    await audit_change(work, actor, kind, module=module, credential=str(credential_id), **owner.audit_details, **more)
 
 
-def _checked(secret: Secret) -> bytes:
+def _encode_secret(secret: Secret) -> bytes:
     text = secret.reveal()
-    if not text or not text.isprintable() or text != text.strip() or len(text) > MOST_SECRET:
-        raise Invalid(f"a credential is one line of 1 to {MOST_SECRET} printable characters")
+    if not text or not text.isprintable() or text != text.strip() or len(text) > MAX_SECRET_LENGTH:
+        raise Invalid(f"a credential is one line of 1 to {MAX_SECRET_LENGTH} printable characters")
     return text.encode()
 
 
-def _missing(module: str) -> NotFound:
+def _build_not_found(module: str) -> NotFound:
     return NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")
 
 
-def _connected() -> Conflict:
+def _build_oauth_conflict() -> Conflict:
     return Conflict("this was connected by OAuth: it has to be disconnected first, so that its vendor is told")
 
 
-def _changed_meanwhile() -> Conflict:
+def _build_concurrent_change() -> Conflict:
     return Conflict("somebody else changed this credential at the same moment; look at it and try again")
 
 

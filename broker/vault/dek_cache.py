@@ -9,10 +9,10 @@ from uuid import UUID
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 CACHED_SECONDS = 300.0
-SEEN_SECONDS = 1.0
-MOST_CACHED = 10_000
+ROW_SEEN_SECONDS = 1.0
+MAX_CACHED = 10_000
 
-Name = tuple[UUID, UUID]
+DekName = tuple[UUID, UUID]
 """Tenant and data key."""
 
 
@@ -30,10 +30,10 @@ class DekCache:
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._entries: OrderedDict[Name, _Entry] = OrderedDict()
-        self._unwrapping: dict[Name, asyncio.Task[AESGCM]] = {}
+        self._entries: OrderedDict[DekName, _Entry] = OrderedDict()
+        self._unwrapping: dict[DekName, asyncio.Task[AESGCM]] = {}
 
-    def get(self, name: Name) -> AESGCM | None:
+    def get(self, name: DekName) -> AESGCM | None:
         """The key, unless it was kept for too long. Whether its row still exists is another question: see `seen`."""
         entry = self._entries.get(name)
         if entry is None:
@@ -43,25 +43,25 @@ class DekCache:
         del self._entries[name]
         return None
 
-    def seen(self, name: Name) -> bool:
+    def is_recently_seen(self, name: DekName) -> bool:
         """Whether the key's row was there within the last second."""
         entry = self._entries.get(name)
-        return entry is not None and self._monotonic() < entry.seen + SEEN_SECONDS
+        return entry is not None and self._monotonic() < entry.seen + ROW_SEEN_SECONDS
 
-    def note_seen(self, name: Name) -> None:
+    def mark_seen(self, name: DekName) -> None:
         """The key's row is there."""
         if name in self._entries:
             self._entries[name].seen = self._monotonic()
 
-    async def fill(self, name: Name, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
+    async def fill(self, name: DekName, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
         """Unwrap a key that is not kept, and keep it. It is unwrapped to the end even if whoever began gives up."""
         if (kept := self.get(name)) is not None:  # somebody else was done while this one read the row
-            self.note_seen(name)
+            self.mark_seen(name)
             return kept
         task = self._unwrapping.get(name)
         if task is None:
-            task = self._unwrapping[name] = asyncio.create_task(self._filled(name, unwrap), name="data key")
-            task.add_done_callback(lambda done: self._unwrapped(name, done))
+            task = self._unwrapping[name] = asyncio.create_task(self._unwrap_and_cache(name, unwrap), name="data key")
+            task.add_done_callback(lambda done: self._finish_unwrap(name, done))
         return await asyncio.shield(task)
 
     def forget(self, tenant_id: UUID) -> None:
@@ -69,25 +69,25 @@ class DekCache:
         for name in [name for name in self._entries if name[0] == tenant_id]:
             del self._entries[name]
 
-    def drop(self, name: Name) -> None:
+    def drop(self, name: DekName) -> None:
         """Drop one key, whose row is gone."""
         self._entries.pop(name, None)
 
-    def tidy(self) -> frozenset[UUID]:
+    def evict_expired(self) -> frozenset[UUID]:
         """Drop what was kept for long enough; the tenants of the rest."""
         now = self._monotonic()
         for name in [name for name, entry in self._entries.items() if now >= entry.until]:
             del self._entries[name]
         return frozenset(tenant_id for tenant_id, _ in self._entries)
 
-    async def _filled(self, name: Name, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
+    async def _unwrap_and_cache(self, name: DekName, unwrap: Callable[[], Awaitable[AESGCM]]) -> AESGCM:
         key, now = await unwrap(), self._monotonic()
         self._entries[name] = _Entry(key, now + CACHED_SECONDS, now)
-        if len(self._entries) > MOST_CACHED:
+        if len(self._entries) > MAX_CACHED:
             self._entries.popitem(last=False)
         return key
 
-    def _unwrapped(self, name: Name, done: "asyncio.Task[AESGCM]") -> None:
+    def _finish_unwrap(self, name: DekName, done: "asyncio.Task[AESGCM]") -> None:
         self._unwrapping.pop(name, None)
         if not done.cancelled():
             done.exception()  # whoever waits has it; nobody may be left who does

@@ -15,14 +15,14 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from core.audit.event import DEPLOYMENT, Kind
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Invalid, Unavailable
 from core.private_file import read_private, write_once
 
-FILE = "deployment-id"
-LOOKING = 5.0  # seconds
+DEPLOYMENT_ID_FILE = "deployment-id"
+WATCH_INTERVAL_SECONDS = 5.0  # seconds
 
 log = logging.getLogger(__name__)
 
@@ -46,28 +46,28 @@ class DeploymentGuard:
         self._file = file
         self._original = False
 
-    def may_ask_vendors(self) -> bool:
+    def is_outbound_allowed(self) -> bool:
         """Whether tokens may be opened, refreshed and handed out."""
         return self._original
 
-    def check(self) -> None:
+    def require_adopted(self) -> None:
         """Raises:
         NotAdopted: vendors may not be asked.
         """
         if not self._original:
             raise NotAdopted
 
-    async def look(self) -> bool:
+    async def verify_deployment(self) -> bool:
         """Compare data folder and database; in a database that was never started, give both an id.
 
         Raises:
             core.errors.Unavailable: the database is away.
             core.errors.Invalid: the file can be read by others, or is damaged.
         """
-        row = await _deployment(self._database)
+        row = await _load_deployment(self._database)
         if row.instance is None:
-            await _give_id(self._database, _made(self._file), row.now)
-            row = await _deployment(self._database)
+            await _store_first_id(self._database, _create_id(self._file), row.now)
+            row = await _load_deployment(self._database)
         self._original = _is_original(row, self._file)
         return self._original
 
@@ -79,36 +79,36 @@ class DeploymentGuard:
                 "runs no more, run `mcpist adopt`"
             )
         while not self._original:
-            await asyncio.sleep(LOOKING)
+            await asyncio.sleep(WATCH_INTERVAL_SECONDS)
             try:
-                await self.look()
+                await self.verify_deployment()
             except (Unavailable, Invalid, OSError) as error:
                 log.debug("the deployment's id could not be read", extra={"cause": type(error).__name__})
 
 
-async def standing_of(database: Database, file: Path) -> bool | None:
+async def get_adoption_state(database: Database, file: Path) -> bool | None:
     """Whether this is the original; None if it was never started. Nothing is changed.
 
     Raises:
         core.errors.Invalid: the file can be read by others, or is damaged.
     """
-    row = await _deployment(database)
+    row = await _load_deployment(database)
     return None if row.instance is None else _is_original(row, file)
 
 
 async def adopt(database: Database, file: Path, actor: Actor) -> None:
     """Make this database the one that may talk to vendors, from this data folder, under an id of its own."""
-    row = await _deployment(database)
+    row = await _load_deployment(database)
     instance = uuid4()
     _replace(file, str(instance))
-    async with database.tenant(DEPLOYMENT) as work:
+    async with database.tenant(DEPLOYMENT_CHAIN) as work:
         await work.execute(_ADOPT, instance, row.now)
-        await recorded(work, actor, Kind.OPERATOR_ADOPTED, instance=str(instance))
+        await audit_change(work, actor, AuditEventKind.OPERATOR_ADOPTED, instance=str(instance))
 
 
-async def disown(database: Database) -> None:
+async def mark_as_copy(database: Database) -> None:
     """Mark this database as a copy: it was restored."""
-    async with database.tenant(DEPLOYMENT) as work:
+    async with database.tenant(DEPLOYMENT_CHAIN) as work:
         await work.execute(_ADOPT, uuid4(), "")
 
 
@@ -125,7 +125,7 @@ def _is_original(row: _Deployment, file: Path) -> bool:
     return row.instance == _read(file) and row.place == row.now
 
 
-async def _deployment(database: Database) -> _Deployment:
+async def _load_deployment(database: Database) -> _Deployment:
     try:
         (row,) = await database.fetch(_HERE)
     except asyncpg.InsufficientPrivilegeError:
@@ -133,12 +133,12 @@ async def _deployment(database: Database) -> _Deployment:
     return _Deployment(row["instance"], row["place"], row["now"])
 
 
-async def _give_id(database: Database, instance: UUID, place: str) -> None:
-    async with database.tenant(DEPLOYMENT) as work:
+async def _store_first_id(database: Database, instance: UUID, place: str) -> None:
+    async with database.tenant(DEPLOYMENT_CHAIN) as work:
         await work.execute(_FIRST, instance, place)
 
 
-def _made(file: Path) -> UUID:
+def _create_id(file: Path) -> UUID:
     write_once(file, str(uuid4()))
     made = _read(file)
     assert made is not None

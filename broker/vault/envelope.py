@@ -15,13 +15,13 @@ from core.errors import MCPistError
 
 FORMAT = b"\x01"
 LABEL = "mcpist.vault.1"
-NONCE = 12
-HEADER = len(FORMAT) + 16 + NONCE
-OVERHEAD = HEADER + 16
+NONCE_BYTES = 12
+HEADER_BYTES = len(FORMAT) + 16 + NONCE_BYTES
+OVERHEAD_BYTES = HEADER_BYTES + 16
 KEY_BYTES = 32
 
 
-class Unreadable(MCPistError):
+class DecryptionError(MCPistError):
     """The blob was not sealed for this place, or was changed since. There is no more to learn from it."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Unreadable(MCPistError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CiphertextContext:
     """Where in a tenant's rows a secret belongs. `version` is the row's, so an earlier secret cannot come back."""
 
     table: str
@@ -37,9 +37,9 @@ class Place:
     field: str
     version: int
 
-    def context(self, deployment_id: UUID, tenant_id: UUID) -> bytes:
+    def build_associated_data(self, deployment_id: UUID, tenant_id: UUID) -> bytes:
         """The associated data of this place."""
-        return joined(
+        return join_length_prefixed(
             LABEL.encode(),
             deployment_id.bytes,
             tenant_id.bytes,
@@ -50,12 +50,12 @@ class Place:
         )
 
 
-def joined(*parts: bytes) -> bytes:
+def join_length_prefixed(*parts: bytes) -> bytes:
     """Each part after its length (4 bytes, big-endian): no other parts give the same bytes."""
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 
-def sealed(key: AESGCM, dek_id: UUID, plain: bytes, context: bytes) -> bytes:
+def encrypt_blob(key: AESGCM, dek_id: UUID, plain: bytes, context: bytes) -> bytes:
     """`plain` as a blob of format 1, under a fresh random nonce.
 
     Raises:
@@ -63,29 +63,29 @@ def sealed(key: AESGCM, dek_id: UUID, plain: bytes, context: bytes) -> bytes:
     """
     if not plain:
         raise ValueError("nothing to seal")
-    nonce = os.urandom(NONCE)
+    nonce = os.urandom(NONCE_BYTES)
     return FORMAT + dek_id.bytes + nonce + key.encrypt(nonce, plain, context)
 
 
-def dek_id_of(blob: bytes) -> UUID:
+def read_dek_id(blob: bytes) -> UUID:
     """The data key that a blob names.
 
     Raises:
         Unreadable: it is no blob of a known format. There is no other way to read it.
     """
-    if len(blob) <= OVERHEAD or not blob.startswith(FORMAT):
-        raise Unreadable
+    if len(blob) <= OVERHEAD_BYTES or not blob.startswith(FORMAT):
+        raise DecryptionError
     return UUID(bytes=blob[1:17])
 
 
-def opened(key: AESGCM, blob: bytes, context: bytes) -> bytes:
+def decrypt_blob(key: AESGCM, blob: bytes, context: bytes) -> bytes:
     """What was sealed.
 
     Raises:
         Unreadable: a bit was changed, or the blob belongs elsewhere.
     """
-    dek_id_of(blob)
+    read_dek_id(blob)
     try:
-        return key.decrypt(blob[17:HEADER], blob[HEADER:], context)
+        return key.decrypt(blob[17:HEADER_BYTES], blob[HEADER_BYTES:], context)
     except InvalidTag:
-        raise Unreadable from None
+        raise DecryptionError from None

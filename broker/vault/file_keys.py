@@ -4,16 +4,16 @@ import logging
 from pathlib import Path
 
 from broker.vault.key_file import load, load_or_create
-from broker.vault.keys import LocalKeys, Wrapped
+from broker.vault.keys import InMemoryKeyProvider, WrappedKey
 from core.errors import Invalid
 
 log = logging.getLogger(__name__)
 
-Stamp = tuple[int, int, int]
-NONE: Stamp = (0, 0, 0)
+FileStamp = tuple[int, int, int]
+NO_FILE: FileStamp = (0, 0, 0)
 
 
-class FileKeys:
+class FileKeyProvider:
     """Implements :class:`broker.vault.keys.KeyProvider`.
 
     Data keys are unwrapped once in minutes, so the file is looked at (not read) each time: 2 µs.
@@ -28,58 +28,58 @@ class FileKeys:
         self._path = path
         if make:
             load_or_create(path)
-        self._read_at = _stamp(path)
-        self._keys = _loaded(path)
+        self._read_at = _read_stamp(path)
+        self._keys = _load_keys(path)
 
-    async def active(self) -> str:
-        return await self._now().active()
+    async def get_active_id(self) -> str:
+        return await self._get_current().get_active_id()
 
     @property
     def kek_ids(self) -> frozenset[str]:
-        return self._now().kek_ids
+        return self._get_current().kek_ids
 
     def has(self, kek_id: str) -> bool:
-        return self._now().has(kek_id)
+        return self._get_current().has(kek_id)
 
-    async def wrap(self, plain: bytes, context: bytes) -> Wrapped:
-        return await self._now().wrap(plain, context)
+    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
+        return await self._get_current().wrap(plain, context)
 
     async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        return await self._now().unwrap(kek_id, wrapped, context)
+        return await self._get_current().unwrap(kek_id, wrapped, context)
 
-    def check(self, kek_id: str) -> bytes:
-        return self._now().check(kek_id)
+    def compute_check_value(self, kek_id: str) -> bytes:
+        return self._get_current().compute_check_value(kek_id)
 
-    async def trouble(self) -> str:
+    async def find_problem(self) -> str:
         try:
-            _loaded(self._path)
+            _load_keys(self._path)
         except (Invalid, OSError) as error:
             return str(error) if isinstance(error, Invalid) else f"{self._path} cannot be read"
         return ""
 
-    def _now(self) -> LocalKeys:
+    def _get_current(self) -> InMemoryKeyProvider:
         """The keys of the file; those that were read last, while it cannot be read."""
-        stamp = _stamp(self._path)
-        if stamp not in (self._read_at, NONE):
+        stamp = _read_stamp(self._path)
+        if stamp not in (self._read_at, NO_FILE):
             self._read_at = stamp  # of a file that is damaged the log tells once
             try:
-                self._keys = _loaded(self._path)
+                self._keys = _load_keys(self._path)
             except (Invalid, OSError) as error:
                 log.error("the vault's key file cannot be read; going on with the keys that were read before",
                           extra={"cause": type(error).__name__})  # fmt: skip
         return self._keys
 
 
-def _loaded(path: Path) -> LocalKeys:
+def _load_keys(path: Path) -> InMemoryKeyProvider:
     if not path.exists():
-        return LocalKeys("", {})
+        return InMemoryKeyProvider("", {})
     file = load(path)
-    return LocalKeys(file.active, file.keys)
+    return InMemoryKeyProvider(file.active, file.keys)
 
 
-def _stamp(path: Path) -> Stamp:
+def _read_stamp(path: Path) -> FileStamp:
     try:
         found = path.stat()
     except OSError:
-        return NONE
+        return NO_FILE
     return found.st_ino, found.st_mtime_ns, found.st_size

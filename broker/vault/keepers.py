@@ -5,16 +5,16 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from broker.vault import aws_kms, gcp_kms, vault_transit
-from broker.vault.file_keys import FileKeys
-from broker.vault.key_ring import KeyRing
-from broker.vault.key_services import KeyService, ServiceKeys
+from broker.vault.file_keys import FileKeyProvider
+from broker.vault.key_ring import KeyProviderChain
+from broker.vault.key_services import KmsClient, KmsKeyProvider
 from broker.vault.keys import KeyProvider
 
-FILE = "file"
+FILE_PROVIDER = "file"
 
 
 @contextlib.asynccontextmanager
-async def opened_keepers(
+async def open_key_providers(
     names: Sequence[str], file: Path, transit_token: Path, *, make: bool = True
 ) -> AsyncGenerator[KeyProvider]:
     """The keepers of these names, the first of which wraps. No service is asked yet.
@@ -27,16 +27,16 @@ async def opened_keepers(
     async with contextlib.AsyncExitStack() as stack:
         keepers: list[KeyProvider] = []
         for name in names:
-            if name == FILE:
-                keepers.append(FileKeys(file, make=make))
+            if name == FILE_PROVIDER:
+                keepers.append(FileKeyProvider(file, make=make))
             else:
-                service = ServiceKeys(_service(name, transit_token))
+                service = KmsKeyProvider(_build_kms_client(name, transit_token))
                 stack.push_async_callback(service.close)
                 keepers.append(service)
-        yield KeyRing(keepers)
+        yield KeyProviderChain(keepers)
 
 
-def _service(name: str, transit_token: Path) -> KeyService:
+def _build_kms_client(name: str, transit_token: Path) -> KmsClient:
     if name.startswith(aws_kms.SCHEME):
         return aws_kms.AwsKms(name.removeprefix(aws_kms.SCHEME))
     if name.startswith(gcp_kms.SCHEME):

@@ -20,18 +20,18 @@ class KeyState:
     right: bool
 
 
-async def key_states(database: Database, provider: KeyProvider) -> list[KeyState]:
+async def list_key_states(database: Database, provider: KeyProvider) -> list[KeyState]:
     """Every key that the keeper has or that has wrapped something of this deployment, by id; retired ones are left
     out.
 
     Raises:
         core.errors.Unavailable: the keeper or the database cannot be asked now.
     """
-    active = await provider.active()
-    checks = await _checks(database)
+    active = await provider.get_active_id()
+    checks = await _load_checks(database)
     used = frozenset(kek_id for kek_id, mac in checks.items() if mac is not None)
     known = (used | provider.kek_ids) - (checks.keys() - used)
-    return [_state(provider, kek_id, active, checks.get(kek_id)) for kek_id in sorted(known)]
+    return [_build_state(provider, kek_id, active, checks.get(kek_id)) for kek_id in sorted(known)]
 
 
 async def check_keys(database: Database, provider: KeyProvider) -> None:
@@ -42,8 +42,8 @@ async def check_keys(database: Database, provider: KeyProvider) -> None:
     Raises:
         Invalid: names the key that is missing or wrong.
     """
-    for kek_id, mac in sorted((await _checks(database)).items()):
-        state = _state(provider, kek_id, "", mac)
+    for kek_id, mac in sorted((await _load_checks(database)).items()):
+        state = _build_state(provider, kek_id, "", mac)
         if state.used and not state.at_hand:
             raise Invalid(
                 f"the vault's key {kek_id} is missing; restore it from your copy of the keys, "
@@ -56,12 +56,12 @@ async def check_keys(database: Database, provider: KeyProvider) -> None:
             )
 
 
-async def note_use(work: UnitOfWork, provider: KeyProvider, kek_id: str) -> None:
+async def record_key_use(work: UnitOfWork, provider: KeyProvider, kek_id: str) -> None:
     """Remember that something of this deployment is about to be stored that the key `kek_id` has wrapped."""
-    await work.execute(_ADD_CHECK, kek_id, provider.check(kek_id))
+    await work.execute(_ADD_CHECK, kek_id, provider.compute_check_value(kek_id))
 
 
-async def confirm_use(work: UnitOfWork, provider: KeyProvider, kek_id: str) -> None:
+async def confirm_key_use(work: UnitOfWork, provider: KeyProvider, kek_id: str) -> None:
     """Make sure that what was stored just now, in this transaction, hangs on a key that may be used.
 
     It comes after the storing: the stored row holds the key's, so that nobody retires it any more before the end.
@@ -72,19 +72,19 @@ async def confirm_use(work: UnitOfWork, provider: KeyProvider, kek_id: str) -> N
     stored = await work.fetchrow(_CHECK, kek_id)
     if stored is None or stored["retired_at"] is not None:
         raise Invalid(f"the vault's key {kek_id} was retired; `mcpist keys status` shows which one is active")
-    if not hmac.compare_digest(stored["mac"], provider.check(kek_id)):
+    if not hmac.compare_digest(stored["mac"], provider.compute_check_value(kek_id)):
         raise Invalid(f"the vault's key {kek_id} is not the one that was used before; restore the right one")
 
 
-async def _checks(database: Database) -> Mapping[str, bytes | None]:
+async def _load_checks(database: Database) -> Mapping[str, bytes | None]:
     """The check of each key that has ever wrapped something; None for a retired one."""
     rows = await database.fetch("SELECT kek_id, mac, retired_at FROM vault.key_checks")
     return {row["kek_id"]: None if row["retired_at"] else row["mac"] for row in rows}
 
 
-def _state(provider: KeyProvider, kek_id: str, active: str, mac: bytes | None) -> KeyState:
+def _build_state(provider: KeyProvider, kek_id: str, active: str, mac: bytes | None) -> KeyState:
     at_hand = provider.has(kek_id)
-    right = mac is None or (at_hand and hmac.compare_digest(mac, provider.check(kek_id)))
+    right = mac is None or (at_hand and hmac.compare_digest(mac, provider.compute_check_value(kek_id)))
     return KeyState(kek_id, kek_id == active, at_hand, mac is not None, right)
 
 

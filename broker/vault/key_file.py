@@ -31,7 +31,7 @@ def load_or_create(path: Path) -> KeyFile:
         Invalid: the file can be read by others, or is no key file.
     """
     if not path.exists():
-        write_once(path, _text(_fresh()))
+        write_once(path, _serialize(_generate_key()))
     return load(path)
 
 
@@ -59,8 +59,8 @@ def add_key(path: Path) -> str:
     Raises:
         Invalid: the file can be read by others, or is no key file.
     """
-    with _changing(path) as file:
-        fresh = _fresh()
+    with _lock_file(path) as file:
+        fresh = _generate_key()
         _write(path, KeyFile(file.active, {**file.keys, **fresh.keys}))
         return fresh.active
 
@@ -72,7 +72,7 @@ def activate_key(path: Path, kek_id: str) -> None:
         NotFound: the file has no such key.
         Invalid: the file can be read by others, or is no key file.
     """
-    with _changing(path) as file:
+    with _lock_file(path) as file:
         if kek_id not in file.keys:
             raise NotFound(f"{path} has no key {kek_id[:100]!r}; `mcpist keys status` shows those it has")
         if kek_id != file.active:
@@ -86,7 +86,7 @@ def remove_key(path: Path, kek_id: str) -> bool:
         Conflict: it is the active one.
         Invalid: the file can be read by others, or is no key file.
     """
-    with _changing(path) as file:
+    with _lock_file(path) as file:
         if kek_id == file.active:
             raise Conflict(f"the key {kek_id} is active; activate another one first")
         kept = {known: key for known, key in file.keys.items() if known != kek_id}
@@ -96,7 +96,7 @@ def remove_key(path: Path, kek_id: str) -> bool:
 
 
 @contextlib.contextmanager
-def _changing(path: Path) -> Generator[KeyFile]:
+def _lock_file(path: Path) -> Generator[KeyFile]:
     """The file's content, while nobody else changes it. The lock is on the folder: the file itself is replaced."""
     load_or_create(path)
     folder = os.open(path.parent, os.O_RDONLY)
@@ -111,18 +111,18 @@ def _changing(path: Path) -> Generator[KeyFile]:
 def _write(path: Path, file: KeyFile) -> None:
     """Replace the file at once: whoever reads it has all of the old keys or all of the new."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    write_once(temporary, _text(file))
+    write_once(temporary, _serialize(file))
     owner = path.stat()
     if (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
         os.chown(temporary, owner.st_uid, owner.st_gid)  # root changes the file of the account that runs MCPist
     os.replace(temporary, path)
 
 
-def _text(file: KeyFile) -> str:
+def _serialize(file: KeyFile) -> str:
     keys = {kek_id: base64.b64encode(key).decode() for kek_id, key in file.keys.items()}
     return json.dumps({"active": file.active, "keys": keys})
 
 
-def _fresh() -> KeyFile:
+def _generate_key() -> KeyFile:
     kek_id = secrets.token_hex(4)
     return KeyFile(kek_id, {kek_id: secrets.token_bytes(KEY_BYTES)})

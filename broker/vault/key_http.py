@@ -8,22 +8,22 @@ from typing import Any, cast
 import aiohttp
 import orjson
 
-from broker.vault.key_services import Away
-from core.outbound.roots import system_roots
+from broker.vault.key_services import KmsUnreachable
+from core.outbound.roots import get_system_tls_context
 
-MOST_ANSWER = 65_536
+MAX_RESPONSE_BYTES = 65_536
 ATTEMPT_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Answer:
+class KmsResponse:
     """A status and the JSON object that came with it, empty where none did."""
 
     status: int
     body: Mapping[str, Any]
 
 
-class KeyHttp:
+class KmsHttpClient:
     """A session to one service, made when it is first used.
 
     Every question has a connection of its own: on a kept one, an answer that nobody asked for would be taken for the
@@ -33,7 +33,7 @@ class KeyHttp:
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
 
-    async def post(self, url: str, headers: Mapping[str, str], document: Mapping[str, Any]) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], document: Mapping[str, Any]) -> KmsResponse:
         """Ask once.
 
         Raises:
@@ -42,14 +42,14 @@ class KeyHttp:
         try:
             async with (
                 asyncio.timeout(ATTEMPT_SECONDS),
-                self._opened().post(
+                self._open_session().post(
                     url, data=orjson.dumps(document), headers={**headers, "Content-Type": "application/json"},
                     allow_redirects=False,
                 ) as response,
             ):  # fmt: skip
-                return Answer(response.status, await _object(response))
+                return KmsResponse(response.status, await _read_object(response))
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
-            raise Away from None
+            raise KmsUnreachable from None
 
     async def close(self) -> None:
         """Close every connection."""
@@ -57,10 +57,10 @@ class KeyHttp:
         if session is not None:
             await session.close()
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(ssl=system_roots(), limit=8, force_close=True),
+                connector=aiohttp.TCPConnector(ssl=get_system_tls_context(), limit=8, force_close=True),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"Accept": "application/json", "User-Agent": "MCPist"},
                 trust_env=False,
@@ -68,11 +68,11 @@ class KeyHttp:
         return self._session
 
 
-async def _object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
-    body = await response.content.read(MOST_ANSWER + 1)
-    while len(body) <= MOST_ANSWER and (part := await response.content.readany()):
+async def _read_object(response: aiohttp.ClientResponse) -> Mapping[str, Any]:
+    body = await response.content.read(MAX_RESPONSE_BYTES + 1)
+    while len(body) <= MAX_RESPONSE_BYTES and (part := await response.content.readany()):
         body += part
-    if len(body) > MOST_ANSWER:
+    if len(body) > MAX_RESPONSE_BYTES:
         raise ValueError
     try:
         found = orjson.loads(body)

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from broker.vault.keys import KeyMissing, KeyProvider, Wrapped
+from broker.vault.keys import KeyMissing, KeyProvider, WrappedKey
 
 
-class KeyRing:
+class KeyProviderChain:
     """Implements :class:`KeyProvider`. So a deployment moves from one keeper to another: both are named, the new one
     first, until nothing hangs on the keys of the old one."""
 
     def __init__(self, keepers: Sequence[KeyProvider]) -> None:
         self._keepers = tuple(keepers)
 
-    async def active(self) -> str:
-        return await self._keepers[0].active()
+    async def get_active_id(self) -> str:
+        return await self._keepers[0].get_active_id()
 
     @property
     def kek_ids(self) -> frozenset[str]:
@@ -22,20 +22,20 @@ class KeyRing:
     def has(self, kek_id: str) -> bool:
         return any(keeper.has(kek_id) for keeper in self._keepers)
 
-    async def wrap(self, plain: bytes, context: bytes) -> Wrapped:
+    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
         return await self._keepers[0].wrap(plain, context)
 
     async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        return await self._of(kek_id).unwrap(kek_id, wrapped, context)
+        return await self._find_provider(kek_id).unwrap(kek_id, wrapped, context)
 
-    def check(self, kek_id: str) -> bytes:
-        return self._of(kek_id).check(kek_id)
+    def compute_check_value(self, kek_id: str) -> bytes:
+        return self._find_provider(kek_id).compute_check_value(kek_id)
 
-    async def trouble(self) -> str:
-        told = [await keeper.trouble() for keeper in self._keepers]
+    async def find_problem(self) -> str:
+        told = [await keeper.find_problem() for keeper in self._keepers]
         return "; ".join(one for one in told if one)
 
-    def _of(self, kek_id: str) -> KeyProvider:
+    def _find_provider(self, kek_id: str) -> KeyProvider:
         for keeper in self._keepers:
             if keeper.has(kek_id):
                 return keeper

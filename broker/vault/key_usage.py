@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from core.audit.event import DEPLOYMENT
+from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import Database
 
 
-async def data_keys(database: Database, tenant_id: UUID) -> Mapping[str, int]:
+async def count_data_keys(database: Database, tenant_id: UUID) -> Mapping[str, int]:
     """How many of a tenant's data keys each key-encryption key wraps, `database` being logged in as the broker."""
     async with database.tenant(tenant_id) as work:
         return {row["kek_id"]: row["count"] for row in await work.fetch(_COUNT)}
 
 
-async def signing_keys(database: Database) -> Mapping[str, int]:
+async def count_signing_keys(database: Database) -> Mapping[str, int]:
     """How many of the keys that sign access tokens each key-encryption key wraps."""
-    async with database.tenant(DEPLOYMENT) as work:
+    async with database.tenant(DEPLOYMENT_CHAIN) as work:
         return {row["kek_id"]: row["count"] for row in await work.fetch(_SIGNING)}
 
 

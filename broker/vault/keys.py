@@ -15,7 +15,7 @@ from typing import Protocol
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from broker.vault.envelope import NONCE, Unreadable
+from broker.vault.envelope import NONCE_BYTES, DecryptionError
 from broker.vault.key_file import load_or_create
 from core.errors import Unavailable
 
@@ -30,7 +30,7 @@ class KeyMissing(Unavailable):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Wrapped:
+class WrappedKey:
     """What was wrapped, and the key that did it."""
 
     kek_id: str
@@ -40,7 +40,7 @@ class Wrapped:
 class KeyProvider(Protocol):
     """A keeper of key-encryption keys: a file, or a key management service."""
 
-    async def active(self) -> str:
+    async def get_active_id(self) -> str:
         """The key that new data keys are wrapped with.
 
         Raises:
@@ -57,7 +57,7 @@ class KeyProvider(Protocol):
         """Whether what this key has wrapped can be brought here."""
         ...
 
-    async def wrap(self, plain: bytes, context: bytes) -> Wrapped:
+    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
         """`plain` under the active key, bound to `context`.
 
         Raises:
@@ -75,16 +75,16 @@ class KeyProvider(Protocol):
         """
         ...
 
-    def check(self, kek_id: str) -> bytes:
+    def compute_check_value(self, kek_id: str) -> bytes:
         """32 bytes that tell this key from another of the same id, and nothing else about it."""
         ...
 
-    async def trouble(self) -> str:
+    async def find_problem(self) -> str:
         """What keeps keys from being used now, for the operator; empty if nothing does."""
         ...
 
 
-class LocalKeys:
+class InMemoryKeyProvider:
     """Keys held in memory. Implements :class:`KeyProvider`; a wrapped key is ``nonce (12) | ciphertext and tag``."""
 
     def __init__(self, active: str, keys: Mapping[str, bytes]) -> None:
@@ -92,7 +92,7 @@ class LocalKeys:
         self._keys = dict(keys)
 
     @classmethod
-    def from_file(cls, path: Path) -> "LocalKeys":
+    def from_file(cls, path: Path) -> "InMemoryKeyProvider":
         """The keys of a key file as it is now; a missing file is made with one fresh key.
 
         Raises:
@@ -101,7 +101,7 @@ class LocalKeys:
         file = load_or_create(path)
         return cls(file.active, file.keys)
 
-    async def active(self) -> str:
+    async def get_active_id(self) -> str:
         return self._active
 
     @property
@@ -111,22 +111,22 @@ class LocalKeys:
     def has(self, kek_id: str) -> bool:
         return kek_id in self._keys
 
-    async def wrap(self, plain: bytes, context: bytes) -> Wrapped:
+    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
         if self._active not in self._keys:
             raise KeyMissing(self._active)
-        nonce = os.urandom(NONCE)
-        return Wrapped(self._active, nonce + AESGCM(self._keys[self._active]).encrypt(nonce, plain, context))
+        nonce = os.urandom(NONCE_BYTES)
+        return WrappedKey(self._active, nonce + AESGCM(self._keys[self._active]).encrypt(nonce, plain, context))
 
     async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
         if kek_id not in self._keys:
             raise KeyMissing(kek_id)
         try:
-            return AESGCM(self._keys[kek_id]).decrypt(wrapped[:NONCE], wrapped[NONCE:], context)
+            return AESGCM(self._keys[kek_id]).decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], context)
         except (InvalidTag, ValueError):
-            raise Unreadable from None
+            raise DecryptionError from None
 
-    def check(self, kek_id: str) -> bytes:
+    def compute_check_value(self, kek_id: str) -> bytes:
         return hmac.digest(self._keys[kek_id], CHECK_LABEL + kek_id.encode(), hashlib.sha256)
 
-    async def trouble(self) -> str:
+    async def find_problem(self) -> str:
         return ""

@@ -5,12 +5,12 @@ from uuid import UUID
 
 from core.connection import CredentialKind
 from core.db import Row, UnitOfWork
-from core.directory.users import checked_email
+from core.directory.users import normalize_email
 from core.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class CredentialOwner:
     """Whose a credential is: a user's (personal) or a role's (shared)."""
 
     kind: CredentialKind
@@ -25,17 +25,17 @@ class Owner:
         return self.id if self.kind == "shared" else None
 
     @property
-    def recorded(self) -> dict[str, str]:
+    def audit_details(self) -> dict[str, str]:
         """How the audit log names them."""
         return {"user" if self.kind == "personal" else "role": str(self.id)}
 
 
-def owner_of(row: Row) -> Owner:
+def read_owner(row: Row) -> CredentialOwner:
     """The owner in a row with `user_id` and `role_id`, of which one is empty."""
-    return Owner("personal", row["user_id"]) if row["user_id"] else Owner("shared", row["role_id"])
+    return CredentialOwner("personal", row["user_id"]) if row["user_id"] else CredentialOwner("shared", row["role_id"])
 
 
-async def find_owner(work: UnitOfWork, *, email: str = "", role: str = "") -> Owner:
+async def find_owner(work: UnitOfWork, *, email: str = "", role: str = "") -> CredentialOwner:
     """The owner of that address, or else of that role's name.
 
     Raises:
@@ -43,14 +43,14 @@ async def find_owner(work: UnitOfWork, *, email: str = "", role: str = "") -> Ow
         Invalid: the address is none.
     """
     if email:
-        user_id: UUID | None = await work.fetchval(_USER, checked_email(email))
+        user_id: UUID | None = await work.fetchval(_USER, normalize_email(email))
         if user_id is None:
             raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
-        return Owner("personal", user_id)
+        return CredentialOwner("personal", user_id)
     role_id: UUID | None = await work.fetchval(_ROLE, role)
     if role_id is None:
         raise NotFound(f"there is no role {role[:100]!r}; `mcpist role list` shows them")
-    return Owner("shared", role_id)
+    return CredentialOwner("shared", role_id)
 
 
 _USER = "SELECT id FROM core.users WHERE tenant_id = $1 AND email = $2"

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from typing import LiteralString
 from uuid import UUID
 
-from broker.vault.envelope import Unreadable
+from broker.vault.envelope import DecryptionError
 from broker.vault.keys import KeyProvider
 from broker.vault.sealed_columns import SEALED_COLUMNS, SealedColumn
-from broker.vault.vault import Sealer, Vault
+from broker.vault.vault import TenantSealer, Vault
 from core.db import Database, Row, UnitOfWork
 from core.failpoints import failpoint
 
-BATCH = 50
-MOST_ROUNDS = 20
-BETWEEN_ROUNDS = 0.5  # seconds
-FIRST = UUID(int=0)
+BATCH_SIZE = 50
+MAX_ROUNDS = 20
+ROUND_PAUSE_SECONDS = 0.5  # seconds
+FIRST_ID = UUID(int=0)
 
 
 @dataclass(slots=True)
-class Reencrypted:
+class ReencryptionResult:
     """What was done, and what is left: secrets `busy` in somebody else's hands, and `damaged` ones."""
 
     data_keys: int = 0
@@ -34,7 +34,7 @@ class Reencrypted:
     busy: int = 0
     damaged: int = 0
 
-    def add(self, other: "Reencrypted") -> None:
+    def add(self, other: "ReencryptionResult") -> None:
         """Count another's in."""
         self.data_keys += other.data_keys
         self.secrets += other.secrets
@@ -60,103 +60,105 @@ class Reencryption:
         self._done = done
         self._sleep = sleep
 
-    async def tenant(self, tenant_id: UUID, *, fresh: bool) -> Reencrypted:
+    async def reencrypt_tenant(self, tenant_id: UUID, *, fresh: bool) -> ReencryptionResult:
         """Bring all secrets of a tenant under its newest data key; with `fresh` that is a new one in any case.
 
         Raises:
             core.errors.Invalid, core.errors.Unavailable: see :meth:`broker.vault.vault.Vault.seal`.
         """
-        done = Reencrypted()
-        renewed = await self._renewed(tenant_id, fresh)
+        done = ReencryptionResult()
+        renewed = await self._renew_data_key(tenant_id, fresh)
         if renewed is None:
             return done
         done.data_keys = renewed
         for column in SEALED_COLUMNS:
-            await self._warm(tenant_id, column)
-            done.add(await self._column(tenant_id, column))
+            await self._preload_keys(tenant_id, column)
+            done.add(await self._reencrypt_column(tenant_id, column))
         return done
 
-    async def waiting(self, tenant_id: UUID) -> int:
+    async def count_pending(self, tenant_id: UUID) -> int:
         """How many secrets of a tenant are under another data key than its active one."""
-        return await secrets_waiting(self._database, tenant_id)
+        return await count_pending_secrets(self._database, tenant_id)
 
-    async def _renewed(self, tenant_id: UUID, fresh: bool) -> int | None:
+    async def _renew_data_key(self, tenant_id: UUID, fresh: bool) -> int | None:
         """Make a new data key, unless the active one was born under the active key; how many. None: nothing was ever
         sealed for the tenant."""
-        active = await self._provider.active()
+        active = await self._provider.get_active_id()
         async with self._database.tenant(tenant_id) as work:
             row = await work.fetchrow(_ACTIVE)
             if row is None:
                 return None
             if row["kek_id"] == active and not row["rewrapped"] and not fresh:
                 return 0
-            await self._vault.renew(work)
+            await self._vault.rotate_data_key(work)
             return 1
 
-    async def _warm(self, tenant_id: UUID, column: SealedColumn) -> None:
+    async def _preload_keys(self, tenant_id: UUID, column: SealedColumn) -> None:
         """Unwrap what a column needs before any row is locked: a key service may take its time."""
         async with self._database.tenant(tenant_id) as work:
-            for row in await work.fetch(_data_keys(column)):
-                with contextlib.suppress(Unreadable):  # the rows that name it are counted as damaged
-                    await self._vault.warm(work, UUID(bytes=row["id"]))
+            for row in await work.fetch(_build_data_keys_query(column)):
+                with contextlib.suppress(DecryptionError):  # the rows that name it are counted as damaged
+                    await self._vault.preload_key(work, UUID(bytes=row["id"]))
 
-    async def _column(self, tenant_id: UUID, column: SealedColumn) -> Reencrypted:
-        done = Reencrypted()
-        for turn in range(MOST_ROUNDS):
+    async def _reencrypt_column(self, tenant_id: UUID, column: SealedColumn) -> ReencryptionResult:
+        done = ReencryptionResult()
+        for turn in range(MAX_ROUNDS):
             if turn:
-                await self._sleep(BETWEEN_ROUNDS)
+                await self._sleep(ROUND_PAUSE_SECONDS)
             done.damaged = 0
-            await self._round(tenant_id, column, done)
+            await self._run_round(tenant_id, column, done)
             async with self._database.tenant(tenant_id) as work:
-                done.busy = await work.fetchval(_left(column)) - done.damaged
+                done.busy = await work.fetchval(_build_pending_query(column)) - done.damaged
             if done.busy <= 0:
                 break
         done.busy = max(0, done.busy)
         return done
 
-    async def _round(self, tenant_id: UUID, column: SealedColumn, done: Reencrypted) -> None:
-        after: UUID | None = FIRST
+    async def _run_round(self, tenant_id: UUID, column: SealedColumn, done: ReencryptionResult) -> None:
+        after: UUID | None = FIRST_ID
         while after is not None:
             async with self._database.tenant(tenant_id) as work:
                 # The data key's row first: whoever stores a secret locks it before the secret's own row, too.
-                sealer = await self._vault.sealer(work)
-                rows = await work.fetch(_batch(column), after, BATCH)
+                sealer = await self._vault.get_sealer(work)
+                rows = await work.fetch(_build_batch_query(column), after, BATCH_SIZE)
                 for row in rows:
-                    await self._row(work, sealer, column, row, done)
+                    await self._reencrypt_row(work, sealer, column, row, done)
                 await failpoint("reencrypting")
             await failpoint("reencrypted")
             self._done(len(rows))
             after = rows[-1]["id"] if rows else None
 
-    async def _row(self, work: UnitOfWork, sealer: Sealer, column: SealedColumn, row: Row, done: Reencrypted) -> None:
-        place = column.place(row["id"], row["version"])
+    async def _reencrypt_row(
+        self, work: UnitOfWork, sealer: TenantSealer, column: SealedColumn, row: Row, done: ReencryptionResult
+    ) -> None:
+        place = column.build_context(row["id"], row["version"])
         try:
             plain = await self._vault.open(work, place, row["sealed"])
-        except Unreadable:
+        except DecryptionError:
             done.damaged += 1
             return
         blob = sealer.seal(place, plain)
-        done.secrets += await work.execute(_replace(column), row["id"], row["sealed"], blob)
+        done.secrets += await work.execute(_build_replace_query(column), row["id"], row["sealed"], blob)
 
 
-async def secrets_waiting(database: Database, tenant_id: UUID) -> int:
+async def count_pending_secrets(database: Database, tenant_id: UUID) -> int:
     """How many secrets of a tenant are under another data key than its active one."""
     async with database.tenant(tenant_id) as work:
-        return sum([await work.fetchval(_left(column)) for column in SEALED_COLUMNS])
+        return sum([await work.fetchval(_build_pending_query(column)) for column in SEALED_COLUMNS])
 
 
 # A blob names its data key in bytes 2 to 17 (broker/vault/envelope.py).
 _ACTIVE = "SELECT id, kek_id, rewrapped FROM vault.deks WHERE tenant_id = $1 AND state = 'active'"
 
 
-def _batch(column: SealedColumn) -> LiteralString:
+def _build_batch_query(column: SealedColumn) -> LiteralString:
     return (
         f"SELECT id, {column.version} AS version, {column.column} AS sealed FROM {column.table} "  # noqa: S608 constants
-        f"WHERE tenant_id = $1 AND id > $2 AND {_elsewhere(column)} ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED"
+        f"WHERE tenant_id = $1 AND id > $2 AND {_build_outdated_condition(column)} ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED"
     )
 
 
-def _data_keys(column: SealedColumn) -> LiteralString:
+def _build_data_keys_query(column: SealedColumn) -> LiteralString:
     return (
         f"SELECT substring({column.column} FROM 2 FOR 16) AS id FROM {column.table} "  # noqa: S608 constants
         f"WHERE tenant_id = $1 AND {column.column} IS NOT NULL "
@@ -164,16 +166,16 @@ def _data_keys(column: SealedColumn) -> LiteralString:
     )
 
 
-def _left(column: SealedColumn) -> LiteralString:
-    return f"SELECT count(*) FROM {column.table} WHERE tenant_id = $1 AND {_elsewhere(column)}"  # noqa: S608 constants
+def _build_pending_query(column: SealedColumn) -> LiteralString:
+    return f"SELECT count(*) FROM {column.table} WHERE tenant_id = $1 AND {_build_outdated_condition(column)}"  # noqa: S608 constants
 
 
-def _replace(column: SealedColumn) -> LiteralString:
+def _build_replace_query(column: SealedColumn) -> LiteralString:
     set_, where = f"SET {column.column} = $4", f"id = $2 AND {column.column} = $3"
     return f"UPDATE {column.table} {set_} WHERE tenant_id = $1 AND {where}"
 
 
-def _elsewhere(column: SealedColumn) -> LiteralString:
+def _build_outdated_condition(column: SealedColumn) -> LiteralString:
     return (
         f"{column.column} IS NOT NULL AND substring({column.column} FROM 2 FOR 16) <> "  # noqa: S608 constants
         "(SELECT uuid_send(d.id) FROM vault.deks d WHERE d.tenant_id = $1 AND d.state = 'active')"

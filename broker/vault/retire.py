@@ -10,31 +10,31 @@ from datetime import datetime
 import asyncpg
 
 from broker.vault.keys import KeyProvider
-from core.audit.event import DEPLOYMENT, Kind
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, NotFound
 
 
-async def retire(database: Database, provider: KeyProvider, actor: Actor, kek_id: str, now: datetime) -> None:
+async def retire_key(database: Database, provider: KeyProvider, actor: Actor, kek_id: str, now: datetime) -> None:
     """Mark a key as retired; the caller takes it out of its file then.
 
     Raises:
         Conflict: the key is active, or something hangs on it.
         NotFound: no key of that id was ever used or is at hand.
     """
-    if kek_id == await provider.active():
+    if kek_id == await provider.get_active_id():
         raise Conflict(f"the key {kek_id} is active; activate another one first: mcpist keys activate ID")
     try:
-        async with database.tenant(DEPLOYMENT) as work:
+        async with database.tenant(DEPLOYMENT_CHAIN) as work:
             row = await work.fetchrow(_TAKE, kek_id)
             if row is None and not provider.has(kek_id):
                 raise NotFound(f"there is no key {kek_id[:100]!r}; `mcpist keys status` shows them")
-            mac = row["mac"] if row is not None else provider.check(kek_id)
+            mac = row["mac"] if row is not None else provider.compute_check_value(kek_id)
             before = row["retired_at"] if row is not None else None
             await work.execute(_KEEP, kek_id, mac, before or now)
             if before is None:
-                await recorded(work, actor, Kind.KEY_RETIRED, purpose="vault", key=kek_id)
+                await audit_change(work, actor, AuditEventKind.KEY_RETIRED, purpose="vault", key=kek_id)
     except asyncpg.ForeignKeyViolationError:
         raise Conflict(f"something still hangs on the key {kek_id}; run: mcpist keys rewrap") from None
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from broker.vault.key_checks import confirm_use, note_use
-from broker.vault.keys import KeyProvider, Wrapped
-from broker.vault.vault import wrap_context
+from broker.vault.key_checks import confirm_key_use, record_key_use
+from broker.vault.keys import KeyProvider, WrappedKey
+from broker.vault.vault import build_wrap_context
 from core.db import Database, UnitOfWork
 from core.failpoints import failpoint
 
-BATCH = 50
+BATCH_SIZE = 50
 
 Report = Callable[[str], None]
 
@@ -39,16 +39,16 @@ class WrappedRows(Protocol):
         """Under which tenant the rows are read and written."""
         ...
 
-    async def others(self, work: UnitOfWork, kek_id: str, after: str, limit: int) -> Sequence[WrappedRow]:
+    async def list_outdated(self, work: UnitOfWork, kek_id: str, after: str, limit: int) -> Sequence[WrappedRow]:
         """Rows that other keys than `kek_id` wrap, by name, after the name `after`."""
         ...
 
-    async def store(self, work: UnitOfWork, row: WrappedRow, wrapped: Wrapped) -> bool:
+    async def store(self, work: UnitOfWork, row: WrappedRow, wrapped: WrappedKey) -> bool:
         """Put `wrapped` in the place of what `row` has; False if that has changed."""
         ...
 
 
-class DataKeys:
+class DataKeyRows:
     """The data keys of one tenant. Implements :class:`WrappedRows`."""
 
     def __init__(self, deployment_id: UUID, tenant_id: UUID) -> None:
@@ -59,48 +59,48 @@ class DataKeys:
     def tenant_id(self) -> UUID:
         return self._tenant_id
 
-    async def others(self, work: UnitOfWork, kek_id: str, after: str, limit: int) -> Sequence[WrappedRow]:
+    async def list_outdated(self, work: UnitOfWork, kek_id: str, after: str, limit: int) -> Sequence[WrappedRow]:
         rows = await work.fetch(_OTHERS, kek_id, after, limit)
         return [
             WrappedRow(
                 str(row["id"]), row["kek_id"], row["wrapped"],
-                wrap_context(self._deployment_id, self._tenant_id, row["id"]),
+                build_wrap_context(self._deployment_id, self._tenant_id, row["id"]),
             )
             for row in rows
         ]  # fmt: skip
 
-    async def store(self, work: UnitOfWork, row: WrappedRow, wrapped: Wrapped) -> bool:
+    async def store(self, work: UnitOfWork, row: WrappedRow, wrapped: WrappedKey) -> bool:
         return bool(await work.execute(_STORE, UUID(row.name), row.kek_id, row.wrapped, wrapped.kek_id, wrapped.blob))
 
 
-async def rewrap(database: Database, provider: KeyProvider, rows: WrappedRows, done: Callable[[], None]) -> int:
+async def rewrap_keys(database: Database, provider: KeyProvider, rows: WrappedRows, done: Callable[[], None]) -> int:
     """Wrap all `rows` under the active key; how many were changed. `done` is called after each.
 
     Raises:
-        broker.vault.envelope.Unreadable: a row was changed in the database; those before it are done.
+        broker.vault.envelope.DecryptionError: a row was changed in the database; those before it are done.
         core.errors.Invalid: the active key is not the one that was used before, or was retired.
         core.errors.Unavailable: a key or the database is away; run it again.
     """
-    active, changed, after = await provider.active(), 0, ""
+    active, changed, after = await provider.get_active_id(), 0, ""
     while True:
         async with database.tenant(rows.tenant_id) as work:
-            batch = await rows.others(work, active, after, BATCH)
+            batch = await rows.list_outdated(work, active, after, BATCH_SIZE)
         for row in batch:
-            changed += await _rewrapped(database, provider, rows, row)
+            changed += await _rewrap_row(database, provider, rows, row)
             done()
         if not batch:
             return changed
         after = batch[-1].name
 
 
-async def _rewrapped(database: Database, provider: KeyProvider, rows: WrappedRows, row: WrappedRow) -> bool:
+async def _rewrap_row(database: Database, provider: KeyProvider, rows: WrappedRows, row: WrappedRow) -> bool:
     plain = await provider.unwrap(row.kek_id, row.wrapped, row.context)
     wrapped = await provider.wrap(plain, row.context)
     async with database.tenant(rows.tenant_id) as work:
-        await note_use(work, provider, wrapped.kek_id)
+        await record_key_use(work, provider, wrapped.kek_id)
         stored = await rows.store(work, row, wrapped)
         await failpoint("rewrapping")
-        await confirm_use(work, provider, wrapped.kek_id)
+        await confirm_key_use(work, provider, wrapped.kek_id)
     await failpoint("rewrapped")
     return stored
 

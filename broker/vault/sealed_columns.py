@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import LiteralString
 from uuid import UUID
 
-from broker.vault.envelope import Place
+from broker.vault.envelope import CiphertextContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +19,9 @@ class SealedColumn:
     field: str
     version: LiteralString = "version"
 
-    def place(self, row_id: UUID, version: int) -> Place:
+    def build_context(self, row_id: UUID, version: int) -> CiphertextContext:
         """What the value of a row is bound to."""
-        return Place(self.table, row_id, self.field, version)
+        return CiphertextContext(self.table, row_id, self.field, version)
 
 
 SEALED_COLUMNS = (

@@ -7,13 +7,13 @@ from uuid import UUID
 
 import msgspec
 
-from broker.vault.owners import Owner, owner_of
+from broker.vault.owners import CredentialOwner, read_owner
 from core.connection import CredentialKind
 from core.credential_headers import CredentialScheme
 from core.db import Row, UnitOfWork
 from core.errors import NotFound
 
-MOST_LISTED = 1000
+MAX_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +39,22 @@ class StoredCredential:
     scheme: CredentialScheme
 
 
-async def listed(
+async def list_credentials(
     work: UnitOfWork,
     *,
     module: str | None = None,
-    owner: Owner | None = None,
+    owner: CredentialOwner | None = None,
     user_id: UUID | None = None,
     after: tuple[str, str, str] | None = None,
-    limit: int = MOST_LISTED,
+    limit: int = MAX_LISTED,
 ) -> list[StoredCredential]:
     """The tenant's credentials by module, kind and owner: those for one module, of one owner, or those that a user has
     or that their roles share; beginning behind `after`."""
     rows = await work.fetch(_LIST, module, owner and owner.id, user_id, *(after or (None, None, None)), limit)
-    return [_stored(row) for row in rows]
+    return [_build_credential(row) for row in rows]
 
 
-async def found(work: UnitOfWork, credential_id: UUID) -> tuple[StoredCredential, Owner]:
+async def find_credential(work: UnitOfWork, credential_id: UUID) -> tuple[StoredCredential, CredentialOwner]:
     """One credential by its id, and whose it is.
 
     Raises:
@@ -62,18 +62,18 @@ async def found(work: UnitOfWork, credential_id: UUID) -> tuple[StoredCredential
     """
     row = await work.fetchrow(_WHOSE, credential_id)
     if row is not None:
-        owner = owner_of(row)
-        for one in await listed(work, module=row["module"], owner=owner, limit=1):
+        owner = read_owner(row)
+        for one in await list_credentials(work, module=row["module"], owner=owner, limit=1):
             return one, owner
     raise NotFound("there is no such credential")
 
 
-def _stored(row: Row) -> StoredCredential:
+def _build_credential(row: Row) -> StoredCredential:
     *columns, origins, scheme = row.values()
-    return StoredCredential(*columns, origins=tuple(origins), scheme=scheme_of(scheme))
+    return StoredCredential(*columns, origins=tuple(origins), scheme=decode_scheme(scheme))
 
 
-def scheme_of(column: str) -> CredentialScheme:
+def decode_scheme(column: str) -> CredentialScheme:
     """How a credential is sent, as its row says."""
     return msgspec.json.decode(column, type=CredentialScheme)
 

@@ -12,18 +12,18 @@ from broker.vault.vault import Vault
 from core.db import Database
 from core.errors import Unavailable
 
-EVERY = 1.0
-TENANTS_A_SECOND = 500
+CLEANUP_INTERVAL_SECONDS = 1.0
+TENANTS_PER_SECOND = 500
 
 log = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
-async def kept_up(vault: Vault, database: Database, guard: DeploymentGuard) -> AsyncGenerator[None]:
+async def run_maintenance(vault: Vault, database: Database, guard: DeploymentGuard) -> AsyncGenerator[None]:
     """Forget the keys of tenants that are gone, within a second; notice that a copy was adopted."""
     tasks = [
         asyncio.create_task(guard.watch(), name="deployment guard"),
-        asyncio.create_task(_tidying(vault, database), name="data keys"),
+        asyncio.create_task(_run_cleanup(vault, database), name="data keys"),
     ]
     try:
         yield
@@ -33,11 +33,11 @@ async def kept_up(vault: Vault, database: Database, guard: DeploymentGuard) -> A
         await asyncio.wait(tasks)
 
 
-async def _tidying(vault: Vault, database: Database) -> None:
+async def _run_cleanup(vault: Vault, database: Database) -> None:
     while True:
         tenants = 0
         try:
-            tenants = await vault.tidy(database)
+            tenants = await vault.evict_expired(database)
         except (Unavailable, asyncpg.PostgresError) as error:
             log.debug("the tenants could not be looked at", extra={"cause": type(error).__name__})
-        await asyncio.sleep(max(EVERY, tenants / TENANTS_A_SECOND))
+        await asyncio.sleep(max(CLEANUP_INTERVAL_SECONDS, tenants / TENANTS_PER_SECOND))

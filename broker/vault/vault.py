@@ -9,17 +9,25 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from broker.vault.dek_cache import DekCache
 from broker.vault.deployment_guard import DeploymentGuard
-from broker.vault.envelope import KEY_BYTES, Place, Unreadable, dek_id_of, joined, opened, sealed
-from broker.vault.key_checks import check_keys, confirm_use, note_use
+from broker.vault.envelope import (
+    KEY_BYTES,
+    CiphertextContext,
+    DecryptionError,
+    decrypt_blob,
+    encrypt_blob,
+    join_length_prefixed,
+    read_dek_id,
+)
+from broker.vault.key_checks import check_keys, confirm_key_use, record_key_use
 from broker.vault.keys import KeyMissing, KeyProvider
 from core.db import Database, Row, UnitOfWork
 
 WRAP_LABEL = b"mcpist.vault.dek.1"
-MOST_USES = 2**20
-LONGEST_USE = timedelta(days=90)
+MAX_DEK_USES = 2**20
+MAX_DEK_AGE = timedelta(days=90)
 
 
-class Sealer:
+class TenantSealer:
     """Seals for one tenant without a word to the database or the keys' keeper: for what must not be lost on its way
     into them. Use it at once, and for the few fields of one row."""
 
@@ -29,9 +37,11 @@ class Sealer:
         self._deployment_id = deployment_id
         self._tenant_id = tenant_id
 
-    def seal(self, place: Place, plain: bytes) -> bytes:
+    def seal(self, place: CiphertextContext, plain: bytes) -> bytes:
         """`plain` encrypted for one place of the tenant's rows."""
-        return sealed(self._key, self._dek_id, plain, place.context(self._deployment_id, self._tenant_id))
+        return encrypt_blob(
+            self._key, self._dek_id, plain, place.build_associated_data(self._deployment_id, self._tenant_id)
+        )
 
 
 class Vault:
@@ -55,26 +65,26 @@ class Vault:
         self._guard = guard
         self._cached = DekCache(monotonic)
 
-    async def seal(self, work: UnitOfWork, place: Place, plain: bytes) -> bytes:
+    async def seal(self, work: UnitOfWork, place: CiphertextContext, plain: bytes) -> bytes:
         """`plain` encrypted for one place of the tenant's rows. Counts one use of the tenant's active key.
 
         Raises:
             core.errors.Invalid: the key-encryption key is not the one that was used before, or was retired.
             core.errors.Unavailable: the key-encryption key cannot be used now.
         """
-        dek_id, key = await self._active(work)
-        return sealed(key, dek_id, plain, place.context(self._deployment_id, work.tenant_id))
+        dek_id, key = await self._use_active_key(work)
+        return encrypt_blob(key, dek_id, plain, place.build_associated_data(self._deployment_id, work.tenant_id))
 
-    async def sealer(self, work: UnitOfWork) -> Sealer:
+    async def get_sealer(self, work: UnitOfWork) -> TenantSealer:
         """The tenant's active key, in hand. Counts one use of it: the limit is far below what the key could bear.
 
         Raises:
             core.errors.Invalid: the key-encryption key is not the one that was used before.
         """
-        dek_id, key = await self._active(work)
-        return Sealer(key, dek_id, self._deployment_id, work.tenant_id)
+        dek_id, key = await self._use_active_key(work)
+        return TenantSealer(key, dek_id, self._deployment_id, work.tenant_id)
 
-    async def open(self, work: UnitOfWork, place: Place, blob: bytes) -> bytes:
+    async def open(self, work: UnitOfWork, place: CiphertextContext, blob: bytes) -> bytes:
         """What was sealed for this place.
 
         Raises:
@@ -82,93 +92,93 @@ class Vault:
             broker.vault.keys.KeyMissing: the key-encryption key is not at hand.
             broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
         """
-        self.check_original()
-        key = await self._key(work, dek_id_of(blob))
-        return opened(key, blob, place.context(self._deployment_id, work.tenant_id))
+        self.require_adopted()
+        key = await self._get_key(work, read_dek_id(blob))
+        return decrypt_blob(key, blob, place.build_associated_data(self._deployment_id, work.tenant_id))
 
-    async def warm(self, work: UnitOfWork, dek_id: UUID) -> None:
+    async def preload_key(self, work: UnitOfWork, dek_id: UUID) -> None:
         """Have a data key in memory, so that what comes next does not wait for the keeper of keys.
 
         Raises:
             Unreadable: it is gone, or was changed in the database.
             core.errors.Unavailable: the key-encryption key cannot be used now.
         """
-        await self._key(work, dek_id)
+        await self._get_key(work, dek_id)
 
-    async def renew(self, work: UnitOfWork) -> UUID:
+    async def rotate_data_key(self, work: UnitOfWork) -> UUID:
         """Put a new active key in the place of the tenant's: its id. The old ones stay for what they have sealed."""
         await work.execute(_LOCK)
-        dek_id, _ = await self._renewed(work, uses=0)
+        dek_id, _ = await self._create_data_key(work, uses=0)
         return dek_id
 
     @property
-    def may_ask_vendors(self) -> bool:
+    def outbound_allowed(self) -> bool:
         """Whether this is the original of the deployment, whose tokens may be used."""
-        return self._guard is None or self._guard.may_ask_vendors()
+        return self._guard is None or self._guard.is_outbound_allowed()
 
-    def check_original(self) -> None:
+    def require_adopted(self) -> None:
         """Raises:
         broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
         """
         if self._guard is not None:
-            self._guard.check()
+            self._guard.require_adopted()
 
     def forget(self, tenant_id: UUID) -> None:
         """Drop every unwrapped key of a tenant at once, because the tenant is gone."""
         self._cached.forget(tenant_id)
 
-    async def tidy(self, database: Database) -> int:
+    async def evict_expired(self, database: Database) -> int:
         """Drop unwrapped keys that are too old, and those of tenants that are gone; of how many tenants it has keys."""
-        tenants = self._cached.tidy()
+        tenants = self._cached.evict_expired()
         known = ",".join(map(str, tenants))
         rows = await database.lookup("lookup_tenants", known, "SELECT tenant_id FROM core.tenants") if tenants else ()
         for gone in tenants - {row["tenant_id"] for row in rows}:
             self._cached.forget(gone)
         return len(tenants)
 
-    async def _key(self, work: UnitOfWork, dek_id: UUID) -> AESGCM:
+    async def _get_key(self, work: UnitOfWork, dek_id: UUID) -> AESGCM:
         name = work.tenant_id, dek_id
         key = self._cached.get(name)
-        if key is not None and self._cached.seen(name):
+        if key is not None and self._cached.is_recently_seen(name):
             return key
         row = await work.fetchrow(_FIND, dek_id)
         if row is None:
             self._cached.drop(name)
-            raise Unreadable
-        self._cached.note_seen(name)
-        return key or await self._unwrapped(work, row)
+            raise DecryptionError
+        self._cached.mark_seen(name)
+        return key or await self._unwrap_row(work, row)
 
-    async def _active(self, work: UnitOfWork) -> tuple[UUID, AESGCM]:
-        row = await work.fetchrow(_USE, MOST_USES, self._clock() - LONGEST_USE)
+    async def _use_active_key(self, work: UnitOfWork) -> tuple[UUID, AESGCM]:
+        row = await work.fetchrow(_USE, MAX_DEK_USES, self._clock() - MAX_DEK_AGE)
         if row is None:
             await work.execute(_LOCK)
-            row = await work.fetchrow(_USE, MOST_USES, self._clock() - LONGEST_USE)  # whoever was first made one
+            row = await work.fetchrow(_USE, MAX_DEK_USES, self._clock() - MAX_DEK_AGE)  # whoever was first made one
         if row is None:
-            return await self._renewed(work, uses=1)
-        return row["id"], self._cached.get((work.tenant_id, row["id"])) or await self._unwrapped(work, row)
+            return await self._create_data_key(work, uses=1)
+        return row["id"], self._cached.get((work.tenant_id, row["id"])) or await self._unwrap_row(work, row)
 
-    async def _renewed(self, work: UnitOfWork, *, uses: int) -> tuple[UUID, AESGCM]:
+    async def _create_data_key(self, work: UnitOfWork, *, uses: int) -> tuple[UUID, AESGCM]:
         """A new active key in the place of the old one, which stays for what it has sealed."""
         dek_id, plain = uuid4(), AESGCM.generate_key(KEY_BYTES * 8)
-        wrapped = await self._provider.wrap(plain, wrap_context(self._deployment_id, work.tenant_id, dek_id))
-        await note_use(work, self._provider, wrapped.kek_id)
+        wrapped = await self._provider.wrap(plain, build_wrap_context(self._deployment_id, work.tenant_id, dek_id))
+        await record_key_use(work, self._provider, wrapped.kek_id)
         await work.execute(_RETIRE)
         await work.execute(_INSERT, dek_id, wrapped.kek_id, wrapped.blob, uses, self._clock())
-        await confirm_use(work, self._provider, wrapped.kek_id)
+        await confirm_key_use(work, self._provider, wrapped.kek_id)
         return dek_id, AESGCM(plain)  # cached when it is read back: this transaction may not commit
 
-    async def _unwrapped(self, work: UnitOfWork, row: Row) -> AESGCM:
+    async def _unwrap_row(self, work: UnitOfWork, row: Row) -> AESGCM:
         try:
-            return await self._filled(work.tenant_id, row)
+            return await self._unwrap_cached(work.tenant_id, row)
         except KeyMissing as missing:
             # It may have been rewrapped and the old key taken away since the row was read.
             now = await work.fetchrow(_FIND, row["id"])
             if now is None or now["kek_id"] == row["kek_id"]:
                 raise missing from None
-            return await self._filled(work.tenant_id, now)
+            return await self._unwrap_cached(work.tenant_id, now)
 
-    async def _filled(self, tenant_id: UUID, row: Row) -> AESGCM:
-        context = wrap_context(self._deployment_id, tenant_id, row["id"])
+    async def _unwrap_cached(self, tenant_id: UUID, row: Row) -> AESGCM:
+        context = build_wrap_context(self._deployment_id, tenant_id, row["id"])
 
         async def unwrap() -> AESGCM:
             return AESGCM(await self._provider.unwrap(row["kek_id"], row["wrapped"], context))
@@ -176,9 +186,9 @@ class Vault:
         return await self._cached.fill((tenant_id, row["id"]), unwrap)
 
 
-def wrap_context(deployment_id: UUID, tenant_id: UUID, dek_id: UUID) -> bytes:
+def build_wrap_context(deployment_id: UUID, tenant_id: UUID, dek_id: UUID) -> bytes:
     """What a wrapped data key is bound to."""
-    return joined(WRAP_LABEL, deployment_id.bytes, tenant_id.bytes, dek_id.bytes)
+    return join_length_prefixed(WRAP_LABEL, deployment_id.bytes, tenant_id.bytes, dek_id.bytes)
 
 
 async def open_vault(

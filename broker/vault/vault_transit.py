@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from broker.vault.envelope import Unreadable
-from broker.vault.key_http import Answer, KeyHttp
-from broker.vault.key_services import Away, Denied, Throttled
-from broker.vault.keys import Wrapped
+from broker.vault.envelope import DecryptionError
+from broker.vault.key_http import KmsHttpClient, KmsResponse
+from broker.vault.key_services import KmsDenied, KmsThrottled, KmsUnreachable
+from broker.vault.keys import WrappedKey
 
 SCHEME = "vault-transit:"
-MOST_TOKEN = 4096
+MAX_TOKEN_BYTES = 4096
 
 _CIPHERTEXT = re.compile(r"vault:v([1-9][0-9]{0,9}):[A-Za-z0-9+/]+={0,2}")
 
 
 class VaultTransit:
-    """One key, by ``https://host:8200/mount/key``. Implements :class:`broker.vault.key_services.KeyService`.
+    """One key, by ``https://host:8200/mount/key``. Implements :class:`broker.vault.key_services.KmsClient`.
 
     The token is read from a file each time, as Vault's agent renews it there; without the file none is sent, for an
     agent on this machine that adds its own.
@@ -35,7 +35,7 @@ class VaultTransit:
         self._mount = f"{parts.scheme}://{parts.netloc}/v1/{mount}"
         self._name = f"{SCHEME}{mount}/{self._key}"
         self._token_file = token_file
-        self._http = KeyHttp()
+        self._http = KmsHttpClient()
 
     @property
     def title(self) -> str:
@@ -45,60 +45,62 @@ class VaultTransit:
         name, _, version = kek_id.rpartition(":v")
         return name == self._name and version.isdecimal()
 
-    async def encrypt(self, plain: bytes, context: bytes) -> Wrapped:
-        data = await self._ask("encrypt", {"plaintext": _text(plain), "associated_data": _text(context)})
+    async def encrypt(self, plain: bytes, context: bytes) -> WrappedKey:
+        data = await self._call(
+            "encrypt", {"plaintext": _encode_base64(plain), "associated_data": _encode_base64(context)}
+        )
         found = _CIPHERTEXT.fullmatch(str(data.get("ciphertext", "")))
         if found is None:
-            raise Away
-        return Wrapped(f"{self._name}:v{found[1]}", found[0].encode())
+            raise KmsUnreachable
+        return WrappedKey(f"{self._name}:v{found[1]}", found[0].encode())
 
     async def decrypt(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
         found = _CIPHERTEXT.fullmatch(wrapped.decode("ascii", "replace"))
         if found is None or kek_id != f"{self._name}:v{found[1]}":
-            raise Unreadable
-        data = await self._ask("decrypt", {"ciphertext": found[0], "associated_data": _text(context)})
+            raise DecryptionError
+        data = await self._call("decrypt", {"ciphertext": found[0], "associated_data": _encode_base64(context)})
         try:
             return base64.b64decode(data["plaintext"], validate=True)
         except (KeyError, ValueError, TypeError):
-            raise Away from None
+            raise KmsUnreachable from None
 
     async def close(self) -> None:
         await self._http.close()
 
-    async def _ask(self, what: str, document: Mapping[str, str]) -> Mapping[str, Any]:
-        answer = await self._http.post(f"{self._mount}/{what}/{self._key}", self._headers(), document)
+    async def _call(self, what: str, document: Mapping[str, str]) -> Mapping[str, Any]:
+        answer = await self._http.post(f"{self._mount}/{what}/{self._key}", self._build_headers(), document)
         data: Any = answer.body.get("data")
         if answer.status == 200 and isinstance(data, dict):
             return data  # pyright: ignore[reportUnknownVariableType]
-        raise self._refusal(answer, what)
+        raise self._classify_error(answer, what)
 
-    def _headers(self) -> dict[str, str]:
+    def _build_headers(self) -> dict[str, str]:
         # X-Vault-Request is what an agent may demand against forged requests.
         headers = {"X-Vault-Request": "true"}
         try:
             with self._token_file.open() as file:
-                token = file.read(MOST_TOKEN).strip()
+                token = file.read(MAX_TOKEN_BYTES).strip()
         except FileNotFoundError:
             return headers
         except OSError:
-            raise Denied(f"{self._token_file} with HashiCorp Vault's token cannot be read") from None
+            raise KmsDenied(f"{self._token_file} with HashiCorp Vault's token cannot be read") from None
         return {**headers, "X-Vault-Token": token}
 
-    def _refusal(self, answer: Answer, what: str) -> Exception:
+    def _classify_error(self, answer: KmsResponse, what: str) -> Exception:
         if answer.status == 429:
-            return Throttled()
+            return KmsThrottled()
         if answer.status >= 500 or answer.status in (200, 412, 472, 473):
-            return Away()  # sealed, starting, a standby
+            return KmsUnreachable()  # sealed, starting, a standby
         errors = str(answer.body.get("errors", ""))
         if answer.status == 400 and what == "decrypt" and "authentication failed" in errors:
-            return Unreadable()
+            return DecryptionError()
         told = {
             400: "the key is missing there, too old to decrypt, or of a type other than aes256-gcm96",
             403: f"its token may not use it, or counts no more; see {self._token_file}",
             404: "nothing is mounted there",
         }.get(answer.status, f"it answers {answer.status}")
-        return Denied(f"HashiCorp Vault refuses the vault's key {self._name.removeprefix(SCHEME)}: {told}")
+        return KmsDenied(f"HashiCorp Vault refuses the vault's key {self._name.removeprefix(SCHEME)}: {told}")
 
 
-def _text(value: bytes) -> str:
+def _encode_base64(value: bytes) -> str:
     return base64.b64encode(value).decode()

@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from broker.providers.model import Key, Names, Provider
-from broker.providers.templates import filled_url, settings_of
+from broker.providers.model import AccountPointers, ApiKeyAuth, Provider
+from broker.providers.templates import fill_url, resolve_settings
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import ErrorClass, Failed, GrantKind, RedactedExchange
-from broker.vendor_oauth.fields import pointed, pointed_text
-from broker.vendor_oauth.sorting import Sorted, by_status, utc_now
-from broker.vendor_oauth.tokens import account_fields
-from broker.vendor_oauth.wire import NoReply, Reply, Request, VendorHttp
-from core.credential_headers import BEARER, Unsendable, credential_header
+from broker.vendor_oauth.exchange import ErrorClass, GrantKind, RedactedExchange, VendorFailure
+from broker.vendor_oauth.fields import resolve_pointer, resolve_text
+from broker.vendor_oauth.sorting import ClassifiedError, classify_by_status, utc_now
+from broker.vendor_oauth.tokens import read_account_fields
+from broker.vendor_oauth.wire import TransportFailure, VendorHttpClient, VendorRequest, VendorResponse
+from core.credential_headers import BEARER, InvalidCredentialForm, build_credential_header
 from core.errors import Invalid
 from core.secret import Secret
 
@@ -27,7 +27,7 @@ LONGEST_KEY = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AccountIdentity:
     """The account at the vendor. `id` stays the same when its name changes."""
 
     id: str
@@ -36,7 +36,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class VendorSite:
     """One of the sites that a grant covers; `scopes` are those that count there."""
 
     id: str
@@ -45,16 +45,16 @@ class Site:
     scopes: tuple[str, ...]
 
 
-class VendorAccounts:
+class UserinfoClient:
     """Asks who it is. Vendor behaviour never raises; a setting of the client that is wrong does (Invalid)."""
 
-    def __init__(self, http: VendorHttp, *, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, http: VendorHttpClient, *, now: Callable[[], datetime] = utc_now) -> None:
         self._http = http
         self._now = now
 
-    async def who(
+    async def fetch_account(
         self, provider: Provider, settings: Mapping[str, str], access: Secret, extra: Mapping[str, str]
-    ) -> Found | Failed | None:
+    ) -> AccountIdentity | VendorFailure | None:
         """Whose grant it is; `extra` is that of its tokens. None where the provider has no way to tell.
 
         Raises:
@@ -64,13 +64,17 @@ class VendorAccounts:
         if account is None:
             return None
         if account.source != "url":
-            return _found(extra) if extra.get("id") else _unreadable("account", "", None, 0.0)
-        url = filled_url(account.url or "", settings_of(provider, settings))
+            return _build_identity(extra) if extra.get("id") else _build_unreadable_failure("account", "", None, 0.0)
+        url = fill_url(account.url or "", resolve_settings(provider, settings))
         if not url:
             return None
-        return await self._ask("account", url, _bearer(access, account.headers), account.id, account)
+        return await self._fetch_identity(
+            "account", url, _build_bearer_headers(access, account.headers), account.id, account
+        )
 
-    async def sites(self, provider: Provider, settings: Mapping[str, str], access: Secret) -> tuple[Site, ...] | Failed:
+    async def list_sites(
+        self, provider: Provider, settings: Mapping[str, str], access: Secret
+    ) -> tuple[VendorSite, ...] | VendorFailure:
         """The sites that a grant covers; none where the provider knows no sites.
 
         Raises:
@@ -78,26 +82,30 @@ class VendorAccounts:
         """
         if provider.sites is None:
             return ()
-        url = filled_url(provider.sites.url, settings_of(provider, settings))
-        found = await self._json("sites", Request("GET", url, _bearer(access, provider.sites.headers)))
-        if isinstance(found, Failed):
+        url = fill_url(provider.sites.url, resolve_settings(provider, settings))
+        found = await self._fetch_json(
+            "sites", VendorRequest("GET", url, _build_bearer_headers(access, provider.sites.headers))
+        )
+        if isinstance(found, VendorFailure):
             return found
         document, _ = found
         if not isinstance(document, list):
-            return _unreadable("sites", url, 200, 0.0)
+            return _build_unreadable_failure("sites", url, 200, 0.0)
         where = provider.sites
         rows = (
-            Site(
-                pointed_text(one, where.id),
-                pointed_text(one, where.name),
-                pointed_text(one, where.site_url) if where.site_url else "",
-                _texts(pointed(one, where.scopes)) if where.scopes else (),
+            VendorSite(
+                resolve_text(one, where.id),
+                resolve_text(one, where.name),
+                resolve_text(one, where.site_url) if where.site_url else "",
+                _filter_texts(resolve_pointer(one, where.scopes)) if where.scopes else (),
             )
             for one in cast("list[Any]", document)[:MOST_SITES]
         )
         return tuple(site for site in rows if site.id)
 
-    async def reaches(self, provider: Provider, settings: Mapping[str, str], access: Secret) -> bool | Failed | None:
+    async def check_reach(
+        self, provider: Provider, settings: Mapping[str, str], access: Secret
+    ) -> bool | VendorFailure | None:
         """Whether a grant reaches anything; None where the provider's data do not say how to tell.
 
         Raises:
@@ -106,13 +114,15 @@ class VendorAccounts:
         where = provider.reach
         if where is None:
             return None
-        url = filled_url(where.url, settings_of(provider, settings))
-        found = await self._json("reach", Request("GET", url, _bearer(access, where.headers)))
-        if isinstance(found, Failed):
+        url = fill_url(where.url, resolve_settings(provider, settings))
+        found = await self._fetch_json("reach", VendorRequest("GET", url, _build_bearer_headers(access, where.headers)))
+        if isinstance(found, VendorFailure):
             return found
-        return pointed(found[0], where.count) not in (0, None)
+        return resolve_pointer(found[0], where.count) not in (0, None)
 
-    async def check_key(self, provider: Provider, settings: Mapping[str, str], secret: Secret) -> Found | Failed:
+    async def check_key(
+        self, provider: Provider, settings: Mapping[str, str], secret: Secret
+    ) -> AccountIdentity | VendorFailure:
         """Whether the vendor takes a key, and whose it is; of a pair, `secret` is user name and key as they are stored.
 
         Raises:
@@ -124,35 +134,37 @@ class VendorAccounts:
             raise Invalid(f"{provider.title} has no keys; connect it by its own page")
         if key.check_url is None or key.id is None:
             raise Invalid(f"{provider.title} has no request that checks a key")
-        name, value = checked_header(provider.title, key, secret)
-        url = filled_url(key.check_url, settings_of(provider, settings))
-        return await self._ask("key", url, {**key.check_headers, name: value}, key.id, key)
+        name, value = build_key_header(provider.title, key, secret)
+        url = fill_url(key.check_url, resolve_settings(provider, settings))
+        return await self._fetch_identity("key", url, {**key.check_headers, name: value}, key.id, key)
 
-    async def _ask(
-        self, kind: GrantKind, url: str, headers: Mapping[str, str], at: str, where: Names
-    ) -> Found | Failed:
-        found = await self._json(kind, Request("GET", url, headers))
-        if isinstance(found, Failed):
+    async def _fetch_identity(
+        self, kind: GrantKind, url: str, headers: Mapping[str, str], at: str, where: AccountPointers
+    ) -> AccountIdentity | VendorFailure:
+        found = await self._fetch_json(kind, VendorRequest("GET", url, headers))
+        if isinstance(found, VendorFailure):
             return found
         document, seconds = found
-        told = account_fields(at, where, document)
-        return _found(told) if told.get("id") else _unreadable(kind, url, 200, seconds)
+        told = read_account_fields(at, where, document)
+        return _build_identity(told) if told.get("id") else _build_unreadable_failure(kind, url, 200, seconds)
 
-    async def _json(self, kind: GrantKind, request: Request) -> tuple[object, float] | Failed:
+    async def _fetch_json(self, kind: GrantKind, request: VendorRequest) -> tuple[object, float] | VendorFailure:
         began = self._http.clock()
-        reply = await self._http.ask(request)
+        reply = await self._http.send(request)
         seconds = self._http.clock() - began
-        if isinstance(reply, NoReply):
-            return _failed(kind, request.url, reply.status, Sorted(reply.cls, reply.reason), seconds)
+        if isinstance(reply, TransportFailure):
+            return _build_failure(
+                kind, request.url, reply.status, ClassifiedError(reply.error_class, reply.reason), seconds
+            )
         if reply.status != 200:
-            return _failed(kind, request.url, reply.status, _refusal(kind, reply, self._now()), seconds)
+            return _build_failure(kind, request.url, reply.status, _classify_refusal(kind, reply, self._now()), seconds)
         try:
             return orjson.loads(reply.body), seconds
         except orjson.JSONDecodeError:
-            return _unreadable(kind, request.url, 200, seconds)
+            return _build_unreadable_failure(kind, request.url, 200, seconds)
 
 
-def checked_header(title: str, key: Key, secret: Secret) -> tuple[str, str]:
+def build_key_header(title: str, key: ApiKeyAuth, secret: Secret) -> tuple[str, str]:
     """The header that carries a key of the provider's form, which is checked before it is sent anywhere.
 
     Raises:
@@ -166,39 +178,41 @@ def checked_header(title: str, key: Key, secret: Secret) -> tuple[str, str]:
     if key.prefixes and not own.startswith(key.prefixes):
         raise Invalid(f"a key of {title} begins with {' or '.join(key.prefixes)}")
     try:
-        return credential_header(key.sent, secret)
-    except Unsendable:
+        return build_credential_header(key.credential_scheme, secret)
+    except InvalidCredentialForm:
         raise Invalid(expected) from None
 
 
-def _bearer(access: Secret, headers: Mapping[str, str]) -> dict[str, str]:
-    name, value = credential_header(BEARER, access)
+def _build_bearer_headers(access: Secret, headers: Mapping[str, str]) -> dict[str, str]:
+    name, value = build_credential_header(BEARER, access)
     return {**headers, name: value}
 
 
-def _found(told: Mapping[str, str]) -> Found:
+def _build_identity(told: Mapping[str, str]) -> AccountIdentity:
     details = {name: value for name, value in told.items() if name not in ("id", "name")}
-    return Found(told["id"], told.get("name", ""), MappingProxyType(details))
+    return AccountIdentity(told["id"], told.get("name", ""), MappingProxyType(details))
 
 
-def _refusal(kind: GrantKind, reply: Reply, now: datetime) -> Sorted:
+def _classify_refusal(kind: GrantKind, reply: VendorResponse, now: datetime) -> ClassifiedError:
     """A resource refuses a token or key by its status (RFC 6750 §3.1), whatever else it says."""
     if reply.status not in (401, 403):
-        return by_status(reply, now)
+        return classify_by_status(reply, now)
     word = reasons.KEY_REFUSED if kind == "key" else reasons.REVOKED if reply.status == 401 else reasons.SCOPE
-    return Sorted(ErrorClass.PERMANENT, word)
+    return ClassifiedError(ErrorClass.PERMANENT, word)
 
 
-def _failed(kind: GrantKind, url: str, status: int | None, found: Sorted, seconds: float) -> Failed:
+def _build_failure(
+    kind: GrantKind, url: str, status: int | None, found: ClassifiedError, seconds: float
+) -> VendorFailure:
     parts = urlsplit(url)
-    exchange = RedactedExchange(parts.netloc, parts.path[:200], kind, seconds, status, found.cls, found.reason)
-    return Failed(found.cls, found.reason, exchange, found.retry_after, status)
+    exchange = RedactedExchange(parts.netloc, parts.path[:200], kind, seconds, status, found.error_class, found.reason)
+    return VendorFailure(found.error_class, found.reason, exchange, found.retry_after, status)
 
 
-def _unreadable(kind: GrantKind, url: str, status: int | None, seconds: float) -> Failed:
-    return _failed(kind, url, status, Sorted(ErrorClass.UNCERTAIN, reasons.UNREADABLE), seconds)
+def _build_unreadable_failure(kind: GrantKind, url: str, status: int | None, seconds: float) -> VendorFailure:
+    return _build_failure(kind, url, status, ClassifiedError(ErrorClass.UNCERTAIN, reasons.UNREADABLE), seconds)
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _filter_texts(value: object) -> tuple[str, ...]:
     many = cast("list[Any]", value)[:MOST_SITE_SCOPES] if isinstance(value, list) else []
     return tuple(one for one in many if isinstance(one, str) and len(one) <= 200)

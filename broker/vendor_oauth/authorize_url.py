@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from broker.providers.model import Provider
-from broker.providers.templates import fill, filled_parameters, filled_url, settings_of
-from broker.vendor_oauth.exchange import VendorClient
-from broker.vendor_oauth.scopes import asked_text
+from broker.providers.templates import fill_parameters, fill_template, fill_url, resolve_settings
+from broker.vendor_oauth.exchange import OAuthClientConfig
+from broker.vendor_oauth.scopes import join_scopes
 from core.errors import Invalid
 from core.secret import Secret
 
 
-def authorize_url(
+def build_authorize_url(
     provider: Provider,
-    client: VendorClient,
+    client: OAuthClientConfig,
     *,
     redirect_uri: str,
     state: str,
@@ -23,7 +23,7 @@ def authorize_url(
     verifier: Secret | None,
     login_hint: str = "",
 ) -> str:
-    """The URL with all its parameters. `scopes` are those of :func:`broker.vendor_oauth.scopes.to_ask`.
+    """The URL with all its parameters. `scopes` are those of :func:`broker.vendor_oauth.scopes.collect_scopes_to_request`.
 
     Raises:
         Invalid: a setting of the client is missing or wrong, or the provider has no OAuth server.
@@ -31,28 +31,28 @@ def authorize_url(
     oauth = provider.oauth
     if oauth is None:
         raise Invalid(f"{provider.id} has keys and no OAuth server")
-    values = settings_of(provider, client.settings)
-    parts = urlsplit(filled_url(oauth.authorize_url, values))
-    asked = dict(parse_qsl(parts.query, keep_blank_values=True)) | filled_parameters(oauth.authorize_params, values)
+    values = resolve_settings(provider, client.settings)
+    parts = urlsplit(fill_url(oauth.authorize_url, values))
+    asked = dict(parse_qsl(parts.query, keep_blank_values=True)) | fill_parameters(oauth.authorize_params, values)
     asked |= {"response_type": "code", "client_id": client.client_id, "redirect_uri": redirect_uri, "state": state}
-    if scope := asked_text(oauth, scopes):
+    if scope := join_scopes(oauth, scopes):
         asked["scope"] = scope
     if verifier is not None and oauth.pkce == "S256":
-        asked |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}
+        asked |= {"code_challenge": compute_code_challenge(verifier), "code_challenge_method": "S256"}
     if login_hint:
         asked["login_hint"] = login_hint
     return urlunsplit((parts.scheme, parts.netloc, parts.path, urlencode(asked), ""))
 
 
-def expected_issuer(provider: Provider, client: VendorClient) -> str:
+def get_expected_issuer(provider: Provider, client: OAuthClientConfig) -> str:
     """What ``iss`` of an authorization answer has to be, where there is one (RFC 9207); "" where nobody knows.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
     """
-    return fill(provider.oauth.issuer, settings_of(provider, client.settings)) if provider.oauth else ""
+    return fill_template(provider.oauth.issuer, resolve_settings(provider, client.settings)) if provider.oauth else ""
 
 
-def challenge(verifier: Secret) -> str:
+def compute_code_challenge(verifier: Secret) -> str:
     """The S256 challenge of a verifier (RFC 7636 §4.2)."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.reveal().encode()).digest()).decode().rstrip("=")

@@ -32,7 +32,7 @@ class ErrorClass(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class VendorClient:
+class OAuthClientConfig:
     """Our OAuth client at a provider. `auth_method` is "" where the provider's counts, else as in
     :data:`broker.providers.model.ClientAuth`; `settings` fill the provider's templates."""
 
@@ -43,7 +43,7 @@ class VendorClient:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenSet:
     """What a grant gave. Times are in seconds from the answer on.
 
     `refresh` is None where the answer has none: at a refresh, the old one stays good. `expires_in` has the provider's
@@ -52,8 +52,8 @@ class Tokens:
     ``id``, ``name`` and the keys of `details`, nothing else.
     """
 
-    access: Secret
-    refresh: Secret | None
+    access_token: Secret
+    refresh_token: Secret | None
     expires_in: float | None
     scopes: tuple[str, ...] | None
     refresh_expires_in: float | None = None
@@ -89,61 +89,66 @@ class RedactedExchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class TokenResponse:
     """The vendor gave tokens: whatever is presented from now on, the old refresh token may be spent."""
 
-    tokens: Tokens
+    tokens: TokenSet
     exchange: RedactedExchange
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class VendorFailure:
     """It gave none. `reason` is one of our own words (:mod:`broker.vendor_oauth.reasons`), `retry_after` in seconds."""
 
-    cls: ErrorClass
+    error_class: ErrorClass
     reason: str
     exchange: RedactedExchange
     retry_after: float | None = None
     status: int | None = None
 
 
-Answer = Granted | Failed
+TokenResult = TokenResponse | VendorFailure
 
 
 @dataclass(frozen=True, slots=True)
-class Revocation:
+class VendorRevocation:
     """`done` says that the vendor knows the grant no more; `exchange` is None where it has no way to tell it."""
 
     done: bool
     exchange: RedactedExchange | None = None
 
 
-def always() -> bool:
+def allow_sending() -> bool:
     """For whoever has no reason left not to send."""
     return True
 
 
-class TokenEndpoint(Protocol):
+class TokenEndpointClient(Protocol):
     """Asks a vendor: one request, no redirect followed, nothing asked twice; 3 s to connect, 10 s in all, 256 KiB.
 
     `may_send` is asked as the very last thing, with the connection open and nothing written on it: where it says no,
     the answer is Failed(NOT_SENT, "withdrawn").
     """
 
-    async def code(
-        self, provider: Provider, client: VendorClient, code: Secret, redirect_uri: str, verifier: Secret | None
-    ) -> Answer:
+    async def redeem_code(
+        self, provider: Provider, client: OAuthClientConfig, code: Secret, redirect_uri: str, verifier: Secret | None
+    ) -> TokenResult:
         """Redeem an authorization code (RFC 6749 §4.1.3)."""
         ...
 
     async def refresh(
-        self, provider: Provider, client: VendorClient, refresh: Secret, *, may_send: Callable[[], bool] = always
-    ) -> Answer:
+        self,
+        provider: Provider,
+        client: OAuthClientConfig,
+        refresh: Secret,
+        *,
+        may_send: Callable[[], bool] = allow_sending,
+    ) -> TokenResult:
         """Present a refresh token (RFC 6749 §6)."""
         ...
 
     async def revoke(
-        self, provider: Provider, client: VendorClient, *, access: Secret, refresh: Secret | None
-    ) -> Revocation:
+        self, provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None
+    ) -> VendorRevocation:
         """Tell the vendor that the grant is over, in the way that it has (RFC 7009 or its own)."""
         ...

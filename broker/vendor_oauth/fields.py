@@ -12,17 +12,17 @@ LONGEST_TEXT = 200
 _FORM = re.compile(rb"[A-Za-z_][A-Za-z0-9_.-]*=[\x21-\x7e]*")
 
 
-def fields(body: bytes) -> Mapping[str, Any] | None:
+def parse_fields(body: bytes) -> Mapping[str, Any] | None:
     """The object that an answer is; None where it is none. Which form it has is seen from itself: vendors send either
     under any media type."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return _form(body)
+        return _parse_form(body)
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
 
-def pointed(document: object, pointer: str) -> object:
+def resolve_pointer(document: object, pointer: str) -> object:
     """What a JSON pointer (RFC 6901) finds; None where it finds nothing."""
     found: Any = document
     for part in pointer.split("/")[1:]:
@@ -36,7 +36,7 @@ def pointed(document: object, pointer: str) -> object:
     return found
 
 
-def text(value: object) -> str:
+def clean_text(value: object) -> str:
     """A name or an id fit to be stored and shown; empty where it is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if abs(value) < 10**30 else ""
@@ -45,12 +45,12 @@ def text(value: object) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in value[:LONGEST_TEXT]).split())
 
 
-def pointed_text(document: object, *pointers: str) -> str:
+def resolve_text(document: object, *pointers: str) -> str:
     """The text at the first pointer that finds one."""
-    return next((found for pointer in pointers if (found := text(pointed(document, pointer)))), "")
+    return next((found for pointer in pointers if (found := clean_text(resolve_pointer(document, pointer)))), "")
 
 
-def _form(body: bytes) -> Mapping[str, Any] | None:
+def _parse_form(body: bytes) -> Mapping[str, Any] | None:
     body = body.strip()
     if not all(_FORM.fullmatch(part) for part in body.split(b"&", MOST_FIELDS)):
         return None

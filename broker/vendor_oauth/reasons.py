@@ -45,7 +45,7 @@ SERVER_ERROR = "server_error"
 UNREADABLE = "unreadable"
 TOO_LARGE = "too_large"
 
-MEANINGS = MappingProxyType(
+REASON_DESCRIPTIONS = MappingProxyType(
     {
         REVOKED: "the vendor no longer accepts the grant: it was revoked, or used up elsewhere",
         EXPIRED: "the grant's time is over, because it was not used or too old",

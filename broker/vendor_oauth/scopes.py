@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 
-from broker.providers.model import OAuth, Provider
+from broker.providers.model import OAuthServer, Provider
 
 
-def to_ask(oauth: OAuth, wanted: Iterable[str], *, kept: Iterable[str] = ()) -> tuple[str, ...]:
+def collect_scopes_to_request(
+    oauth: OAuthServer, wanted: Iterable[str], *, kept: Iterable[str] = ()
+) -> tuple[str, ...]:
     """The scopes of an authorization request: the provider's own, those of the grant so far, and the wanted ones;
     none where they are set at the vendor's app."""
     if oauth.fixed_scopes:
@@ -13,21 +15,21 @@ def to_ask(oauth: OAuth, wanted: Iterable[str], *, kept: Iterable[str] = ()) -> 
     return tuple(dict.fromkeys((*oauth.base_scopes, *kept, *wanted)))
 
 
-def asked_text(oauth: OAuth, scopes: Iterable[str]) -> str:
+def join_scopes(oauth: OAuthServer, scopes: Iterable[str]) -> str:
     """The parameter ``scope`` of a request."""
     return oauth.scope_separator.join(scopes)
 
 
-def lacking(oauth: OAuth, wanted: Iterable[str], granted: Iterable[str] | None) -> tuple[str, ...]:
+def find_missing_scopes(oauth: OAuthServer, wanted: Iterable[str], granted: Iterable[str] | None) -> tuple[str, ...]:
     """Those of the wanted scopes that were not granted. `granted` is what the token answer says; None means that it
     says nothing, and so that all were (RFC 6749 §5.1)."""
     if granted is None or oauth.fixed_scopes:
         return ()
-    have = covered(oauth, granted) | set(oauth.unreported_scopes)
-    return tuple(scope for scope in wanted if _plain(oauth, scope) not in have)
+    have = expand_scopes(oauth, granted) | set(oauth.unreported_scopes)
+    return tuple(scope for scope in wanted if _normalize_scope(oauth, scope) not in have)
 
 
-def suffices(provider: Provider, module: str, granted: Iterable[str], *, reading: bool) -> bool:
+def covers_module(provider: Provider, module: str, granted: Iterable[str], *, reading: bool) -> bool:
     """Whether a grant may be enough for the module's tools that read, or for those that change something: it is not,
     if it has none of the scopes that these need. One that has some of them is left to try, because people untick single
     scopes, and which tool needs which is for the vendor to say."""
@@ -35,16 +37,16 @@ def suffices(provider: Provider, module: str, granted: Iterable[str], *, reading
     if oauth is None or families is None or oauth.fixed_scopes:
         return True
     asked = set(families.reading if reading else families.writing) - {*oauth.base_scopes, *oauth.unreported_scopes}
-    needed = {_plain(oauth, scope) for scope in asked}
-    return not needed or not needed.isdisjoint(covered(oauth, granted))
+    needed = {_normalize_scope(oauth, scope) for scope in asked}
+    return not needed or not needed.isdisjoint(expand_scopes(oauth, granted))
 
 
-def covered(oauth: OAuth, granted: Iterable[str]) -> set[str]:
+def expand_scopes(oauth: OAuthServer, granted: Iterable[str]) -> set[str]:
     """The granted scopes by the names that requests use, with all that they imply."""
-    have = {_plain(oauth, scope) for scope in granted}
+    have = {_normalize_scope(oauth, scope) for scope in granted}
     return have | {implied for scope in have for implied in oauth.scope_implies.get(scope, ())}
 
 
-def _plain(oauth: OAuth, scope: str) -> str:
+def _normalize_scope(oauth: OAuthServer, scope: str) -> str:
     named = oauth.scope_aliases.get(scope, scope)
     return named.removeprefix(oauth.scope_prefix) if oauth.scope_prefix else named

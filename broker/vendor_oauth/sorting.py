@@ -12,20 +12,20 @@ from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any, cast
 
-from broker.providers.model import OAuth, Verdict
+from broker.providers.model import ErrorRule, OAuthServer
 from broker.vendor_oauth import reasons
 from broker.vendor_oauth.exchange import ErrorClass, GrantKind
-from broker.vendor_oauth.fields import pointed
-from broker.vendor_oauth.wire import Reply
+from broker.vendor_oauth.fields import resolve_pointer
+from broker.vendor_oauth.wire import VendorResponse
 
-LONGEST_RETRY = 86_400.0
-OVERLOADED = frozenset({503, 529})
-NO_SUCH_URL = frozenset({404, 405, 410})
-LATE = frozenset({408, 425})
+MAX_RETRY_AFTER = 86_400.0
+OVERLOAD_STATUSES = frozenset({503, 529})
+NOT_FOUND_STATUSES = frozenset({404, 405, 410})
+TIMEOUT_STATUSES = frozenset({408, 425})
 
 P, S, T, U = ErrorClass.PERMANENT, ErrorClass.SERVICE, ErrorClass.THROTTLED, ErrorClass.UNCERTAIN
 
-ERRORS: Mapping[str, tuple[ErrorClass, str]] = MappingProxyType(
+ERROR_CODES: Mapping[str, tuple[ErrorClass, str]] = MappingProxyType(
     {
         # RFC 6749 §5.2, RFC 8707, OpenID Connect Core 1.0 §3.1.2.6
         "invalid_grant": (P, reasons.REVOKED),
@@ -68,36 +68,36 @@ ERRORS: Mapping[str, tuple[ErrorClass, str]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class ClassifiedError:
     """What became of a request. `vendor_error` is a code that we know, or empty."""
 
-    cls: ErrorClass
+    error_class: ErrorClass
     reason: str
     retry_after: float | None = None
     vendor_error: str = ""
 
 
-def sorted_failure(
-    oauth: OAuth, grant: GrantKind, reply: Reply, answer: Mapping[str, Any] | None, now: datetime
-) -> Sorted:
+def classify_error(
+    oauth: OAuthServer, grant: GrantKind, reply: VendorResponse, answer: Mapping[str, Any] | None, now: datetime
+) -> ClassifiedError:
     """The meaning of an answer whose fields are `answer`, None where it has none."""
-    code = _error_code(oauth, answer)
-    later = _retry_after(reply.headers, now)
-    verdict = _verdict(oauth, code, answer)
-    known = code if code in ERRORS or (verdict is not None and verdict.error == code) else ""
+    code = _read_error_code(oauth, answer)
+    later = _parse_retry_after(reply.headers, now)
+    verdict = _find_rule(oauth, code, answer)
+    known = code if code in ERROR_CODES or (verdict is not None and verdict.error == code) else ""
     if verdict is not None and verdict.code is not None:
         known = f"{known}:{verdict.code}".lstrip(":")
-    cls, reason = _meaning(reply.status, code, verdict, overloaded=later is not None)
+    cls, reason = _classify(reply.status, code, verdict, overloaded=later is not None)
     if grant == "authorization_code" and reason == reasons.REVOKED:
         reason = reasons.CODE_REFUSED
-    return Sorted(cls, reason, later if cls is ErrorClass.THROTTLED else None, known)
+    return ClassifiedError(cls, reason, later if cls is ErrorClass.THROTTLED else None, known)
 
 
-def by_status(reply: Reply, now: datetime) -> Sorted:
+def classify_by_status(reply: VendorResponse, now: datetime) -> ClassifiedError:
     """The meaning of an answer whose fields count for nothing."""
-    later = _retry_after(reply.headers, now)
-    cls, reason = _meaning(reply.status, "", None, overloaded=later is not None)
-    return Sorted(cls, reason, later if cls is ErrorClass.THROTTLED else None)
+    later = _parse_retry_after(reply.headers, now)
+    cls, reason = _classify(reply.status, "", None, overloaded=later is not None)
+    return ClassifiedError(cls, reason, later if cls is ErrorClass.THROTTLED else None)
 
 
 def utc_now() -> datetime:
@@ -105,32 +105,32 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def has_error(oauth: OAuth, answer: Mapping[str, Any]) -> bool:
+def has_error(oauth: OAuthServer, answer: Mapping[str, Any]) -> bool:
     """Whether an answer of status 200 says that it is none."""
-    return _error_code(oauth, answer) != ""
+    return _read_error_code(oauth, answer) != ""
 
 
-def _meaning(status: int, code: str, verdict: Verdict | None, *, overloaded: bool) -> tuple[ErrorClass, str]:
+def _classify(status: int, code: str, verdict: ErrorRule | None, *, overloaded: bool) -> tuple[ErrorClass, str]:
     if status == 429:
         return T, reasons.TOO_MANY
-    if status in OVERLOADED and overloaded:
+    if status in OVERLOAD_STATUSES and overloaded:
         return T, reasons.UNAVAILABLE
     if status >= 500:
         return U, reasons.SERVER_ERROR
     if verdict is not None:
         return ErrorClass(verdict.cls), verdict.reason
-    return _by_status(status) or ERRORS.get(code) or _nameless(status, code)
+    return _classify_status(status) or ERROR_CODES.get(code) or _classify_unknown(status, code)
 
 
-def _by_status(status: int) -> tuple[ErrorClass, str] | None:
+def _classify_status(status: int) -> tuple[ErrorClass, str] | None:
     if 300 <= status < 400:
         return S, reasons.REDIRECTED
-    if status in NO_SUCH_URL:
+    if status in NOT_FOUND_STATUSES:
         return S, reasons.NOT_FOUND
-    return (U, reasons.TIMEOUT) if status in LATE else None
+    return (U, reasons.TIMEOUT) if status in TIMEOUT_STATUSES else None
 
 
-def _nameless(status: int, code: str) -> tuple[ErrorClass, str]:
+def _classify_unknown(status: int, code: str) -> tuple[ErrorClass, str]:
     """An answer that names no error that we know. A refusal of a kind that nobody foresaw is never laid at the
     person's door."""
     if status == 401:
@@ -140,16 +140,16 @@ def _nameless(status: int, code: str) -> tuple[ErrorClass, str]:
     return U, reasons.UNREADABLE
 
 
-def _verdict(oauth: OAuth, code: str, answer: Mapping[str, Any] | None) -> Verdict | None:
+def _find_rule(oauth: OAuthServer, code: str, answer: Mapping[str, Any] | None) -> ErrorRule | None:
     if not oauth.verdicts or answer is None:
         return None
-    told = next((found for at in oauth.description_at if isinstance(found := pointed(answer, at), str)), "")
+    told = next((found for at in oauth.description_at if isinstance(found := resolve_pointer(answer, at), str)), "")
     numbers = answer.get("error_codes")
     codes = cast("list[object]", numbers) if isinstance(numbers, list) else []
-    return next((one for one in oauth.verdicts if _fits(one, code, codes, told.lower())), None)
+    return next((one for one in oauth.verdicts if _matches_rule(one, code, codes, told.lower())), None)
 
 
-def _fits(verdict: Verdict, code: str, codes: list[object], told: str) -> bool:
+def _matches_rule(verdict: ErrorRule, code: str, codes: list[object], told: str) -> bool:
     return (
         (verdict.error is None or verdict.error == code)
         and (verdict.code is None or verdict.code in codes)
@@ -157,28 +157,28 @@ def _fits(verdict: Verdict, code: str, codes: list[object], told: str) -> bool:
     )
 
 
-def _error_code(oauth: OAuth, answer: Mapping[str, Any] | None) -> str:
+def _read_error_code(oauth: OAuthServer, answer: Mapping[str, Any] | None) -> str:
     """The code; a single blank where there is an error of another form."""
     for at in oauth.error_at:
-        found = pointed(answer, at)
+        found = resolve_pointer(answer, at)
         if found not in (None, "", False):
             return found if isinstance(found, str) and len(found) <= 60 else " "
     return ""
 
 
-def _retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+def _parse_retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds by Retry-After (RFC 9110 §10.2.3), which is a number or a date; None where there is none."""
     told = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,3})?", told):
-        return min(float(told), LONGEST_RETRY)
-    then = _date(told)
+        return min(float(told), MAX_RETRY_AFTER)
+    then = _parse_date(told)
     if then is None:
         return None
-    base = _date(headers.get("date", "")) or now  # the vendor's clock may differ from ours
-    return min(max((then - base).total_seconds(), 0.0), LONGEST_RETRY)
+    base = _parse_date(headers.get("date", "")) or now  # the vendor's clock may differ from ours
+    return min(max((then - base).total_seconds(), 0.0), MAX_RETRY_AFTER)
 
 
-def _date(told: str) -> datetime | None:
+def _parse_date(told: str) -> datetime | None:
     try:
         found = parsedate_to_datetime(told)
     except ValueError:

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import orjson
 
-from broker.providers.model import Account, Names, Provider
-from broker.vendor_oauth.exchange import Tokens
-from broker.vendor_oauth.fields import pointed_text
+from broker.providers.model import AccountLookup, AccountPointers, Provider
+from broker.vendor_oauth.exchange import TokenSet
+from broker.vendor_oauth.fields import resolve_text
 from core.secret import Secret
 
 MOST_TOKEN = 16_384
@@ -23,7 +23,7 @@ _SECONDS = re.compile(r"[0-9]{1,10}(\.[0-9]{1,6})?")
 _OTHER_TYPES = frozenset({"dpop", "mac", "pop", "n_a"})
 
 
-class NotUsable(Exception):
+class UnusableTokens(Exception):
     """It gives no tokens that we can use; `other_type` says that they are none for an Authorization header."""
 
     def __init__(self, *, other_type: bool = False) -> None:
@@ -31,47 +31,47 @@ class NotUsable(Exception):
         self.other_type = other_type
 
 
-def read_tokens(provider: Provider, client_id: str, answer: Mapping[str, Any]) -> Tokens:
+def read_tokens(provider: Provider, client_id: str, answer: Mapping[str, Any]) -> TokenSet:
     """The tokens of a successful answer (RFC 6749 §5.1).
 
     Raises:
-        NotUsable: there is no access token, or one in no form that can be sent.
+        UnusableTokens: there is no access token, or one in no form that can be sent.
     """
     oauth = provider.oauth
     assert oauth is not None, "an OAuth provider"
     if str(answer.get("token_type", "")).lower() in _OTHER_TYPES:
-        raise NotUsable(other_type=True)
-    access = _token(answer.get("access_token"))
+        raise UnusableTokens(other_type=True)
+    access = _parse_token(answer.get("access_token"))
     if access is None:
-        raise NotUsable
+        raise UnusableTokens
     refresh = answer.get("refresh_token")
-    if refresh not in (None, "") and _token(refresh) is None:
-        raise NotUsable
-    return Tokens(
-        access=access,
-        refresh=_token(refresh),
-        expires_in=_seconds(answer.get("expires_in")) or oauth.refresh.access_seconds,
-        scopes=None if oauth.fixed_scopes else _scopes(answer, oauth.granted_scope_separator),
-        refresh_expires_in=_seconds(answer.get("refresh_token_expires_in") or answer.get("refresh_expires_in")),
-        extra=_extra(provider.account, client_id, answer),
+    if refresh not in (None, "") and _parse_token(refresh) is None:
+        raise UnusableTokens
+    return TokenSet(
+        access_token=access,
+        refresh_token=_parse_token(refresh),
+        expires_in=_parse_seconds(answer.get("expires_in")) or oauth.refresh.access_seconds,
+        scopes=None if oauth.fixed_scopes else _parse_scopes(answer, oauth.granted_scope_separator),
+        refresh_expires_in=_parse_seconds(answer.get("refresh_token_expires_in") or answer.get("refresh_expires_in")),
+        extra=_read_extra(provider.account, client_id, answer),
     )
 
 
-def account_fields(at: str, where: Names, document: object) -> dict[str, str]:
+def read_account_fields(at: str, where: AccountPointers, document: object) -> dict[str, str]:
     """The account of a document: its ``id``, which stands at the pointer `at`, its ``name`` and details, without those
     that are not there."""
-    found = {"id": pointed_text(document, at), "name": pointed_text(document, *where.name)}
-    found |= {name: pointed_text(document, pointer) for name, pointer in where.details.items()}
+    found = {"id": resolve_text(document, at), "name": resolve_text(document, *where.name)}
+    found |= {name: resolve_text(document, pointer) for name, pointer in where.details.items()}
     return {name: value for name, value in found.items() if value}
 
 
-def _token(value: object) -> Secret | None:
+def _parse_token(value: object) -> Secret | None:
     if not isinstance(value, str) or len(value) > MOST_TOKEN or not _TOKEN.fullmatch(value):
         return None
     return Secret(value)
 
 
-def _seconds(value: object) -> float | None:
+def _parse_seconds(value: object) -> float | None:
     """A time that is to come; some vendors send it as text, and some send 0 for a token that does not expire."""
     if isinstance(value, str) and _SECONDS.fullmatch(value):
         value = float(value)
@@ -80,7 +80,7 @@ def _seconds(value: object) -> float | None:
     return min(float(value), LONGEST_SECONDS)
 
 
-def _scopes(answer: Mapping[str, Any], separator: str) -> tuple[str, ...] | None:
+def _parse_scopes(answer: Mapping[str, Any], separator: str) -> tuple[str, ...] | None:
     told = answer.get("scope")
     if isinstance(told, list):
         told = " ".join(one for one in cast("list[Any]", told) if isinstance(one, str))
@@ -90,15 +90,15 @@ def _scopes(answer: Mapping[str, Any], separator: str) -> tuple[str, ...] | None
     return tuple(dict.fromkeys(parts[:MOST_SCOPES]))
 
 
-def _extra(account: Account | None, client_id: str, answer: Mapping[str, Any]) -> dict[str, str]:
+def _read_extra(account: AccountLookup | None, client_id: str, answer: Mapping[str, Any]) -> dict[str, str]:
     if account is None or account.source == "url":
         return {}
-    return account_fields(
-        account.id, account, answer if account.source == "token" else _claims(answer.get("id_token"), client_id)
+    return read_account_fields(
+        account.id, account, answer if account.source == "token" else _decode_claims(answer.get("id_token"), client_id)
     )
 
 
-def _claims(id_token: object, client_id: str) -> Mapping[str, Any]:
+def _decode_claims(id_token: object, client_id: str) -> Mapping[str, Any]:
     """The claims of an ID token that came straight from the token endpoint, where TLS stands for its signature (OpenID
     Connect Core 1.0 §3.1.3.7, 6); none where it is for another client."""
     if not isinstance(id_token, str) or len(id_token) > MOST_TOKEN or id_token.count(".") != 2:

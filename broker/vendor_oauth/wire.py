@@ -14,22 +14,22 @@ import aiohttp
 from yarl import URL
 
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import ErrorClass, always
-from core.outbound.addresses import AllowedAddresses, Lookup, RefusedAddress
+from broker.vendor_oauth.exchange import ErrorClass, allow_sending
+from core.outbound.addresses import AddressNotAllowed, AllowedAddresses, Lookup
 from core.outbound.session import GuardedClient
 
 CONNECT_SECONDS = 3.0
-WHOLE_SECONDS = 10.0
+TOTAL_SECONDS = 10.0
 MOST_BYTES = 256 * 1024
 MOST_CONNECTIONS = 256
 
 Clock = Callable[[], float]
 
-_MAY_SEND: ContextVar[Callable[[], bool]] = ContextVar("may_send", default=always)
+_MAY_SEND: ContextVar[Callable[[], bool]] = ContextVar("may_send", default=allow_sending)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class VendorRequest:
     """What is sent. It holds secrets, so it is never printed."""
 
     method: Literal["GET", "POST", "DELETE"]
@@ -39,7 +39,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class VendorResponse:
     """A whole answer, whatever its status. Header names are in lower case."""
 
     status: int
@@ -48,15 +48,15 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class NoReply:
+class TransportFailure:
     """There is none, or none that can be read: `cls` is NOT_SENT, UNCERTAIN, or SERVICE where we may not ask there."""
 
-    cls: ErrorClass
+    error_class: ErrorClass
     reason: str
     status: int | None = None
 
 
-class VendorHttp(GuardedClient):
+class VendorHttpClient(GuardedClient):
     """Asks. For tests: shorter times, `lookup` in place of the system's resolver, `tls` with another root."""
 
     def __init__(
@@ -64,30 +64,32 @@ class VendorHttp(GuardedClient):
         allow: AllowedAddresses,
         *,
         connect_seconds: float = CONNECT_SECONDS,
-        seconds: float = WHOLE_SECONDS,
+        seconds: float = TOTAL_SECONDS,
         clock: Clock = time.monotonic,
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        super().__init__(allow, connections=MOST_CONNECTIONS, lookup=lookup, tls=tls, request_class=_AskedLast)
+        super().__init__(allow, connections=MOST_CONNECTIONS, lookup=lookup, tls=tls, request_class=_GatedRequest)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds, sock_connect=connect_seconds)
         self._seconds = seconds
         self.clock = clock
 
-    async def ask(self, request: Request, may_send: Callable[[], bool] = always) -> Reply | NoReply:
+    async def send(
+        self, request: VendorRequest, may_send: Callable[[], bool] = allow_sending
+    ) -> VendorResponse | TransportFailure:
         """Send `request` once. `may_send` is asked with the connection open and nothing written on it."""
-        if not self.may_ask(request.url):
-            return NoReply(ErrorClass.SERVICE, reasons.URL_REFUSED)
+        if not self.is_askable(request.url):
+            return TransportFailure(ErrorClass.SERVICE, reasons.URL_REFUSED)
         asked = _MAY_SEND.set(may_send)
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._asked(request)
+                return await self._send(request)
         except TimeoutError:
-            return NoReply(ErrorClass.UNCERTAIN, reasons.TIMEOUT)
+            return TransportFailure(ErrorClass.UNCERTAIN, reasons.TIMEOUT)
         finally:
             _MAY_SEND.reset(asked)
 
-    async def _asked(self, request: Request) -> Reply | NoReply:
+    async def _send(self, request: VendorRequest) -> VendorResponse | TransportFailure:
         status: int | None = None
         try:
             async with self._http.request(
@@ -99,45 +101,47 @@ class VendorHttp(GuardedClient):
                 timeout=self._timeout,
             ) as response:
                 status = response.status
-                return await _read(response)
-        except _Withdrawn:
-            return NoReply(ErrorClass.NOT_SENT, reasons.WITHDRAWN)
+                return await _read_response(response)
+        except _SendWithdrawn:
+            return TransportFailure(ErrorClass.NOT_SENT, reasons.WITHDRAWN)
         except (aiohttp.ClientConnectorError, aiohttp.ClientConnectorCertificateError) as error:
-            return NoReply(ErrorClass.NOT_SENT, _before_sending(error))
+            return TransportFailure(ErrorClass.NOT_SENT, _classify_connect_error(error))
         except aiohttp.ConnectionTimeoutError:
-            return NoReply(ErrorClass.NOT_SENT, reasons.CONNECT_TIMEOUT)
-        except (RefusedAddress, aiohttp.InvalidURL):
-            return NoReply(ErrorClass.NOT_SENT, reasons.ADDRESS)
+            return TransportFailure(ErrorClass.NOT_SENT, reasons.CONNECT_TIMEOUT)
+        except (AddressNotAllowed, aiohttp.InvalidURL):
+            return TransportFailure(ErrorClass.NOT_SENT, reasons.ADDRESS)
         except (aiohttp.ClientError, OSError, ValueError):
-            return NoReply(ErrorClass.UNCERTAIN, reasons.CUT_OFF, status)
+            return TransportFailure(ErrorClass.UNCERTAIN, reasons.CUT_OFF, status)
 
 
-class _Withdrawn(Exception):
+class _SendWithdrawn(Exception):
     """Whoever asked does not want it sent any more."""
 
 
-class _AskedLast(aiohttp.ClientRequest):
+class _GatedRequest(aiohttp.ClientRequest):
     async def send(self, conn: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
         if not _MAY_SEND.get()():
-            raise _Withdrawn
+            raise _SendWithdrawn
         return await super().send(conn)
 
 
-async def _read(response: aiohttp.ClientResponse) -> Reply | NoReply:
+async def _read_response(response: aiohttp.ClientResponse) -> VendorResponse | TransportFailure:
     if response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
         response.close()  # nobody asked for it, and a small answer could unpack to a huge one
-        return NoReply(ErrorClass.UNCERTAIN, reasons.UNREADABLE, response.status)
+        return TransportFailure(ErrorClass.UNCERTAIN, reasons.UNREADABLE, response.status)
     body = bytearray()
     while part := await response.content.readany():
         body += part
         if len(body) > MOST_BYTES:
             response.close()
-            return NoReply(ErrorClass.UNCERTAIN, reasons.TOO_LARGE, response.status)
-    return Reply(response.status, {name.lower(): value for name, value in response.headers.items()}, bytes(body))
+            return TransportFailure(ErrorClass.UNCERTAIN, reasons.TOO_LARGE, response.status)
+    return VendorResponse(
+        response.status, {name.lower(): value for name, value in response.headers.items()}, bytes(body)
+    )
 
 
-def _before_sending(error: aiohttp.ClientOSError) -> str:
-    if isinstance(error.__cause__, RefusedAddress):
+def _classify_connect_error(error: aiohttp.ClientOSError) -> str:
+    if isinstance(error.__cause__, AddressNotAllowed):
         return reasons.ADDRESS
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return reasons.NAME

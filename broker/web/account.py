@@ -12,26 +12,28 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from broker.identity.api_tokens import ApiToken, ApiTokens
-from broker.identity.front_door import FrontDoor
+from broker.identity.front_door import IdentityServices
 from broker.identity.identities import Identity
 from broker.identity.sessions import SessionEntry
 from broker.identity.sign_in_outcomes import SignInRefused
 from broker.oauth.grant_records import GrantEntry
 from broker.oauth.grants import Grants
-from broker.web.browsers import browser_name
-from broker.web.parts import WebParts
-from broker.web.problems import Problem
-from broker.web.requests import form, query
-from broker.web.sign_in import FLOW_SECONDS, browser_of, session_of
+from broker.web.browsers import get_browser_name
+from broker.web.parts import WebDependencies
+from broker.web.problems import PageError
+from broker.web.requests import read_form, read_query
+from broker.web.sign_in import FLOW_SECONDS, find_browser_session, identify_browser
 from core.errors import NotFound
 
-PATH = "/account"
-DONE = frozenset({"session_ended", "grant_revoked", "token_revoked", "account_tied", "account_untied"})
+ACCOUNT_PATH = "/account"
+DONE_NOTICES = frozenset({"session_ended", "grant_revoked", "token_revoked", "account_tied", "account_untied"})
 _TOKEN_ID = re.compile(r"[0-9A-Za-z]{12}")
 
 
-def routes(parts: WebParts, door: FrontDoor, tokens: ApiTokens, grants: Grants | None) -> list[Route]:
-    """What :func:`broker.web.app.identity_app` gets; no `grants` where another server makes access tokens."""
+def build_account_routes(
+    parts: WebDependencies, door: IdentityServices, tokens: ApiTokens, grants: Grants | None
+) -> list[Route]:
+    """What :func:`broker.web.app.build_identity_app` gets; no `grants` where another server makes access tokens."""
     pages = AccountPages(parts, door, tokens, grants)
     return [
         Route("/account", pages.show, methods=["GET"]),
@@ -39,108 +41,112 @@ def routes(parts: WebParts, door: FrontDoor, tokens: ApiTokens, grants: Grants |
         Route("/account/sessions/end-all", pages.end_all_sessions, methods=["POST"]),
         Route("/account/grants/end", pages.end_grant, methods=["POST"]),
         Route("/account/tokens/end", pages.end_token, methods=["POST"]),
-        Route("/account/identities/tie", pages.tie, methods=["POST"]),
-        Route("/account/identities/untie", pages.untie, methods=["POST"]),
+        Route("/account/identities/tie", pages.link_identity, methods=["POST"]),
+        Route("/account/identities/untie", pages.unlink_identity, methods=["POST"]),
     ]
 
 
 class AccountPages:
     """The handlers. Nobody without a session gets to any of them."""
 
-    def __init__(self, parts: WebParts, door: FrontDoor, tokens: ApiTokens, grants: Grants | None) -> None:
+    def __init__(
+        self, parts: WebDependencies, door: IdentityServices, tokens: ApiTokens, grants: Grants | None
+    ) -> None:
         self._parts = parts
         self._door = door
         self._tokens = tokens
         self._grants = grants
 
     async def show(self, request: Request) -> Response:
-        session = await session_of(self._parts, self._door, request)
+        session = await find_browser_session(self._parts, self._door, request)
         if session is None:
-            return _sign_in_first()
-        done = query(request).get("done", "")
+            return _redirect_to_sign_in()
+        done = read_query(request).get("done", "")
         whose = (session.tenant_id, session.user_id)
-        sessions = [_shown_session(one, session.id) for one in await self._door.sessions.list(*whose)]
-        identities = [self._shown_identity(one) for one in await self._door.identities.list(*whose)]
-        grants = await self._grants.list_of_user(*whose) if self._grants else []
+        sessions = [_build_session_view(one, session.id) for one in await self._door.sessions.list(*whose)]
+        identities = [self._build_identity_view(one) for one in await self._door.identities.list(*whose)]
+        grants = await self._grants.list_for_user(*whose) if self._grants else []
         return self._parts.pages.render(
             request,
             "account.html",
             email=session.email,
             tenant=session.tenant_name,
-            done=done if done in DONE else "",
+            done=done if done in DONE_NOTICES else "",
             sessions=sessions,
             identities=identities,
-            grants=[_shown_grant(one) for one in grants],
-            tokens=[_shown_token(one) for one in await self._tokens.live(*whose)],
+            grants=[_build_grant_view(one) for one in grants],
+            tokens=[_build_token_view(one) for one in await self._tokens.list_live(*whose)],
             providers=self._door.sign_in.providers,
         )
 
     async def end_session(self, request: Request) -> Response:
-        session = await session_of(self._parts, self._door, request)
+        session = await find_browser_session(self._parts, self._door, request)
         if session is None:
-            return _sign_in_first()
-        session_id = _id(await form(request))
+            return _redirect_to_sign_in()
+        session_id = _parse_id(await read_form(request))
         await self._door.sessions.end(session.actor, session.tenant_id, session_id, user_id=session.user_id)
-        return RedirectResponse(f"{PATH}?done=session_ended", 303)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=session_ended", 303)
 
     async def end_all_sessions(self, request: Request) -> Response:
         """This browser's too: whoever is not sure who else is signed in begins anew."""
-        session = await session_of(self._parts, self._door, request)
+        session = await find_browser_session(self._parts, self._door, request)
         if session is None:
-            return _sign_in_first()
+            return _redirect_to_sign_in()
         await self._door.sessions.end_all(session.actor, session.tenant_id, session.user_id)
         response = RedirectResponse("/signed-out", 303)
         self._parts.cookies.drop(response, "session")
         return response
 
     async def end_grant(self, request: Request) -> Response:
-        session = await session_of(self._parts, self._door, request)
+        session = await find_browser_session(self._parts, self._door, request)
         if session is None:
-            return _sign_in_first()
-        grant_id = _id(await form(request))
+            return _redirect_to_sign_in()
+        grant_id = _parse_id(await read_form(request))
         if self._grants is None:
             raise NotFound("another server gives access to clients here")
         await self._grants.revoke(session.actor, session.tenant_id, grant_id, "user", user_id=session.user_id)
-        return RedirectResponse(f"{PATH}?done=grant_revoked", 303)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=grant_revoked", 303)
 
     async def end_token(self, request: Request) -> Response:
-        session = await session_of(self._parts, self._door, request)
+        session = await find_browser_session(self._parts, self._door, request)
         if session is None:
-            return _sign_in_first()
-        token_id = (await form(request)).get("id", "")
+            return _redirect_to_sign_in()
+        token_id = (await read_form(request)).get("id", "")
         if not _TOKEN_ID.fullmatch(token_id):
             raise NotFound("there is nothing of that id")
         await self._tokens.revoke(session.actor, session.tenant_id, token_id, user_id=session.user_id)
-        return RedirectResponse(f"{PATH}?done=token_revoked", 303)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=token_revoked", 303)
 
-    async def tie(self, request: Request) -> Response:
+    async def link_identity(self, request: Request) -> Response:
         """One more account for the person themselves: whoever borrows their open browser has no recent sign-in."""
-        session = await session_of(self._parts, self._door, request)
+        session = await find_browser_session(self._parts, self._door, request)
         if session is None:
-            return _sign_in_first()
+            return _redirect_to_sign_in()
         if not session.is_fresh(self._parts.clock()):
-            return _sign_in_first("&notice=recent")
-        provider = (await form(request)).get("provider", "")
+            return _redirect_to_sign_in("&notice=recent")
+        provider = (await read_form(request)).get("provider", "")
         try:
-            started = await self._door.sign_in.start(provider, PATH, browser_of(self._parts, request), session=session)
+            started = await self._door.sign_in.start(
+                provider, ACCOUNT_PATH, identify_browser(self._parts, request), session=session
+            )
         except SignInRefused as refused:
-            raise Problem(refused.key, 503, provider=refused.provider) from None
-        response = self._parts.pages.go_on(request, started.url)
+            raise PageError(refused.key, 503, provider=refused.provider) from None
+        response = self._parts.pages.render_forward_page(request, started.url)
         self._parts.cookies.set(response, "flow", started.binding, FLOW_SECONDS)
         return response
 
-    async def untie(self, request: Request) -> Response:
+    async def unlink_identity(self, request: Request) -> Response:
         """One account less, as long as there is another: it takes a recent sign-in as one more does."""
-        session = await session_of(self._parts, self._door, request)
+        session = await find_browser_session(self._parts, self._door, request)
         if session is None:
-            return _sign_in_first()
+            return _redirect_to_sign_in()
         if not session.is_fresh(self._parts.clock()):
-            return _sign_in_first("&notice=recent")
-        identity_id = _id(await form(request))
-        await self._door.identities.untie(session.actor, session.tenant_id, identity_id, user_id=session.user_id)
-        return RedirectResponse(f"{PATH}?done=account_untied", 303)
+            return _redirect_to_sign_in("&notice=recent")
+        identity_id = _parse_id(await read_form(request))
+        await self._door.identities.unlink(session.actor, session.tenant_id, identity_id, user_id=session.user_id)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=account_untied", 303)
 
-    def _shown_identity(self, identity: Identity) -> Mapping[str, Any]:
+    def _build_identity_view(self, identity: Identity) -> Mapping[str, Any]:
         provider = next(
             (one.label for one in self._parts.identity.providers if identity.issuer in (one.issuer, one.base_url)),
             urlsplit(identity.issuer).hostname or identity.issuer,
@@ -153,11 +159,11 @@ class AccountPages:
         }
 
 
-def _shown_session(entry: SessionEntry, current: UUID) -> Mapping[str, Any]:
+def _build_session_view(entry: SessionEntry, current: UUID) -> Mapping[str, Any]:
     return {
         "id": entry.id,
         "current": entry.id == current,
-        "browser": browser_name(entry.user_agent),
+        "browser": get_browser_name(entry.user_agent),
         "address": entry.address,
         "method": entry.method,
         "created_at": entry.created_at,
@@ -165,7 +171,7 @@ def _shown_session(entry: SessionEntry, current: UUID) -> Mapping[str, Any]:
     }
 
 
-def _shown_grant(entry: GrantEntry) -> Mapping[str, Any]:
+def _build_grant_view(entry: GrantEntry) -> Mapping[str, Any]:
     return {
         "id": entry.id,
         "client": entry.client_name or entry.client_id,
@@ -175,7 +181,7 @@ def _shown_grant(entry: GrantEntry) -> Mapping[str, Any]:
     }
 
 
-def _shown_token(token: ApiToken) -> Mapping[str, Any]:
+def _build_token_view(token: ApiToken) -> Mapping[str, Any]:
     return {
         "id": token.id,
         "name": token.name,
@@ -187,12 +193,12 @@ def _shown_token(token: ApiToken) -> Mapping[str, Any]:
     }
 
 
-def _id(fields: Mapping[str, str]) -> UUID:
+def _parse_id(fields: Mapping[str, str]) -> UUID:
     try:
         return UUID(fields.get("id", ""))
     except ValueError:
         raise NotFound("there is nothing of that id") from None
 
 
-def _sign_in_first(more: str = "") -> Response:
-    return RedirectResponse(f"/sign-in?next={quote(PATH, safe='')}{more}", 303)
+def _redirect_to_sign_in(more: str = "") -> Response:
+    return RedirectResponse(f"/sign-in?next={quote(ACCOUNT_PATH, safe='')}{more}", 303)

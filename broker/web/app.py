@@ -9,15 +9,15 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from broker.oauth.asker import ADDRESS
+from broker.oauth.asker import CLIENT_ADDRESS
 from broker.oauth.errors import OAuthError
 from broker.web import same_origin
-from broker.web.connect_paths import CLIENT_DOCUMENTS
-from broker.web.languages import Texts
-from broker.web.parts import WebParts
-from broker.web.problems import Problem
-from broker.web.requests import client_address
-from broker.web.security_headers import EVERY_ANSWER
+from broker.web.connect_paths import CLIENT_DOCUMENTS_PATH
+from broker.web.languages import Translations
+from broker.web.parts import WebDependencies
+from broker.web.problems import PageError
+from broker.web.requests import get_client_address
+from broker.web.security_headers import DEFAULT_HEADERS
 from core.errors import MCPistError
 from core.same_origin import SAFE_METHODS
 from core.storage import DiskFull, is_disk_full
@@ -30,11 +30,11 @@ PROGRAM_PATHS = (
     "/register",
     "/oauth/jwks.json",
     "/api/",
-    CLIENT_DOCUMENTS,
+    CLIENT_DOCUMENTS_PATH,
 )
 """What programs call: errors are JSON. Elsewhere errors are pages; an unknown path answers as `Accept` says."""
 
-HOME = "/account"
+HOME_PATH = "/account"
 """Where a person begins who types nothing but the host."""
 
 COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect")
@@ -42,12 +42,12 @@ COOKIE_PATHS = ("/sign-in", "/oauth/authorize", "/account", "/connect")
 log = logging.getLogger(__name__)
 
 
-def identity_app(parts: WebParts, routes: Sequence[BaseRoute]) -> ASGIApp:
+def build_identity_app(parts: WebDependencies, routes: Sequence[BaseRoute]) -> ASGIApp:
     """The application of these routes; every path that has none answers 404."""
     return _IdentityApp(parts, routes)
 
 
-class _NoSuchPath(Problem):
+class _PathNotFound(PageError):
     """No route has this path."""
 
     def __init__(self) -> None:
@@ -55,19 +55,19 @@ class _NoSuchPath(Problem):
 
 
 class _IdentityApp:
-    def __init__(self, parts: WebParts, routes: Sequence[BaseRoute]) -> None:
+    def __init__(self, parts: WebDependencies, routes: Sequence[BaseRoute]) -> None:
         self._parts = parts
         self._routes = routes
-        self._router: ASGIApp = Router(routes, redirect_slashes=False, default=_nowhere)
+        self._router: ASGIApp = Router(routes, redirect_slashes=False, default=_raise_not_found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return  # the server sends nothing else
         request = Request(scope, receive)
-        answer = _Answer(send)
-        ADDRESS.set(client_address(request, self._parts.proxies))
+        answer = _ResponseSender(send)
+        CLIENT_ADDRESS.set(get_client_address(request, self._parts.proxies))
         try:
-            moved = self._admitted(request)
+            moved = self._check_request(request)
             # Starlette raises for a wrong method, rather than answering by itself, where there is an "app".
             await (moved or self._router)({**scope, "app": self}, receive, answer)
         except ClientDisconnect:
@@ -76,9 +76,9 @@ class _IdentityApp:
             if answer.has_begun:
                 log.error("an answer broke off", extra={"cause": type(error).__name__})
                 raise ConnectionAbortedError from None  # the server closes the connection: half an answer is none
-            await self._refusal(request, error)(scope, receive, answer)
+            await self._build_error_response(request, error)(scope, receive, answer)
 
-    def _admitted(self, request: Request) -> Response | None:
+    def _check_request(self, request: Request) -> Response | None:
         """Checks that do not depend on the route; a redirect for a browser that uses another name of this machine, or
         that asks for nothing in particular.
 
@@ -87,49 +87,49 @@ class _IdentityApp:
                 without cookies.
         """
         parts = self._parts
-        host = _host(request, parts)
+        host = _get_host(request, parts)
         server = request.scope.get("server")
         if not parts.hosts.allows(host, server[1] if server else None):
-            raise Problem("other_host", 421, url=parts.settings.public_url)
+            raise PageError("other_host", 421, url=parts.settings.public_url)
         # Before the origin: a program that asks for what does not exist would read of cross-site requests otherwise.
-        if request.method not in SAFE_METHODS and not self._is_known(request):
-            raise _NoSuchPath
-        same_origin.check(request, parts.settings.public_url)
+        if request.method not in SAFE_METHODS and not self._has_route(request):
+            raise _PathNotFound
+        same_origin.check_same_origin(request, parts.settings.public_url)
         if _is_for_programs(request):
             return None
         if request.method == "GET" and parts.hosts.is_loopback and not parts.hosts.is_public(host):
-            return RedirectResponse(parts.url(_target(request)), 307)
-        if not parts.cookies.usable and _path(request).startswith(COOKIE_PATHS):
-            raise Problem("plain_http", 403, url=parts.settings.public_url)
-        if _path(request) == "/" and request.method in SAFE_METHODS and _wants_page(request):
-            return RedirectResponse(HOME, 303)  # on to the sign-in, where nobody is signed in
+            return RedirectResponse(parts.build_url(_get_target(request)), 307)
+        if not parts.cookies.usable and _get_path(request).startswith(COOKIE_PATHS):
+            raise PageError("plain_http", 403, url=parts.settings.public_url)
+        if _get_path(request) == "/" and request.method in SAFE_METHODS and _wants_page(request):
+            return RedirectResponse(HOME_PATH, 303)  # on to the sign-in, where nobody is signed in
         return None
 
-    def _is_known(self, request: Request) -> bool:
+    def _has_route(self, request: Request) -> bool:
         return any(route.matches(request.scope)[0] is not Match.NONE for route in self._routes)
 
-    def _refusal(self, request: Request, error: Exception) -> Response:
+    def _build_error_response(self, request: Request, error: Exception) -> Response:
         if isinstance(error, OAuthError):
             return JSONResponse(error.as_json(), error.status, dict(error.headers))
-        if isinstance(error, _NoSuchPath):
-            return self._no_such_path(request, error)
-        expected = _expected(error)
+        if isinstance(error, _PathNotFound):
+            return self._build_not_found_response(request, error)
+        expected = _to_expected_error(error)
         if _is_for_programs(request):
-            return _json(request, expected)
-        return self._parts.pages.problem(request, expected)
+            return _build_json_error(request, expected)
+        return self._parts.pages.render_error(request, expected)
 
-    def _no_such_path(self, request: Request, error: _NoSuchPath) -> Response:
+    def _build_not_found_response(self, request: Request, error: _PathNotFound) -> Response:
         """A page for a browser, which asks for one; for every other client JSON that names the endpoint of MCP."""
         if not _is_for_programs(request) and _wants_page(request):
-            response = self._parts.pages.problem(request, error)
+            response = self._parts.pages.render_error(request, error)
         else:
-            told = f"there is nothing at this address; MCP clients connect to {self._parts.url('/mcp')}"
+            told = f"there is nothing at this address; MCP clients connect to {self._parts.build_url('/mcp')}"
             response = JSONResponse(OAuthError("not_found", told).as_json(), error.http_status)
         response.headers.add_vary_header("Accept")
         return response
 
 
-class _Answer:
+class _ResponseSender:
     """Adds the headers that every answer has to have, where the route has not set its own."""
 
     def __init__(self, send: Send) -> None:
@@ -139,72 +139,72 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.has_begun = True
-            message["headers"] = _completed(list(message.get("headers", ())))
+            message["headers"] = _add_default_headers(list(message.get("headers", ())))
         await self._send(message)
 
 
-def _completed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _add_default_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     given = {name.lower() for name, _ in headers}
-    more = [(name.lower().encode(), value.encode()) for name, value in EVERY_ANSWER.items()]
+    more = [(name.lower().encode(), value.encode()) for name, value in DEFAULT_HEADERS.items()]
     return headers + [(name, value) for name, value in more if name not in given]
 
 
-def _expected(error: Exception) -> MCPistError:
+def _to_expected_error(error: Exception) -> MCPistError:
     if isinstance(error, HTTPException):
-        return Problem("wrong_method", 405) if error.status_code == 405 else Problem("invalid", error.status_code)
+        return PageError("wrong_method", 405) if error.status_code == 405 else PageError("invalid", error.status_code)
     if isinstance(error, MCPistError):
         return error
     if is_disk_full(error):
         return DiskFull()
     log.error("a request failed", extra={"cause": type(error).__name__})
-    return Problem("internal", 500)
+    return PageError("internal", 500)
 
 
-def _json(request: Request, error: MCPistError) -> Response:
-    status = error.http_status if isinstance(error, Problem) else error.status
+def _build_json_error(request: Request, error: MCPistError) -> Response:
+    status = error.http_status if isinstance(error, PageError) else error.status
     retry_after = getattr(error, "retry_after", None)
     headers = {"Retry-After": str(max(1, int(retry_after)))} if retry_after is not None else {}
-    text = _plain(error) if isinstance(error, Problem) else str(error)
-    if _path(request).startswith("/api/"):
-        code = error.key if isinstance(error, Problem) else error.code
+    text = _render_plain_text(error) if isinstance(error, PageError) else str(error)
+    if _get_path(request).startswith("/api/"):
+        code = error.key if isinstance(error, PageError) else error.code
         told = {"type": "about:blank", "status": status, "code": code, "detail": text}
         return JSONResponse(told, status, headers, media_type="application/problem+json")
-    oauth = OAuthError(_oauth_code(status), text, status)
+    oauth = OAuthError(_get_oauth_code(status), text, status)
     return JSONResponse(oauth.as_json(), status, headers)
 
 
-def _plain(problem: Problem) -> str:
+def _render_plain_text(problem: PageError) -> str:
     """The English text of a page, for a program's developer."""
-    return Texts("en")(f"problem.{problem.key}.text", **problem.words).striptags()
+    return Translations("en")(f"problem.{problem.key}.text", **problem.words).striptags()
 
 
-def _oauth_code(status: int) -> str:
+def _get_oauth_code(status: int) -> str:
     """RFC 6749 §4.1.2.1 and §5.2 know these; clients try again at the first two."""
     if status in (429, 503):
         return "temporarily_unavailable"
     return "server_error" if status >= 500 else "invalid_request"
 
 
-def _host(request: Request, parts: WebParts) -> str:
+def _get_host(request: Request, parts: WebDependencies) -> str:
     peer = request.client.host if request.client else ""
     if parts.proxies.trusts(peer) and (forwarded := request.headers.get("x-forwarded-host")) is not None:
         return forwarded.strip()
     return request.headers.get("host", "")
 
 
-def _target(request: Request) -> str:
+def _get_target(request: Request) -> str:
     """Path and query as they came; behind our own host they cannot lead anywhere else."""
     path: bytes = request.scope["raw_path"]
     asked: bytes = request.scope["query_string"]
     return (path + b"?" * bool(asked) + asked).decode("latin-1")
 
 
-def _path(request: Request) -> str:
+def _get_path(request: Request) -> str:
     return request.scope["path"]  # request.url would be put together with a host that nobody has checked
 
 
 def _is_for_programs(request: Request) -> bool:
-    return _path(request).startswith(PROGRAM_PATHS)
+    return _get_path(request).startswith(PROGRAM_PATHS)
 
 
 def _wants_page(request: Request) -> bool:
@@ -212,5 +212,5 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "").lower()
 
 
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    raise _NoSuchPath
+async def _raise_not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    raise _PathNotFound

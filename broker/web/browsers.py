@@ -22,7 +22,7 @@ _SYSTEMS = (
 )
 
 
-def browser_name(user_agent: str) -> str:
+def get_browser_name(user_agent: str) -> str:
     """Such as ``Firefox, Windows``; for other programs the first word of what they say; empty for nothing."""
     if not user_agent.startswith("Mozilla/"):
         return user_agent.split(" ", 1)[0][:40]

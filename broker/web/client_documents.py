@@ -10,27 +10,27 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from broker.connect.introductions import Introductions
-from broker.web.connect_paths import CLIENT_DOCUMENTS
+from broker.connect.introductions import AutomaticClientRegistration
+from broker.web.connect_paths import CLIENT_DOCUMENTS_PATH
 from core.errors import NotFound
 
-HEADERS = {"Cache-Control": "public, max-age=3600"}
+DOCUMENT_HEADERS = {"Cache-Control": "public, max-age=3600"}
 _PROVIDER = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
-def client_documents(introductions: Introductions) -> Route:
+def build_client_document_route(introductions: AutomaticClientRegistration) -> Route:
     """The route of all documents."""
 
-    async def document(request: Request) -> Response:
+    async def serve_document(request: Request) -> Response:
         tenant, provider = request.path_params["tenant"], request.path_params["provider"]
-        if not _is_id(tenant) or not _PROVIDER.fullmatch(provider) or not introductions.has_documents:
+        if not _is_canonical_id(tenant) or not _PROVIDER.fullmatch(provider) or not introductions.has_documents:
             raise NotFound("there is no such document")
-        return JSONResponse(introductions.document(UUID(tenant), provider), headers=HEADERS)
+        return JSONResponse(introductions.build_document(UUID(tenant), provider), headers=DOCUMENT_HEADERS)
 
-    return Route(CLIENT_DOCUMENTS + "{tenant}/{provider}.json", document, methods=["GET"])
+    return Route(CLIENT_DOCUMENTS_PATH + "{tenant}/{provider}.json", serve_document, methods=["GET"])
 
 
-def _is_id(text: str) -> bool:
+def _is_canonical_id(text: str) -> bool:
     """Whether it is an id in its one form: a document's URL is compared letter by letter."""
     try:
         return str(UUID(text)) == text

@@ -13,10 +13,10 @@ from uuid import UUID
 
 from core.errors import NotFound
 
-CONNECT = "/connect"
-CLIENT_DOCUMENTS = "/connect/-/clients/"
-MOST_QUEUED = 50
-STATUS = {"connect_away": 503, "key_away": 503, "key_busy": 429, "key_often": 429}
+CONNECT_PATH = "/connect"
+CLIENT_DOCUMENTS_PATH = "/connect/-/clients/"
+MAX_QUEUED = 50
+REFUSAL_STATUS = {"connect_away": 503, "key_away": 503, "key_busy": 429, "key_often": 429}
 """The status of a page that tells of a failure, where it is not that of its kind."""
 _SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NOTHING = "-"
@@ -24,7 +24,7 @@ _MODULE = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class ConnectQueue:
     """What is still to be connected after this one, of how many altogether (0: there is no queue), and the connect
     session that it belongs to, if any."""
 
@@ -41,35 +41,37 @@ class Queue:
         """The page that comes next; `done` is a module that was connected just now."""
         if self.session:
             then = ",".join(self.rest) or _NOTHING
-            return address(session_path(self.session), {"then": then, "after": done})
+            return build_path(get_session_path(self.session), {"then": then, "after": done})
         if not self.rest:
-            return address(CONNECT, {"done": done and "connected", "module": done})
-        return address(f"{CONNECT}/{self.rest[0]}", {**Queue(self.rest[1:], self.of).fields(), "after": done})
+            return build_path(CONNECT_PATH, {"done": done and "connected", "module": done})
+        return build_path(
+            f"{CONNECT_PATH}/{self.rest[0]}", {**ConnectQueue(self.rest[1:], self.of).to_fields(), "after": done}
+        )
 
-    def fields(self) -> dict[str, str]:
+    def to_fields(self) -> dict[str, str]:
         """What a form or an address carries of it."""
         session = {"session": self.session} if self.session else {}
         return {"then": ",".join(self.rest), "of": str(self.of), **session} if self.of else {}
 
 
-def queue_of(fields: Mapping[str, str]) -> Queue:
+def parse_queue(fields: Mapping[str, str]) -> ConnectQueue:
     """The queue in an address or a form; none where it is none."""
     names = tuple(name for name in fields.get("then", "").split(",") if name)
     number = fields.get("of", "")
-    if not number.isdecimal() or len(number) > 2 or len(names) > MOST_QUEUED:
-        return Queue()
-    if not all(_MODULE.fullmatch(name) for name in names) or not len(names) < int(number) <= MOST_QUEUED:
-        return Queue()
+    if not number.isdecimal() or len(number) > 2 or len(names) > MAX_QUEUED:
+        return ConnectQueue()
+    if not all(_MODULE.fullmatch(name) for name in names) or not len(names) < int(number) <= MAX_QUEUED:
+        return ConnectQueue()
     session = fields.get("session", "")
-    return Queue(names, int(number), session if _SESSION.fullmatch(session) else "")
+    return ConnectQueue(names, int(number), session if _SESSION.fullmatch(session) else "")
 
 
-def session_path(session_id: UUID | str) -> str:
+def get_session_path(session_id: UUID | str) -> str:
     """Where a connect session begins and goes on."""
-    return f"{CONNECT}/-/session/{session_id}"
+    return f"{CONNECT_PATH}/-/session/{session_id}"
 
 
-def left_of(fields: Mapping[str, str], waiting: Sequence[str]) -> list[str]:
+def list_remaining(fields: Mapping[str, str], waiting: Sequence[str]) -> list[str]:
     """What a connect session goes on with: all that waits, or what of it comes after the service that the person has
     just left, as the address says."""
     if "then" not in fields:
@@ -78,7 +80,7 @@ def left_of(fields: Mapping[str, str], waiting: Sequence[str]) -> list[str]:
     return [one for one in waiting if one in names]
 
 
-def module_of(path_params: Mapping[str, Any]) -> str:
+def parse_module(path_params: Mapping[str, Any]) -> str:
     """The module in the path.
 
     Raises:
@@ -90,7 +92,7 @@ def module_of(path_params: Mapping[str, Any]) -> str:
     return module
 
 
-def role_of(fields: Mapping[str, str]) -> UUID | None:
+def parse_role_id(fields: Mapping[str, str]) -> UUID | None:
     """The role that an account shall be shared with.
 
     Raises:
@@ -104,15 +106,15 @@ def role_of(fields: Mapping[str, str]) -> UUID | None:
         raise NotFound("there is no such role") from None
 
 
-def address(path: str, parameters: Mapping[str, str]) -> str:
+def build_path(path: str, parameters: Mapping[str, str]) -> str:
     """A path with those of the parameters that have a value."""
     asked = urlencode({name: value for name, value in parameters.items() if value}, safe=",")
     return f"{path}?{asked}" if asked else path
 
 
-def went_on(module: str, role_id: UUID | None, queue: Queue, done: str) -> str:
+def build_next_path(module: str, role_id: UUID | None, queue: ConnectQueue, done: str) -> str:
     """Where it goes on: to the next service of the queue, or to what has become of this one."""
     if queue.of and done == "connected":
         return queue.after(module)
     role = "" if role_id is None else str(role_id)
-    return address(f"{CONNECT}/{module}", {"done": done, "role": role, **queue.fields()})
+    return build_path(f"{CONNECT_PATH}/{module}", {"done": done, "role": role, **queue.to_fields()})

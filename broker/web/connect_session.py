@@ -6,45 +6,47 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from broker.connect.parts import ConnectParts
+from broker.connect.parts import ConnectServices
 from broker.connect.session_progress import ConnectSession
-from broker.identity.front_door import FrontDoor
-from broker.web.connect_paths import CONNECT, Queue, address, left_of, session_path
-from broker.web.parts import WebParts
-from broker.web.problems import Problem
-from broker.web.requests import query
-from broker.web.sign_in import session_of, sign_in_first
+from broker.identity.front_door import IdentityServices
+from broker.web.connect_paths import CONNECT_PATH, ConnectQueue, build_path, get_session_path, list_remaining
+from broker.web.parts import WebDependencies
+from broker.web.problems import PageError
+from broker.web.requests import read_query
+from broker.web.sign_in import find_browser_session, redirect_to_sign_in
 from core.errors import NotFound
 
 
-def routes(parts: WebParts, door: FrontDoor, connect: ConnectParts) -> list[Route]:
+def build_connect_session_routes(
+    parts: WebDependencies, door: IdentityServices, connect: ConnectServices
+) -> list[Route]:
     """The one address."""
 
-    async def go_on(request: Request) -> Response:
+    async def redirect_to_next(request: Request) -> Response:
         """Find the next service. Nothing is changed by it, and nobody but the session's person gets anywhere."""
-        session_id = _id(request)
-        session = await session_of(parts, door, request)
+        session_id = _parse_session_id(request)
+        session = await find_browser_session(parts, door, request)
         if session is None:
-            return sign_in_first(session_path(session_id))
-        found = await connect.sessions.find(session.tenant_id, session.user_id, session_id)
+            return redirect_to_sign_in(get_session_path(session_id))
+        found = await connect.connect_sessions.find(session.tenant_id, session.user_id, session_id)
         if found.state in ("cancelled", "expired"):
-            raise Problem("connect_session_over", 410)
-        return RedirectResponse(_next(request, found), 303)
+            raise PageError("connect_session_over", 410)
+        return RedirectResponse(_build_next_url(request, found), 303)
 
-    return [Route(session_path("{session}"), go_on, methods=["GET"])]
+    return [Route(get_session_path("{session}"), redirect_to_next, methods=["GET"])]
 
 
-def _next(request: Request, found: ConnectSession) -> str:
-    asked = query(request)
-    left, after = left_of(asked, found.waiting), asked.get("after", "")
+def _build_next_url(request: Request, found: ConnectSession) -> str:
+    asked = read_query(request)
+    left, after = list_remaining(asked, found.waiting), asked.get("after", "")
     if not left:
-        return found.return_path or address(CONNECT, {"done": after and "connected", "module": after})
-    queue = Queue(tuple(left[1:]), len(found.services), str(found.id))
+        return found.return_path or build_path(CONNECT_PATH, {"done": after and "connected", "module": after})
+    queue = ConnectQueue(tuple(left[1:]), len(found.services), str(found.id))
     role = "" if found.role_id is None else str(found.role_id)
-    return address(f"{CONNECT}/{left[0]}", {**queue.fields(), "role": role, "after": after})
+    return build_path(f"{CONNECT_PATH}/{left[0]}", {**queue.to_fields(), "role": role, "after": after})
 
 
-def _id(request: Request) -> UUID:
+def _parse_session_id(request: Request) -> UUID:
     try:
         return UUID(request.path_params["session"])
     except ValueError:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from core.hosts import Hosts
+from core.hosts import AllowedHosts
 from core.secret import Secret
 
 Name = Literal["session", "flow"]
@@ -25,7 +25,7 @@ class Cookies:
     def __init__(self, public_url: str) -> None:
         self._secure = urlsplit(public_url).scheme == "https"
         self._prefix = "__Host-mcpist-" if self._secure else "mcpist-"
-        self.usable = self._secure or Hosts(public_url).is_loopback
+        self.usable = self._secure or AllowedHosts(public_url).is_loopback
 
     def read(self, request: Request, name: Name) -> Secret | None:
         """The value that the browser sent; None if there is none, several, or one that we never made."""

@@ -12,11 +12,11 @@ from starlette.routing import Route
 from broker.oauth.errors import OAuthError
 from core.errors import MCPistError
 
-OPEN: Mapping[str, str] = {
+CORS_HEADERS: Mapping[str, str] = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": "WWW-Authenticate, Retry-After",
 }
-PREFLIGHT: Mapping[str, str] = {
+PREFLIGHT_HEADERS: Mapping[str, str] = {
     "Access-Control-Allow-Headers": "Authorization, Content-Type, MCP-Protocol-Version",
     "Access-Control-Max-Age": "7200",
 }
@@ -24,25 +24,25 @@ PREFLIGHT: Mapping[str, str] = {
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def open_route(path: str, endpoint: Endpoint, methods: Sequence[str]) -> Route:
+def build_public_route(path: str, endpoint: Endpoint, methods: Sequence[str]) -> Route:
     """A route that answers preflights, and whose errors are readable for the client too."""
 
-    async def answered(request: Request) -> Response:
+    async def handle(request: Request) -> Response:
         if request.method == "OPTIONS":
             allowed = {"Access-Control-Allow-Methods": ", ".join(methods)}
-            return Response(status_code=204, headers={**OPEN, **PREFLIGHT, **allowed})
-        response = await _answered(endpoint, request)
-        response.headers.update(OPEN)
+            return Response(status_code=204, headers={**CORS_HEADERS, **PREFLIGHT_HEADERS, **allowed})
+        response = await _call_endpoint(endpoint, request)
+        response.headers.update(CORS_HEADERS)
         return response
 
-    return Route(path, answered, methods=[*methods, "OPTIONS"])
+    return Route(path, handle, methods=[*methods, "OPTIONS"])
 
 
-async def _answered(endpoint: Endpoint, request: Request) -> Response:
+async def _call_endpoint(endpoint: Endpoint, request: Request) -> Response:
     try:
         return await endpoint(request)
     except OAuthError as error:
-        return JSONResponse(error.as_json(), error.status, _headers(request, error))
+        return JSONResponse(error.as_json(), error.status, _build_error_headers(request, error))
     except MCPistError as error:
         code = "temporarily_unavailable" if error.status in (429, 503) else "invalid_request"
         told = OAuthError(code, str(error))
@@ -51,7 +51,7 @@ async def _answered(endpoint: Endpoint, request: Request) -> Response:
         return JSONResponse(told.as_json(), error.status, headers)
 
 
-def _headers(request: Request, error: OAuthError) -> Mapping[str, str]:
+def _build_error_headers(request: Request, error: OAuthError) -> Mapping[str, str]:
     """A browser answers a challenge for Basic with a dialog of its own: only who has tried it is challenged."""
     if "authorization" in request.headers:
         return error.headers

@@ -6,35 +6,35 @@ from urllib.parse import quote, urlsplit
 
 from markupsafe import Markup, escape
 
-MOST = 120
+MAX_NAME_LENGTH = 120
 _ADDRESS = re.compile(r"[^\s@<>\"?&]+@[^\s@<>\"?&][^\s@<>\"?&.]*+\.[^\s@<>\"?&]+")  # a dot inside the domain
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
-def shown(name: str) -> Markup:
+def isolate_name(name: str) -> Markup:
     """The name as isolated text: without invisible characters, which could turn around or hide what stands beside it,
     and cut off after 120 characters."""
-    seen = "".join(" " if letter.isspace() else letter for letter in name if _is_seen(letter))
+    seen = "".join(" " if letter.isspace() else letter for letter in name if _is_visible(letter))
     text = " ".join(seen.split())
-    if len(text) > MOST:
-        text = text[: MOST - 1] + "…"
+    if len(text) > MAX_NAME_LENGTH:
+        text = text[: MAX_NAME_LENGTH - 1] + "…"
     return Markup("<bdi>%s</bdi>") % escape(text)
 
 
-def _is_seen(letter: str) -> bool:
+def _is_visible(letter: str) -> bool:
     return letter.isspace() or unicodedata.category(letter) not in _INVISIBLE
 
 
-def contact(text: str) -> Markup:
+def render_contact(text: str) -> Markup:
     """Whom to ask, as the settings say it: an e-mail address and an https URL lead there."""
     if _ADDRESS.fullmatch(text):
         return Markup('<a href="mailto:%s">%s</a>') % (quote(text, safe="@+"), text)
     if text.startswith("https://") and " " not in text:
         return Markup('<a href="%s" rel="noreferrer">%s</a>') % (text, text)
-    return shown(text)
+    return isolate_name(text)
 
 
-def destination(url: str) -> str:
+def describe_destination(url: str) -> str:
     """Where an answer goes, as a person can judge it: host and port, or the scheme of an app."""
     parts = urlsplit(url)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"

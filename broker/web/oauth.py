@@ -11,111 +11,113 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from broker.identity.sessions import Sessions
-from broker.oauth.authorization import Authorization
+from broker.oauth.authorization import AuthorizationRequestParser
 from broker.oauth.consents import Consents
 from broker.oauth.errors import OAuthError
 from broker.oauth.grants import Grants
-from broker.oauth.metadata import authorization_server, openid_configuration
-from broker.oauth.registration import CLOSED
-from broker.oauth.revocation import Revocation
+from broker.oauth.metadata import build_openid_configuration, build_server_metadata
+from broker.oauth.registration import REGISTRATION_CLOSED
+from broker.oauth.revocation import TokenRevocation
 from broker.oauth.token_endpoint import TokenEndpoint
 from broker.web import requests
-from broker.web.authorize import PATH, AuthorizePages
-from broker.web.cross_origin import Endpoint, open_route
-from broker.web.parts import WebParts
+from broker.web.authorize import AUTHORIZE_PATH, AuthorizePages
+from broker.web.cross_origin import Endpoint, build_public_route
+from broker.web.parts import WebDependencies
 from core.errors import Invalid
 from core.limits import AttemptLimits
 
-TALKATIVE = ("authlib", "joserfc")
+VERBOSE_LOGGERS = ("authlib", "joserfc")
 """Libraries that write tokens to their log below INFO."""
-MORE_TOKENS = 5
+TOKEN_LIMIT_FACTOR = 5
 """How many times as many refusals the token endpoint stands as the others: one address may be a whole company's, whose
 programs all come back with tokens that have ended when somebody ends them all."""
 CODES_PER_MINUTE = 60
 """For one person, who has several clients that all come back after an outage."""
-PUBLIC = {"Cache-Control": "public, max-age=300"}
+PUBLIC_CACHE_HEADERS = {"Cache-Control": "public, max-age=300"}
 
 
-class PublishesKeys(Protocol):
+class KeyPublisher(Protocol):
     """Has the keys that access tokens are signed by."""
 
-    async def document(self) -> bytes: ...
+    async def get_jwks(self) -> bytes: ...
 
 
-class RegistersClients(Protocol):
+class ClientRegistrar(Protocol):
     """Takes clients that come by themselves (RFC 7591)."""
 
     async def register(self, document: bytes, address: str) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class AuthorizationServer:
+class AuthorizationServerServices:
     """Everything that the routes lead to. `registration` is None where clients cannot register themselves."""
 
-    authorization: Authorization
+    authorization: AuthorizationRequestParser
     token_endpoint: TokenEndpoint
-    revocation: Revocation
+    revocation: TokenRevocation
     sessions: Sessions
     consents: Consents
     grants: Grants
-    keys: PublishesKeys
-    registration: RegistersClients | None = None
+    keys: KeyPublisher
+    registration: ClientRegistrar | None = None
 
 
-def routes(
-    parts: WebParts, server: AuthorizationServer, *, monotonic: Callable[[], float] = time.monotonic
+def build_oauth_routes(
+    parts: WebDependencies, server: AuthorizationServerServices, *, monotonic: Callable[[], float] = time.monotonic
 ) -> list[Route]:
     """The authorization server's routes; none where it is switched off."""
     settings = parts.identity.authorization_server
     if not settings.enabled:
         return []
-    for name in TALKATIVE:
+    for name in VERBOSE_LOGGERS:
         logging.getLogger(name).setLevel(logging.INFO)
     per_minute = parts.settings.failed_auth_per_minute
 
-    def limits(times: int = 1) -> AttemptLimits:
+    def create_limits(times: int = 1) -> AttemptLimits:
         return AttemptLimits(per_minute * times, per_minute * times, clock=monotonic)
 
     people = AttemptLimits(CODES_PER_MINUTE, CODES_PER_MINUTE, clock=monotonic)
     services = (server.authorization, server.sessions, server.consents, server.grants)
-    pages = AuthorizePages(parts, *services, limits(), people)
-    programs = _Programs(parts, server, limits(MORE_TOKENS), limits(), limits())
-    resource = parts.url("/mcp")
-    document = authorization_server(parts.issuer, resource, settings)
+    pages = AuthorizePages(parts, *services, create_limits(), people)
+    programs = _OAuthEndpoints(parts, server, create_limits(TOKEN_LIMIT_FACTOR), create_limits(), create_limits())
+    resource = parts.build_url("/mcp")
+    document = build_server_metadata(parts.issuer, resource, settings)
     found = [
-        Route(PATH, pages.ask, methods=["GET"]),
-        Route(PATH, pages.decide, methods=["POST"]),
-        open_route("/oauth/token", programs.token, ["POST"]),
-        open_route("/oauth/revoke", programs.revoke, ["POST"]),
-        open_route("/oauth/jwks.json", programs.keys, ["GET"]),
-        open_route("/.well-known/oauth-authorization-server", _published(document), ["GET"]),
-        open_route(
+        Route(AUTHORIZE_PATH, pages.begin, methods=["GET"]),
+        Route(AUTHORIZE_PATH, pages.decide, methods=["POST"]),
+        build_public_route("/oauth/token", programs.issue_token, ["POST"]),
+        build_public_route("/oauth/revoke", programs.revoke, ["POST"]),
+        build_public_route("/oauth/jwks.json", programs.serve_keys, ["GET"]),
+        build_public_route("/.well-known/oauth-authorization-server", _build_document_endpoint(document), ["GET"]),
+        build_public_route(
             "/.well-known/openid-configuration",
-            _published(openid_configuration(parts.issuer, resource, settings)),
+            _build_document_endpoint(build_openid_configuration(parts.issuer, resource, settings)),
             ["GET"],
         ),
     ]
     open_to_all = settings.dynamic_registration and server.registration is not None
-    return [*found, *_registration(parts, programs.register if open_to_all else None)]
+    return [*found, *_build_registration_routes(parts, programs.register if open_to_all else None)]
 
 
-def _registration(parts: WebParts, register: Endpoint | None) -> list[Route]:
+def _build_registration_routes(parts: WebDependencies, register: Endpoint | None) -> list[Route]:
     """Where clients register themselves. SDKs ask at /register where the metadata names no registration endpoint."""
-    closed = _refusing("access_denied", CLOSED, 403)
-    elsewhere = _refusing("invalid_request", f"clients register at {parts.url('/oauth/register')}", 404)
+    closed = _build_refusing_endpoint("access_denied", REGISTRATION_CLOSED, 403)
+    elsewhere = _build_refusing_endpoint(
+        "invalid_request", f"clients register at {parts.build_url('/oauth/register')}", 404
+    )
     return [
-        open_route("/oauth/register", register or closed, ["POST"]),
-        open_route("/register", elsewhere if register else closed, ["POST"]),
+        build_public_route("/oauth/register", register or closed, ["POST"]),
+        build_public_route("/register", elsewhere if register else closed, ["POST"]),
     ]
 
 
-class _Programs:
+class _OAuthEndpoints:
     """The endpoints that only programs call; whoever is refused too often has to wait."""
 
     def __init__(
         self,
-        parts: WebParts,
-        server: AuthorizationServer,
+        parts: WebDependencies,
+        server: AuthorizationServerServices,
         tokens: AttemptLimits,
         revocations: AttemptLimits,
         registrations: AttemptLimits,
@@ -126,61 +128,61 @@ class _Programs:
         self._revocations = revocations
         self._registrations = registrations
 
-    async def token(self, request: Request) -> Response:
+    async def issue_token(self, request: Request) -> Response:
         async def answer(_address: str) -> Response:
-            form = await requests.form(request)
-            found = await self._server.token_endpoint.answer(request.headers, form)
+            form = await requests.read_form(request)
+            found = await self._server.token_endpoint.handle_request(request.headers, form)
             return JSONResponse(dict(found), headers={"Cache-Control": "no-store", "Pragma": "no-cache"})
 
-        return await self._counted(request, self._tokens, answer)
+        return await self._answer_limited(request, self._tokens, answer)
 
     async def revoke(self, request: Request) -> Response:
         async def answer(_address: str) -> Response:
-            await self._server.revocation.revoke(request.headers, await requests.form(request))
+            await self._server.revocation.revoke(request.headers, await requests.read_form(request))
             return Response(headers={"Cache-Control": "no-store"})
 
-        return await self._counted(request, self._revocations, answer)
+        return await self._answer_limited(request, self._revocations, answer)
 
     async def register(self, request: Request) -> Response:
         registration = self._server.registration
         assert registration is not None, "there is no route without it"
 
         async def answer(address: str) -> Response:
-            found = await registration.register(await _json(request), address)
+            found = await registration.register(await _read_json_body(request), address)
             return JSONResponse(dict(found), 201, headers={"Cache-Control": "no-store"})
 
-        return await self._counted(request, self._registrations, answer)
+        return await self._answer_limited(request, self._registrations, answer)
 
-    async def keys(self, request: Request) -> Response:
-        return Response(await self._server.keys.document(), media_type="application/json", headers=PUBLIC)
+    async def serve_keys(self, request: Request) -> Response:
+        return Response(await self._server.keys.get_jwks(), media_type="application/json", headers=PUBLIC_CACHE_HEADERS)
 
-    async def _counted(self, request: Request, limits: AttemptLimits, answer: Callable[[str], Any]) -> Response:
-        address = requests.client_address(request, self._parts.proxies)
+    async def _answer_limited(self, request: Request, limits: AttemptLimits, answer: Callable[[str], Any]) -> Response:
+        address = requests.get_client_address(request, self._parts.proxies)
         limits.check(address)
         try:
             return await answer(address)
         except (OAuthError, Invalid):
-            limits.failed(address)
+            limits.record_failure(address)
             raise
 
 
-async def _json(request: Request) -> bytes:
+async def _read_json_body(request: Request) -> bytes:
     """The body of a registration (RFC 7591 §3.1)."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise OAuthError("invalid_client_metadata", "send a JSON object with Content-Type: application/json")
-    return await requests.body(request)
+    return await requests.read_body(request)
 
 
-def _refusing(code: str, description: str, status: int) -> Endpoint:
+def _build_refusing_endpoint(code: str, description: str, status: int) -> Endpoint:
     async def answer(_request: Request) -> Response:
         raise OAuthError(code, description, status)
 
     return answer
 
 
-def _published(document: Mapping[str, Any]) -> Endpoint:
+def _build_document_endpoint(document: Mapping[str, Any]) -> Endpoint:
     async def answer(_request: Request) -> Response:
-        return JSONResponse(dict(document), headers=PUBLIC)
+        return JSONResponse(dict(document), headers=PUBLIC_CACHE_HEADERS)
 
     return answer

@@ -7,7 +7,7 @@ The templates and what each has to be given besides `request` (times are aware, 
     tenant.html      email, choices [(tenant_id, name)], fields {hidden}
     consent.html     client, host (verified, or ""), destination, loopback, unknown, email, tenant, scopes, fields
     refused.html     email, provider, contact (or "")
-    signed_out.html  -
+    show_signed_out.html  -
     account.html     see broker/web/templates/account.html
     connect*.html    see broker/web/connect.py and broker/web/connect_shown.py
 
@@ -30,10 +30,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from broker.vault.deployment_guard import NotAdopted
-from broker.web.languages import Language, Texts, chosen
-from broker.web.names import destination, shown
-from broker.web.problems import Problem
-from broker.web.security_headers import page_headers
+from broker.web.languages import Language, Translations, negotiate_language
+from broker.web.names import describe_destination, isolate_name
+from broker.web.problems import PageError
+from broker.web.security_headers import build_page_headers
 from core.errors import Conflict, Forbidden, LimitReached, MCPistError, NotFound, Unavailable
 from core.storage import DiskFull
 
@@ -49,7 +49,7 @@ class Pages:
     """Makes pages of templates."""
 
     def __init__(self) -> None:
-        self._templates = _templates()
+        self._templates = _load_templates()
         self._style = Markup((TEMPLATES / "pages.css").read_text())  # noqa: S704 a file of ours
 
     def render(
@@ -63,14 +63,19 @@ class Pages:
         **context: object,
     ) -> HTMLResponse:
         """A page; `alone` cuts it off from the window that opened it (never on the way of an authorization)."""
-        texts = Texts(chosen(request.headers.get("accept-language", "")))
+        texts = Translations(negotiate_language(request.headers.get("accept-language", "")))
         nonce = secrets.token_urlsafe(16)
         html = self._templates.get_template(template).render(
-            t=texts, lang=texts.language, when=partial(_when, texts.language), nonce=nonce, style=self._style, **context
+            t=texts,
+            lang=texts.language,
+            when=partial(_format_time, texts.language),
+            nonce=nonce,
+            style=self._style,
+            **context,
         )
-        return HTMLResponse(html, status, {**page_headers(nonce, alone=alone), **(headers or {})})
+        return HTMLResponse(html, status, {**build_page_headers(nonce, alone=alone), **(headers or {})})
 
-    def go_on(self, request: Request, url: str) -> Response:
+    def render_forward_page(self, request: Request, url: str) -> Response:
         """Send the browser on to another site after a form was posted.
 
         A page and not a redirect: Chromium holds the redirects that follow a posted form, all of them, against the
@@ -83,12 +88,12 @@ class Pages:
         if scheme in _NEVER_FOLLOWED or any(ord(letter) <= 32 for letter in url):
             raise ValueError("this URL is not for a browser")
         is_app = scheme not in ("http", "https")
-        return self.render(request, "go_on.html", url=url, destination=destination(url), is_app=is_app)
+        return self.render(request, "go_on.html", url=url, destination=describe_destination(url), is_app=is_app)
 
-    def problem(self, request: Request, error: MCPistError) -> Response:
+    def render_error(self, request: Request, error: MCPistError) -> Response:
         """The page of an expected failure: what happened, and what to do."""
         path: str = request.scope["path"]
-        (key, status, words), home = _told(error, path), _home(path)
+        (key, status, words), home = _describe_error(error, path), _get_home_path(path)
         retry_after = getattr(error, "retry_after", None)
         headers = {"Retry-After": str(max(1, int(retry_after)))} if retry_after is not None else {}
         return self.render(request, "problem.html", status=status, headers=headers, key=key, words=words, home=home)
@@ -104,7 +109,7 @@ _KEYS: Mapping[type[MCPistError], str] = {
 
 
 @functools.cache
-def _templates() -> jinja2.Environment:
+def _load_templates() -> jinja2.Environment:
     """They are compiled at first use (some 15 ms each), for all that runs in this process."""
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -115,18 +120,18 @@ def _templates() -> jinja2.Environment:
         auto_reload=False,
     )
     filters: dict[str, Any] = cast("Any", templates).filters  # jinja2 does not say what is in it
-    filters["shown"] = shown
+    filters["shown"] = isolate_name
     return templates
 
 
-def _home(path: str) -> str:
+def _get_home_path(path: str) -> str:
     """Where a page of an error leads: to what it belongs to. The others send whoever is not signed in on to sign in."""
     return next((one for one in ("/connect", "/sign-in") if path.startswith(one)), "/account")
 
 
-def _told(error: MCPistError, path: str) -> tuple[str, int, Mapping[str, Any]]:
+def _describe_error(error: MCPistError, path: str) -> tuple[str, int, Mapping[str, Any]]:
     """Errors without words of their own on pages are told by their kind: their texts are for developers."""
-    if isinstance(error, Problem):
+    if isinstance(error, PageError):
         return error.key, error.http_status, error.words
     if isinstance(error, NotAdopted):
         return "copy", error.status, {}
@@ -139,18 +144,18 @@ def _told(error: MCPistError, path: str) -> tuple[str, int, Mapping[str, Any]]:
     return _KEYS.get(type(error), "invalid"), error.status, {"detail": str(error)}
 
 
-def _when(language: Language, moment: datetime) -> Markup:
+def _format_time(language: Language, moment: datetime) -> Markup:
     """A moment in UTC, readable by people and by programs."""
     at = moment.astimezone(UTC)
     return Markup('<time datetime="%s">%s</time>') % (at.strftime("%Y-%m-%dT%H:%M:%SZ"), _READABLE[language](at))
 
 
-def _english(at: datetime) -> str:
+def _format_english(at: datetime) -> str:
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"
 
 
-def _japanese(at: datetime) -> str:
+def _format_japanese(at: datetime) -> str:
     return f"{at.year}年{at.month}月{at.day}日 {at:%H:%M} UTC"
 
 
-_READABLE: Mapping[Language, Callable[[datetime], str]] = {"en": _english, "ja": _japanese}
+_READABLE: Mapping[Language, Callable[[datetime], str]] = {"en": _format_english, "ja": _format_japanese}

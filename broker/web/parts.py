@@ -1,6 +1,6 @@
 """What every route of the pages and endpoints of identity needs. What only some need, they are given beside it::
 
-def routes(parts: WebParts, sign_in: SignIn, sessions: Sessions) -> list[Route]: ...
+def routes(parts: WebDependencies, sign_in: SignInService, sessions: Sessions) -> list[Route]: ...
 """
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from datetime import datetime
 from broker.identity.settings import IdentitySettings
 from broker.web.cookies import Cookies
 from broker.web.pages import Pages
-from core.hosts import Hosts
+from core.hosts import AllowedHosts
 from core.proxies import TrustedProxies
 from core.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class WebParts:
-    """Build it with :func:`web_parts`."""
+class WebDependencies:
+    """Build it with :func:`build_web_dependencies`."""
 
     settings: Settings
     identity: IdentitySettings
@@ -25,26 +25,28 @@ class WebParts:
     pages: Pages
     cookies: Cookies
     proxies: TrustedProxies
-    hosts: Hosts
+    hosts: AllowedHosts
 
     @property
     def issuer(self) -> str:
         """The authorization server's name, which is the public URL."""
         return self.settings.public_url
 
-    def url(self, path: str) -> str:
+    def build_url(self, path: str) -> str:
         """The public URL of a path of ours."""
         return self.settings.public_url + path
 
 
-def web_parts(settings: Settings, identity: IdentitySettings, clock: Callable[[], datetime]) -> WebParts:
+def build_web_dependencies(
+    settings: Settings, identity: IdentitySettings, clock: Callable[[], datetime]
+) -> WebDependencies:
     """What the settings say, put together."""
-    return WebParts(
+    return WebDependencies(
         settings,
         identity,
         clock,
         Pages(),
         Cookies(settings.public_url),
         TrustedProxies(settings.trusted_proxies),
-        Hosts(settings.public_url),
+        AllowedHosts(settings.public_url),
     )

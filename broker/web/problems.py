@@ -3,7 +3,7 @@
 from core.errors import MCPistError
 
 
-class Problem(MCPistError):
+class PageError(MCPistError):
     """What went wrong, as a key of the messages: ``problem.<key>.title``, ``.text`` and ``.do`` (what to do next).
 
     `args` fill the placeholders of those texts; they are escaped, and shown as untrusted names are.

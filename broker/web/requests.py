@@ -9,14 +9,14 @@ from starlette.requests import Request
 from core.errors import Invalid
 from core.proxies import TrustedProxies
 
-MOST_BODY = 64 * 1024
-MOST_QUERY = 16 * 1024
-MOST_FIELDS = 50
+MAX_BODY_BYTES = 64 * 1024
+MAX_QUERY_BYTES = 16 * 1024
+MAX_FIELDS = 50
 BODY_SECONDS = 10.0
-FORM = "application/x-www-form-urlencoded"
+FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
 
 
-async def body(request: Request, *, most: int = MOST_BODY) -> bytes:
+async def read_body(request: Request, *, most: int = MAX_BODY_BYTES) -> bytes:
     """The whole body.
 
     Raises:
@@ -34,30 +34,32 @@ async def body(request: Request, *, most: int = MOST_BODY) -> bytes:
     return bytes(parts)
 
 
-async def form(request: Request, *, most: int = MOST_BODY, most_fields: int = MOST_FIELDS) -> Mapping[str, str]:
+async def read_form(
+    request: Request, *, most: int = MAX_BODY_BYTES, most_fields: int = MAX_FIELDS
+) -> Mapping[str, str]:
     """The fields of a form, ``application/x-www-form-urlencoded``.
 
     Raises:
         Invalid: another type, too large or slow, a field twice (RFC 6749 §3.1), or no valid UTF-8.
     """
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise Invalid(f"send a form with Content-Type: {FORM}")
-    return fields(await body(request, most=most), most_fields)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_MEDIA_TYPE:
+        raise Invalid(f"send a form with Content-Type: {FORM_MEDIA_TYPE}")
+    return parse_fields(await read_body(request, most=most), most_fields)
 
 
-def query(request: Request, *, most_fields: int = MOST_FIELDS) -> Mapping[str, str]:
+def read_query(request: Request, *, most_fields: int = MAX_FIELDS) -> Mapping[str, str]:
     """The parameters of the URL.
 
     Raises:
         Invalid: too long, a parameter twice, or no valid UTF-8.
     """
     raw: bytes = request.scope["query_string"]
-    if len(raw) > MOST_QUERY:
-        raise Invalid(f"the address is too long; send at most {MOST_QUERY} bytes of parameters")
-    return fields(raw, most_fields)
+    if len(raw) > MAX_QUERY_BYTES:
+        raise Invalid(f"the address is too long; send at most {MAX_QUERY_BYTES} bytes of parameters")
+    return parse_fields(raw, most_fields)
 
 
-def fields(raw: bytes, most_fields: int = MOST_FIELDS) -> Mapping[str, str]:
+def parse_fields(raw: bytes, most_fields: int = MAX_FIELDS) -> Mapping[str, str]:
     """Form-encoded bytes as a mapping.
 
     Raises:
@@ -67,17 +69,17 @@ def fields(raw: bytes, most_fields: int = MOST_FIELDS) -> Mapping[str, str]:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=most_fields)
     except ValueError:  # also UnicodeDecodeError, whose text would repeat what was sent
         raise Invalid("the parameters of the request cannot be read; send form-encoded UTF-8") from None
-    return _once(pairs)
+    return _collect_unique(pairs)
 
 
-def client_address(request: Request, proxies: TrustedProxies) -> str:
+def get_client_address(request: Request, proxies: TrustedProxies) -> str:
     """The caller's address, seen through trusted proxies; empty on a Unix socket."""
     peer = request.client.host if request.client else ""
     forwarded = ", ".join(request.headers.getlist("x-forwarded-for"))
     return proxies.client(peer, forwarded or None)
 
 
-def _once(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+def _collect_unique(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for name, value in pairs:
         if name in found:

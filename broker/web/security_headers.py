@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-EVERY_ANSWER: Mapping[str, str] = {
+DEFAULT_HEADERS: Mapping[str, str] = {
     "X-Content-Type-Options": "nosniff",
     # `no-referrer` would have browsers send `Origin: null` with our own forms, and those need it.
     "Referrer-Policy": "same-origin",
@@ -14,7 +14,7 @@ EVERY_ANSWER: Mapping[str, str] = {
 """For whatever an answer does not set itself."""
 
 
-def page_headers(nonce: str, *, alone: bool) -> Mapping[str, str]:
+def build_page_headers(nonce: str, *, alone: bool) -> Mapping[str, str]:
     """Those of an HTML page whose one style element has this nonce. There is no script on any page.
 
     `alone` cuts the page off from whoever opened it. The pages on the way of an authorization must not be: many

@@ -10,12 +10,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
 from core.api.access import DeclaredRoute
-from core.api.door import Door
-from core.api.problems import MEDIA_TYPE, Problem, answer_problems
-from core.api.served import Served
+from core.api.door import ApiSecurity
+from core.api.problems import MEDIA_TYPE, ProblemDetails, install_error_handlers
+from core.api.served import ApiMiddleware
 
-PREFIX = "/api/v1"
-OPENAPI = f"{PREFIX}/openapi.json"
+API_PREFIX = "/api/v1"
+OPENAPI_PATH = f"{API_PREFIX}/openapi.json"
 _SECURITY: Mapping[str, Any] = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "An API token, or an access token of MCPist's own."},
     "session": {
@@ -27,34 +27,34 @@ _SECURITY: Mapping[str, Any] = {
 }
 
 
-def router(tag: str) -> APIRouter:
+def create_router(tag: str) -> APIRouter:
     """An empty router whose routes have to declare who may call them."""
     return APIRouter(route_class=DeclaredRoute, tags=[tag])
 
 
-def there_already(view: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
+def describe_existing_response(view: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
     """How a route that makes something is described, which answers 200 when what is asked for is there already."""
     return {200: {"model": view, "description": "It was there already, just as it was asked for."}}
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ApiSection:
     """Some routes, and what they find in the application's state."""
 
     routers: tuple[APIRouter, ...]
     state: Mapping[str, object]
 
 
-def assembled(door: Door, sections: Sequence[Section], version: str) -> ASGIApp:
+def build_application(door: ApiSecurity, sections: Sequence[ApiSection], version: str) -> ASGIApp:
     """The application that serves these sections under ``/api/v1``, with one OpenAPI document.
 
     Raises:
         TypeError: a route does not declare who may call it.
     """
-    return Served(framework(door, sections, version))
+    return ApiMiddleware(build_fastapi_app(door, sections, version))
 
 
-def framework(door: Door, sections: Sequence[Section], version: str) -> FastAPI:
+def build_fastapi_app(door: ApiSecurity, sections: Sequence[ApiSection], version: str) -> FastAPI:
     """The same, before what stands outside the framework: for the tests that look at its routes."""
     app = FastAPI(
         title="MCPist",
@@ -64,21 +64,21 @@ def framework(door: Door, sections: Sequence[Section], version: str) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses={"default": {"model": Problem, "description": "A problem.", "content": {MEDIA_TYPE: {}}}},
+        responses={"default": {"model": ProblemDetails, "description": "A problem.", "content": {MEDIA_TYPE: {}}}},
     )
     app.state.door = door
     for section in sections:
         for name, part in section.state.items():
             setattr(app.state, name, part)
         for one in section.routers:
-            app.include_router(one, prefix=PREFIX)
-    answer_problems(app)
-    _document(app, declared(sections))
-    app.add_route(OPENAPI, _openapi, include_in_schema=False)
+            app.include_router(one, prefix=API_PREFIX)
+    install_error_handlers(app)
+    _build_openapi_document(app, list_declared_routes(sections))
+    app.add_route(OPENAPI_PATH, _serve_openapi, include_in_schema=False)
     return app
 
 
-def declared(sections: Sequence[Section]) -> Iterator[DeclaredRoute]:
+def list_declared_routes(sections: Sequence[ApiSection]) -> Iterator[DeclaredRoute]:
     """Every route of the sections.
 
     Raises:
@@ -87,19 +87,19 @@ def declared(sections: Sequence[Section]) -> Iterator[DeclaredRoute]:
     for one in (router for section in sections for router in section.routers):
         for route in one.routes:
             if not isinstance(route, DeclaredRoute):
-                raise TypeError(f"{route} is not declared: make routers with core.api.app.router")
+                raise TypeError(f"{route} is not declared: make routers with core.api.app.create_router")
             yield route
 
 
-def _document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> None:
+def _build_openapi_document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> None:
     """Make the OpenAPI document: who may call each route stands in it, and errors have their own media type."""
     document = app.openapi()
     document.setdefault("components", {})["securitySchemes"] = dict(_SECURITY)
     for route in routes:
         for method in route.methods or ():
-            operation = document["paths"][PREFIX + route.path_format][method.lower()]
-            operation["x-access"] = route.access.described()
-            operation["security"] = [] if route.access.who == "anyone" else [{"bearer": []}, {"session": []}]
+            operation = document["paths"][API_PREFIX + route.path_format][method.lower()]
+            operation["x-access"] = route.access.to_openapi()
+            operation["security"] = [] if route.access.required_role == "anyone" else [{"bearer": []}, {"session": []}]
     for operations in document["paths"].values():
         for operation in operations.values():
             content = operation["responses"]["default"]["content"]
@@ -107,5 +107,5 @@ def _document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> None:
     app.state.openapi = document
 
 
-async def _openapi(request: Request) -> Response:
+async def _serve_openapi(request: Request) -> Response:
     return JSONResponse(request.app.state.openapi)

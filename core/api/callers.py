@@ -1,4 +1,4 @@
-"""Who calls, as the type of a route's parameter; :class:`core.api.access.Access` says what each means."""
+"""Who calls, as the type of a route's parameter; :class:`core.api.access.RouteAccess` says what each means."""
 
 from typing import Annotated
 from uuid import UUID
@@ -10,28 +10,28 @@ from core.api.principal import Principal
 from core.errors import Forbidden
 from core.scopes import ADMIN_READ, ADMIN_WRITE, READ, WRITE
 
-SignedIn = Annotated[Principal, Depends(allow("user"))]
+CurrentUser = Annotated[Principal, Depends(allow("user"))]
 """Any signed-in person, whatever their credential may do."""
 
-Person = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ)))]
+CurrentUserRead = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ)))]
 """A person who reads what is theirs."""
 
-ChangingPerson = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE)))]
+CurrentUserWrite = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE)))]
 """A person who changes what is theirs."""
 
-FreshPerson = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), fresh=True))]
+RecentlySignedInUser = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), fresh=True))]
 """A person who has just signed in, for what makes credentials of theirs."""
 
-ReadingAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_READ))]
-ChangingAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]
-FreshAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE, fresh=True))]
+AdminRead = Annotated[Principal, Depends(allow("admin", scope=ADMIN_READ))]
+AdminWrite = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]
+RecentlySignedInAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE, fresh=True))]
 """An administrator who has just signed in, for what makes credentials that speak for others."""
 
-ReadingOperator = Annotated[Principal, Depends(allow("operator", scope=ADMIN_READ))]
-ChangingOperator = Annotated[Principal, Depends(allow("operator", scope=ADMIN_WRITE))]
+OperatorRead = Annotated[Principal, Depends(allow("operator", scope=ADMIN_READ))]
+OperatorWrite = Annotated[Principal, Depends(allow("operator", scope=ADMIN_WRITE))]
 
 
-def whose(caller: Principal, user: UUID | None, scope: str) -> UUID:
+def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:
     """The user whose things are asked for: the caller unless another is named, which takes an administrator's `scope`.
 
     Raises:
@@ -39,23 +39,23 @@ def whose(caller: Principal, user: UUID | None, scope: str) -> UUID:
     """
     if user in (None, caller.user_id):
         return caller.user_id
-    if not caller.administers(scope):
+    if not caller.is_administrator_with(scope):
         raise Forbidden("only administrators may see what belongs to others")
     return user
 
 
-Everyone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
+IncludeEveryone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
 
 
-def of_whom(caller: Principal, user: UUID | None, everyone: bool) -> UUID | None:
+def resolve_owner_filter(caller: Principal, user: UUID | None, everyone: bool) -> UUID | None:
     """The user whose things are asked for, as :func:`whose` has it for reading; None for those of everyone.
 
     Raises:
         Forbidden: the caller is no administrator, and asks for more than their own.
     """
-    owner = whose(caller, user, ADMIN_READ)
+    owner = resolve_owner(caller, user, ADMIN_READ)
     if not everyone:
         return owner
-    if not caller.administers(ADMIN_READ):
+    if not caller.is_administrator_with(ADMIN_READ):
         raise Forbidden("only an administrator sees everybody's")
     return None

@@ -10,31 +10,32 @@ from uuid import UUID
 import msgspec
 from fastapi import Query
 
-from core.api.shapes import PLAIN
+from core.api.shapes import NO_CONTROL_CHARACTERS
 from core.errors import Invalid
 
-MOST = 200
-MOST_CURSOR = 3_000
+MAX_PAGE_SIZE = 200
+MAX_CURSOR_LENGTH = 3_000
 
-TextKey = Annotated[str, msgspec.Meta(pattern=PLAIN, max_length=400)]
+TextKey = Annotated[str, msgspec.Meta(pattern=NO_CONTROL_CHARACTERS, max_length=400)]
 PriorityKey = Annotated[int, msgspec.Meta(ge=-1_000_000, le=1_000_000)]
-MomentKey = tuple[datetime, UUID]
+TimestampKey = tuple[datetime, UUID]
 """What may stand in a cursor: it is input like any other."""
 
 _Item = TypeVar("_Item")
 
 Cursor = Annotated[
-    str | None, Query(max_length=MOST_CURSOR, description="`next_cursor` of the page before; leave it out to begin.")
+    str | None,
+    Query(max_length=MAX_CURSOR_LENGTH, description="`next_cursor` of the page before; leave it out to begin."),
 ]
-Most = Annotated[int, Query(ge=1, le=MOST, description="Most items of one page.")]
+PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="Most items of one page.")]
 
 
-def cursor_for(key: Any) -> str:
+def encode_cursor(key: Any) -> str:
     """What stands for the place after the item of that key."""
     return base64.urlsafe_b64encode(msgspec.msgpack.encode(key)).decode().rstrip("=")
 
 
-def key_of(cursor: str, form: Any) -> Any:
+def decode_cursor(cursor: str, form: Any) -> Any:
     """The key in a cursor, which must have the type `form`.
 
     Raises:
@@ -47,8 +48,8 @@ def key_of(cursor: str, form: Any) -> Any:
         raise Invalid("this cursor is not from a page of this list: leave it out to begin anew") from None
 
 
-def paged(found: Sequence[_Item], limit: int, key: Callable[[_Item], Any]) -> tuple[Sequence[_Item], str | None]:
+def split_page(found: Sequence[_Item], limit: int, key: Callable[[_Item], Any]) -> tuple[Sequence[_Item], str | None]:
     """One page of what was asked for with one item more than `limit`, and the cursor for the next, if there is one."""
     if len(found) <= limit:
         return found, None
-    return found[:limit], cursor_for(key(found[limit - 1]))
+    return found[:limit], encode_cursor(key(found[limit - 1]))

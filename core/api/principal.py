@@ -12,7 +12,7 @@ from core.scopes import covers
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-ADMINISTRATOR = "admin"
+ADMIN_SYSTEM_ROLE = "admin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class Principal:
         """The principal as the audit log names them."""
         return Actor(self.email, self.user_id, self.credential_id)
 
-    def administers(self, scope: str) -> bool:
+    def is_administrator_with(self, scope: str) -> bool:
         """Whether this is an administrator of their tenant whose credential has `scope`."""
-        return self.system_role == ADMINISTRATOR and covers(self.scopes, scope)
+        return self.system_role == ADMIN_SYSTEM_ROLE and covers(self.scopes, scope)
 
 
-class Authenticate(Protocol):
+class RequestAuthenticator(Protocol):
     """Tells whom a request speaks for; the composition root gives one to each application."""
 
     async def __call__(self, request: "Request") -> Principal:
@@ -59,19 +59,19 @@ class Authenticate(Protocol):
         ...
 
 
-class Unauthenticated(MCPistError):
+class AuthenticationRequired(MCPistError):
     """No credential, or one that does not count."""
 
     status, code, exit_code = 401, "unauthenticated", 3
 
 
-class CrossOrigin(MCPistError):
+class CrossOriginRequest(MCPistError):
     """A browser says that another site has sent this."""
 
     status, code, exit_code = 403, "cross_origin", 3
 
 
-class InsufficientScope(MCPistError):
+class MissingCredentialScope(MCPistError):
     """The user may do this, but the credential may not do it for them. `scope` is what it lacks."""
 
     status, code, exit_code = 403, "insufficient_scope", 3
@@ -81,7 +81,7 @@ class InsufficientScope(MCPistError):
         self.scope = scope
 
 
-class SignInAgain(MCPistError):
+class RecentSignInRequired(MCPistError):
     """What makes a new credential needs a person who has signed in just now."""
 
     status, code, exit_code = 403, "sign_in_again", 3

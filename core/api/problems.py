@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from core.api.door import door_of
-from core.api.principal import InsufficientScope, Unauthenticated
+from core.api.door import get_security
+from core.api.principal import AuthenticationRequired, MissingCredentialScope
 from core.errors import LimitReached, MCPistError, NotFound, Unavailable
 from core.storage import DiskFull
 
 MEDIA_TYPE = "application/problem+json"
-MOST_PROBLEMS = 20
+MAX_FIELD_PROBLEMS = 20
 _CODES = {
     400: "invalid",
     404: "not_found",
@@ -43,7 +43,7 @@ class FieldProblem(BaseModel):
     problem: str
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """An error. `code` is stable and meant for programs, `detail` for people."""
 
     model_config = ConfigDict(extra="forbid")
@@ -57,7 +57,7 @@ class Problem(BaseModel):
     errors: list[FieldProblem] | None = None
 
 
-def problem(
+def build_problem_response(
     status: int,
     code: str,
     detail: str,
@@ -80,54 +80,62 @@ def problem(
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
-def answer_problems(app: FastAPI) -> None:
+def install_error_handlers(app: FastAPI) -> None:
     """Let `app` answer its errors this way."""
-    app.add_exception_handler(MCPistError, _expected)
-    app.add_exception_handler(RequestValidationError, _wrong_input)
-    app.add_exception_handler(HTTPException, _of_the_framework)
-    app.add_exception_handler(asyncpg.DiskFullError, _disk_full)
-    app.add_exception_handler(Exception, _fault)
+    app.add_exception_handler(MCPistError, _handle_expected_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_exception_handler(asyncpg.DiskFullError, _handle_disk_full)
+    app.add_exception_handler(Exception, _handle_unexpected_error)
 
 
-async def _expected(request: Request, error: Exception) -> Response:
+async def _handle_expected_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, MCPistError)
     headers: dict[str, str] = {}
-    if isinstance(error, Unauthenticated):
-        headers["WWW-Authenticate"] = door_of(request).challenge
-    if isinstance(error, InsufficientScope):
-        headers["WWW-Authenticate"] = f'{door_of(request).challenge}, error="insufficient_scope", scope="{error.scope}"'
+    if isinstance(error, AuthenticationRequired):
+        headers["WWW-Authenticate"] = get_security(request).challenge
+    if isinstance(error, MissingCredentialScope):
+        headers["WWW-Authenticate"] = (
+            f'{get_security(request).challenge}, error="insufficient_scope", scope="{error.scope}"'
+        )
     if isinstance(error, LimitReached | Unavailable):
         headers["Retry-After"] = str(max(1, -int(-error.retry_after // 1)))
-    return problem(error.status, error.code, _text(error), _id(request), headers=headers)
+    return build_problem_response(
+        error.status, error.code, _get_safe_detail(error), _get_request_id(request), headers=headers
+    )
 
 
-def _text(error: MCPistError) -> str:
+def _get_safe_detail(error: MCPistError) -> str:
     """What exists for others and what does not exist at all are told apart by no letter, nor is the id repeated."""
     return _DETAILS[404] if isinstance(error, NotFound) else str(error)
 
 
-async def _wrong_input(request: Request, error: Exception) -> Response:
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    told = [_told(one) for one in list(error.errors())[:MOST_PROBLEMS]]
-    return problem(400, "invalid", "the request is not what this address expects", _id(request), errors=told)
+    told = [_describe_field_error(one) for one in list(error.errors())[:MAX_FIELD_PROBLEMS]]
+    return build_problem_response(
+        400, "invalid", "the request is not what this address expects", _get_request_id(request), errors=told
+    )
 
 
-async def _of_the_framework(request: Request, error: Exception) -> Response:
+async def _handle_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = error.status_code
     code, detail = _CODES.get(status, "refused"), _DETAILS.get(status, "the request was refused")
-    return problem(status, code, detail, _id(request), headers=error.headers)
+    return build_problem_response(status, code, detail, _get_request_id(request), headers=error.headers)
 
 
-async def _disk_full(request: Request, error: Exception) -> Response:
-    return await _expected(request, DiskFull())
+async def _handle_disk_full(request: Request, error: Exception) -> Response:
+    return await _handle_expected_error(request, DiskFull())
 
 
-async def _fault(request: Request, error: Exception) -> Response:
-    return problem(500, "internal", "something went wrong here; it was logged under this id", _id(request))
+async def _handle_unexpected_error(request: Request, error: Exception) -> Response:
+    return build_problem_response(
+        500, "internal", "something went wrong here; it was logged under this id", _get_request_id(request)
+    )
 
 
-def _told(error: Mapping[str, Any]) -> dict[str, str]:
+def _describe_field_error(error: Mapping[str, Any]) -> dict[str, str]:
     """Where and what, without the input: it may be a secret in the wrong place. A made-up field's name is input too."""
     place = ".".join(str(part)[:60] for part in error["loc"])
     if error["type"] == "extra_forbidden":
@@ -137,5 +145,5 @@ def _told(error: Mapping[str, Any]) -> dict[str, str]:
     return {"field": place[:200], "problem": str(error["msg"])[:300]}
 
 
-def _id(request: Request) -> str:
+def _get_request_id(request: Request) -> str:
     return request.scope.get("mcpist.request_id", "")

@@ -8,8 +8,8 @@ from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_SECONDS = 10.0
-MOST_BODY = 65_536
-HEADERS = [
+MAX_BODY_BYTES = 65_536
+RESPONSE_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -19,7 +19,7 @@ HEADERS = [
 log = logging.getLogger(__name__)
 
 
-class Served:
+class ApiMiddleware:
     """Stands outside the framework, which would pass an exception on to the server, and its text into the log."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -28,14 +28,14 @@ class Served:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        answer = _Answer(send, scope.setdefault("mcpist.request_id", str(uuid4())))
+        answer = _ResponseSender(send, scope.setdefault("mcpist.request_id", str(uuid4())))
         try:
-            await self._app(scope, _Body(receive).receive, answer.send)
+            await self._app(scope, _BoundedBody(receive).receive, answer.send)
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor end the connection
             log.error("a request failed", extra={"cause": type(error).__name__, "request_id": answer.request_id})
 
 
-class _Body:
+class _BoundedBody:
     """The whole body has to come within the time and the size, however it is cut.
 
     What it raises is the framework's own: anything else that happens while it reads a body becomes a 400.
@@ -45,7 +45,7 @@ class _Body:
         self._receive = receive
         self._until = asyncio.get_running_loop().time() + BODY_SECONDS
         self._whole = False
-        self._left = MOST_BODY
+        self._left = MAX_BODY_BYTES
 
     async def receive(self) -> Message:
         if self._whole:
@@ -62,7 +62,7 @@ class _Body:
         return message
 
 
-class _Answer:
+class _ResponseSender:
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
         self.request_id = request_id
@@ -71,5 +71,9 @@ class _Answer:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
-            message["headers"] = [*message.get("headers", ()), *HEADERS, (b"x-request-id", self.request_id.encode())]
+            message["headers"] = [
+                *message.get("headers", ()),
+                *RESPONSE_HEADERS,
+                (b"x-request-id", self.request_id.encode()),
+            ]
         await self._send(message)

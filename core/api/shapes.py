@@ -6,41 +6,41 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
 
-from core.directory.farewell import Goodbye
+from core.directory.farewell import RevocationResult
 
-MOST_LEFT = 100
-PLAIN = r"^[^\x00-\x1f\x7f]*$"
+MAX_REMAINING_ACCOUNTS = 100
+NO_CONTROL_CHARACTERS = r"^[^\x00-\x1f\x7f]*$"
 """No control characters: PostgreSQL stores no NUL, and a line break in a name forges lines elsewhere."""
 
 
-def _utc(time: datetime) -> datetime:
+def _to_utc(time: datetime) -> datetime:
     try:
         return time.astimezone(UTC)
     except OverflowError:
         raise ValueError("this time lies outside the calendar") from None
 
 
-Time = Annotated[AwareDatetime, AfterValidator(_utc)]
-Name = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
-NotEmptyName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=PLAIN)]
-ShortName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=PLAIN)]
-Email = Annotated[str, StringConstraints(min_length=3, max_length=320, pattern=PLAIN)]
-Word = Annotated[str, StringConstraints(max_length=200, pattern=PLAIN)]
+UtcDatetime = Annotated[AwareDatetime, AfterValidator(_to_utc)]
+Name = Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_CHARACTERS)]
+NotEmptyName = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NO_CONTROL_CHARACTERS)]
+ShortName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=NO_CONTROL_CHARACTERS)]
+Email = Annotated[str, StringConstraints(min_length=3, max_length=320, pattern=NO_CONTROL_CHARACTERS)]
+ShortText = Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_CHARACTERS)]
 
 
-class Asked(BaseModel):
+class RequestModel(BaseModel):
     """What a caller sends."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Told(BaseModel):
+class ResponseModel(BaseModel):
     """What a caller gets; made of the directory's own values, whose other fields it leaves out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
 
-class LeftAccount(Told):
+class RemainingAccountView(ResponseModel):
     """An account whose vendor could not be told that it is over, or has no way to be; `manage_url` is where somebody
     can end it by hand, "" where nobody knows."""
 
@@ -49,23 +49,23 @@ class LeftAccount(Told):
     manage_url: str
 
 
-class RemovedView(Told):
+class RemovalView(ResponseModel):
     """What was removed with its owner: how many accounts at vendors, and which of those live on there (100 at most)."""
 
     accounts: int
-    left: list[LeftAccount]
+    left: list[RemainingAccountView]
 
 
-def removed(said: Sequence[Goodbye]) -> RemovedView:
+def build_removal_view(said: Sequence[RevocationResult]) -> RemovalView:
     """What has become of the accounts of whoever was removed."""
-    left = [LeftAccount.model_validate(one) for one in said if one.lives_on]
-    return RemovedView(accounts=len(said), left=left[:MOST_LEFT])
+    left = [RemainingAccountView.model_validate(one) for one in said if one.still_active]
+    return RemovalView(accounts=len(said), left=left[:MAX_REMAINING_ACCOUNTS])
 
 
 _View = TypeVar("_View")
 
 
-class PageOf(Told, Generic[_View]):
+class PageOf(ResponseModel, Generic[_View]):
     """Some items, and the `cursor` of the next request; null at the end."""
 
     items: list[_View]

@@ -4,16 +4,16 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from core.audit.event import Event
+from core.audit.event import AuditEvent
 
-MOST_ARGUMENTS = 65_536
-MOST_PACKED = 98_304  # the database's own limit for a record
-MOST_FAST = 4_096
+MAX_ARGUMENTS_BYTES = 65_536
+MAX_PACKED_BYTES = 98_304  # the database's own limit for a record
+MAX_UNCHECKED_BYTES = 4_096
 """A packed record up to this size is stored as it is; the sealer cuts its fields."""
-MOST_DETAILS = 16
-MOST_DETAIL_KEY = 64
-MOST_DETAIL_TEXT = 500
-LIMITS = {
+MAX_DETAILS = 16
+MAX_DETAIL_KEY_LENGTH = 64
+MAX_DETAIL_TEXT_LENGTH = 500
+FIELD_LIMITS = {
     "kind": 64,
     "credential_id": 128,
     "client": 200,
@@ -24,26 +24,26 @@ LIMITS = {
     "actor": 320,
 }
 
-_LIMITS = tuple(LIMITS.items())
-_ID = 16
-_MOST_DIGEST = 64
-_MOST_INT = 2**63 - 1
+_FIELD_LIMITS = tuple(FIELD_LIMITS.items())
+_ID_BYTES = 16
+_MAX_DIGEST_BYTES = 64
+_MAX_INT = 2**63 - 1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = datetime(9999, 1, 1, tzinfo=UTC)
 _encode = msgspec.msgpack.Encoder(uuid_format="bytes").encode
-_decode = msgspec.msgpack.Decoder(Event).decode
+_decode = msgspec.msgpack.Decoder(AuditEvent).decode
 
 
-def pack(event: Event) -> bytes:
-    """The record that the queue keeps; at most ``MOST_PACKED`` bytes, whatever is in the event."""
+def pack(event: AuditEvent) -> bytes:
+    """The record that the queue keeps; at most ``MAX_PACKED_BYTES`` bytes, whatever is in the event."""
     try:
         packed = _encode(event)
     except (ValueError, OverflowError):  # a lone surrogate in a text, a number of more than 64 bits
-        return _encode(bounded(event))
-    return packed if len(packed) <= MOST_FAST else _encode(bounded(event))
+        return _encode(truncate_event(event))
+    return packed if len(packed) <= MAX_UNCHECKED_BYTES else _encode(truncate_event(event))
 
 
-def unpack(record: bytes) -> Event:
+def unpack(record: bytes) -> AuditEvent:
     """The event of a packed record.
 
     Raises:
@@ -52,31 +52,31 @@ def unpack(record: bytes) -> Event:
     return _decode(record)
 
 
-def bounded(event: Event) -> Event:
+def truncate_event(event: AuditEvent) -> AuditEvent:
     """The same event with every field inside its limit, and no text that PostgreSQL cannot store."""
     arguments, detail = event.arguments, event.detail
-    if arguments is not None and len(arguments) > MOST_ARGUMENTS:
+    if arguments is not None and len(arguments) > MAX_ARGUMENTS_BYTES:
         detail = {"arguments_bytes": len(arguments), **(detail or {})}
         arguments = None
     return msgspec.structs.replace(
         event,
-        **{name: _text(getattr(event, name), most) for name, most in LIMITS.items()},
-        at=_number(event.at),
-        duration_us=_number(event.duration_us),
-        digest=event.digest[:_MOST_DIGEST],
-        id=event.id[:_ID],
-        intent=None if event.intent is None else event.intent[:_ID],
+        **{name: _truncate_text(getattr(event, name), most) for name, most in FIELD_LIMITS.items()},
+        at=_clamp_number(event.at),
+        duration_us=_clamp_number(event.duration_us),
+        digest=event.digest[:_MAX_DIGEST_BYTES],
+        id=event.id[:_ID_BYTES],
+        intent=None if event.intent is None else event.intent[:_ID_BYTES],
         arguments=arguments,
-        detail=_details(detail) if detail else None,
+        detail=_truncate_details(detail) if detail else None,
     )
 
 
-def sealable(event: Event) -> Event:
+def truncate_if_needed(event: AuditEvent) -> AuditEvent:
     """`event` itself where every field is inside its limit, as nearly always; else :func:`bounded`."""
-    return event if _fits(event) else bounded(event)
+    return event if _is_within_limits(event) else truncate_event(event)
 
 
-def moment(nanoseconds: int) -> datetime | None:
+def to_datetime(nanoseconds: int) -> datetime | None:
     """That time, to the microsecond; None where it lies outside the calendar."""
     try:
         found = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
@@ -85,27 +85,27 @@ def moment(nanoseconds: int) -> datetime | None:
     return found if _EPOCH <= found < _LAST else None
 
 
-def microseconds(time: datetime) -> int:
+def to_microseconds(time: datetime) -> int:
     """`time` as microseconds since 1970, exactly."""
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
-def _fits(event: Event) -> bool:
-    for name, most in _LIMITS:
+def _is_within_limits(event: AuditEvent) -> bool:
+    for name, most in _FIELD_LIMITS:
         text = getattr(event, name)
         if len(text) > most or "\0" in text:
             return False
     if event.detail or event.arguments is not None:
         return False
     return (
-        len(event.id) == _ID
-        and len(event.digest) <= _MOST_DIGEST
-        and (event.intent is None or len(event.intent) == _ID)
-        and 0 <= event.duration_us <= _MOST_INT
+        len(event.id) == _ID_BYTES
+        and len(event.digest) <= _MAX_DIGEST_BYTES
+        and (event.intent is None or len(event.intent) == _ID_BYTES)
+        and 0 <= event.duration_us <= _MAX_INT
     )
 
 
-def _text(text: str, most: int) -> str:
+def _truncate_text(text: str, most: int) -> str:
     if len(text) > most:
         text = text[: most - 1] + "…"
     if "\0" in text or not text.isascii():
@@ -113,13 +113,15 @@ def _text(text: str, most: int) -> str:
     return text
 
 
-def _details(detail: dict[str, str | int]) -> dict[str, str | int]:
-    kept = list(detail.items())[:MOST_DETAILS]
+def _truncate_details(detail: dict[str, str | int]) -> dict[str, str | int]:
+    kept = list(detail.items())[:MAX_DETAILS]
     return {
-        _text(key, MOST_DETAIL_KEY): _text(value, MOST_DETAIL_TEXT) if isinstance(value, str) else _number(value)
+        _truncate_text(key, MAX_DETAIL_KEY_LENGTH): _truncate_text(value, MAX_DETAIL_TEXT_LENGTH)
+        if isinstance(value, str)
+        else _clamp_number(value)
         for key, value in kept
     }
 
 
-def _number(number: int) -> int:
-    return max(-_MOST_INT, min(number, _MOST_INT))
+def _clamp_number(number: int) -> int:
+    return max(-_MAX_INT, min(number, _MAX_INT))

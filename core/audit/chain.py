@@ -7,16 +7,16 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.bounds import microseconds
+from core.audit.bounds import to_microseconds
 
-NOTHING = bytes(32)
+GENESIS_HASH = bytes(32)
 """What the first event of a chain follows."""
 
-FORMAT = 1
+CHAIN_FORMAT = 1
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Entry(NamedTuple):
+class SealedEvent(NamedTuple):
     """A sealed event as it stands in `audit.events`, without its hash."""
 
     tenant_id: UUID
@@ -40,17 +40,17 @@ class Entry(NamedTuple):
     actor: str
 
 
-def link(previous: bytes, entry: Entry) -> bytes:
+def hash_event(previous: bytes, entry: SealedEvent) -> bytes:
     """The entry's hash: SHA-256 over one compact JSON array in UTF-8, the keys of `detail` in order.
 
     Times are microseconds since 1970; bytes are lower-case hexadecimal; the last element is the hash before.
     """
     fields = [
-        FORMAT,
+        CHAIN_FORMAT,
         str(entry.tenant_id),
         entry.seq,
-        microseconds(entry.sealed_at),
-        microseconds(entry.at),
+        to_microseconds(entry.sealed_at),
+        to_microseconds(entry.at),
         entry.id.hex(),
         _hex(entry.intent),
         entry.kind,

@@ -5,10 +5,10 @@ from uuid import UUID
 
 from core.secret import Secret
 
-SIZE = 32
+DIGEST_BYTES = 32
 
 
-def argument_digest(key: Secret, tenant_id: UUID, arguments_json: bytes) -> bytes:
+def compute_argument_digest(key: Secret, tenant_id: UUID, arguments_json: bytes) -> bytes:
     """BLAKE2b keyed with the deployment's digest key (32 to 64 bytes of text), bound to the tenant; 32 bytes.
 
     A plain hash of short arguments could be found by trying; equal arguments of two tenants differ here.
@@ -17,8 +17,8 @@ def argument_digest(key: Secret, tenant_id: UUID, arguments_json: bytes) -> byte
         ValueError: the key is shorter than 32 or longer than 64 bytes.
     """
     secret = key.reveal().encode()
-    if len(secret) < SIZE:
+    if len(secret) < DIGEST_BYTES:
         raise ValueError("the digest key has fewer than 32 bytes")
     return hashlib.blake2b(
-        arguments_json, digest_size=SIZE, key=secret, salt=tenant_id.bytes, person=b"mcpist-arguments"
+        arguments_json, digest_size=DIGEST_BYTES, key=secret, salt=tenant_id.bytes, person=b"mcpist-arguments"
     ).digest()

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import msgspec
 
-DEPLOYMENT = UUID(int=0)
+DEPLOYMENT_CHAIN = UUID(int=0)
 """The chain of events that belong to no tenant."""
 
 
-class Kind(StrEnum):
+class AuditEventKind(StrEnum):
     """What happened. An event read back may have a kind of a newer version."""
 
     CALL_INTENT = "call.intent"
@@ -87,7 +87,7 @@ class Kind(StrEnum):
     CLIENT_CREATED = "client.created"
     CLIENT_CHANGED = "client.changed"
     CLIENT_REMOVED = "client.removed"
-    CLIENT_DOCUMENT_REFUSED = "client_document.refused"
+    CLIENT_DOCUMENT_REFUSED = "build_client_document.refused"
     ISSUER_TRUSTED = "issuer.trusted"
     ISSUER_REMOVED = "issuer.removed"
     CONSENT_GIVEN = "consent.given"
@@ -96,7 +96,7 @@ class Kind(StrEnum):
     """`detail["cause"]` says why; `reuse` and `code_replay` are signals of attack."""
 
 
-class Outcome(StrEnum):
+class CallOutcome(StrEnum):
     """How a call ended. `UNKNOWN` and `PENDING` are never written: readers derive them from a missing outcome."""
 
     OK = "ok"
@@ -117,7 +117,7 @@ def _new_id() -> bytes:
     return _PROCESS + (next(_numbers) & 0xFFFF_FFFF_FFFF).to_bytes(6, "big")
 
 
-class Event(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
+class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     """One record of the log. It is stored as an array: new fields go to the end, and old ones stay.
 
     Texts that are too long are cut when the event is written or sealed (see core.audit.bounds).
@@ -149,11 +149,13 @@ class Event(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     """An outcome's intent."""
 
 
-def outcome_of(intent: Event, outcome: str, duration_us: int, detail: dict[str, str | int] | None = None) -> Event:
+def build_outcome_event(
+    intent: AuditEvent, outcome: str, duration_us: int, detail: dict[str, str | int] | None = None
+) -> AuditEvent:
     """How the call that `intent` announced has ended. Who and what stand in the intent and are not repeated."""
-    return Event(
+    return AuditEvent(
         at=intent.at,
-        kind=Kind.CALL_OUTCOME,
+        kind=AuditEventKind.CALL_OUTCOME,
         tenant_id=intent.tenant_id,
         request_id=intent.request_id,
         outcome=outcome,

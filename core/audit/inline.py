@@ -1,15 +1,15 @@
 """Record an administrative change in the change's own transaction: both happen, or neither does."""
 
 from core.audit.bounds import pack
-from core.audit.event import DEPLOYMENT, Event
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent
 from core.db import UnitOfWork
 
 
-async def record(work: UnitOfWork, event: Event) -> None:
+async def append_in_transaction(work: UnitOfWork, event: AuditEvent) -> None:
     """Append `event`, which belongs to the unit of work's tenant or to the deployment; durable when the transaction
     commits.
     """
-    assert event.tenant_id in (work.tenant_id, DEPLOYMENT)
+    assert event.tenant_id in (work.tenant_id, DEPLOYMENT_CHAIN)
     await work.execute(_APPEND, pack(event), event.tenant_id)
 
 

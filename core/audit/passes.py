@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from uuid import UUID
 
-MOST_PASSES = 200_000
+MAX_PASSES = 200_000
 
 
 class AuditPasses:
@@ -12,15 +12,15 @@ class AuditPasses:
     def __init__(self) -> None:
         self._passes: OrderedDict[UUID, str] = OrderedDict()
 
-    def keep(self, tenant_id: UUID | None, audit_pass: str) -> None:
+    def store(self, tenant_id: UUID | None, audit_pass: str) -> None:
         """Take in what came with an answer of the broker's."""
         if tenant_id is None or not audit_pass:
             return
         self._passes[tenant_id] = audit_pass
         self._passes.move_to_end(tenant_id)
-        if len(self._passes) > MOST_PASSES:
+        if len(self._passes) > MAX_PASSES:
             self._passes.popitem(last=False)
 
-    def of(self, tenant_id: UUID) -> str:
+    def get(self, tenant_id: UUID) -> str:
         """The pass for a tenant's log, empty where there is none."""
         return self._passes.get(tenant_id, "")

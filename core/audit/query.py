@@ -12,16 +12,25 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.bounds import microseconds, moment
-from core.audit.verification import Anchor, Verification, anchors, verify
+from core.audit.bounds import to_datetime, to_microseconds
+from core.audit.verification import ChainAnchor, ChainVerification, list_anchors, verify_chain
 from core.db import Database, Row
 from core.errors import Invalid
 
-__all__ = ["Anchor", "Filter", "Item", "Page", "Verification", "anchors", "page", "verify"]
+__all__ = [
+    "AuditEntry",
+    "AuditFilter",
+    "AuditPage",
+    "ChainAnchor",
+    "ChainVerification",
+    "fetch_audit_page",
+    "list_anchors",
+    "verify_chain",
+]
 
-MOST_ITEMS = 500
+MAX_ITEMS = 500
 UNKNOWN_AFTER = timedelta(minutes=15)
-CALL = "call"
+CALL_KIND = "call"
 
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = datetime(9999, 1, 1, tzinfo=UTC)
@@ -31,7 +40,7 @@ _CLOCK_AHEAD = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class AuditFilter:
     """Which items; None is any. `since` is included, `until` is not.
 
     `kind` is a kind or the part before the dot (``token``); ``call`` means calls, without denials. `outcome` may be
@@ -49,7 +58,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class AuditEntry:
     """One thing that happened. A call's intent and outcome are one item of kind ``call``."""
 
     seq: int
@@ -70,10 +79,10 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AuditPage:
     """Some items, and what to ask for the next with; None at the end."""
 
-    items: tuple[Item, ...]
+    items: tuple[AuditEntry, ...]
     next_cursor: str | None
 
 
@@ -109,32 +118,32 @@ SELECT * FROM item WHERE $13::text IS NULL OR outcome = $13 ORDER BY at DESC, se
 """
 
 
-async def page(
+async def fetch_audit_page(
     database: Database,
     tenant_id: UUID,
-    filter: Filter,
+    filter: AuditFilter,
     cursor: str | None = None,
     limit: int = 50,
     *,
     unknown_after: timedelta = UNKNOWN_AFTER,
-) -> Page:
+) -> AuditPage:
     """The next items that match, newest first. A call without an outcome is unknown after `unknown_after`.
 
     Raises:
         core.errors.Invalid: the cursor is none that a page gave, or `limit` is not between 1 and 500.
         core.errors.Unavailable: the database is away.
     """
-    if not 1 <= limit <= MOST_ITEMS:
-        raise Invalid(f"limit must be between 1 and {MOST_ITEMS}")
-    args = _arguments(filter, _END if cursor is None else _read_cursor(cursor), unknown_after)
+    if not 1 <= limit <= MAX_ITEMS:
+        raise Invalid(f"limit must be between 1 and {MAX_ITEMS}")
+    args = _build_arguments(filter, _END if cursor is None else _decode_position(cursor), unknown_after)
     sql = _PAGE + (_ANY_REQUEST if filter.request_id is None else _ONE_REQUEST) + _REST
     async with database.tenant(tenant_id) as work:
         rows = await work.fetch(sql, *args, limit + 1)
-    items = tuple(map(_item, rows[:limit]))
-    return Page(items, _cursor(items[-1]) if len(rows) > limit else None)
+    items = tuple(map(_to_entry, rows[:limit]))
+    return AuditPage(items, _encode_position(items[-1]) if len(rows) > limit else None)
 
 
-def _arguments(filter: Filter, before: tuple[datetime, int], unknown_after: timedelta) -> list[Any]:
+def _build_arguments(filter: AuditFilter, before: tuple[datetime, int], unknown_after: timedelta) -> list[Any]:
     since = max(filter.since or _FIRST, _FIRST)
     return [
         since,
@@ -142,7 +151,7 @@ def _arguments(filter: Filter, before: tuple[datetime, int], unknown_after: time
         *before,
         since - _CLOCK_AHEAD,
         filter.user,
-        "call.intent" if filter.kind in (CALL, "call.outcome") else filter.kind,
+        "call.intent" if filter.kind in (CALL_KIND, "call.outcome") else filter.kind,
         filter.module,
         filter.tool,
         filter.request_id,
@@ -151,11 +160,11 @@ def _arguments(filter: Filter, before: tuple[datetime, int], unknown_after: time
     ]
 
 
-def _item(row: Row) -> Item:
-    return Item(
+def _to_entry(row: Row) -> AuditEntry:
+    return AuditEntry(
         seq=row["seq"],
         at=row["at"],
-        kind=CALL if row["kind"] == "call.intent" else row["kind"],
+        kind=CALL_KIND if row["kind"] == "call.intent" else row["kind"],
         user_id=row["user_id"],
         credential_id=row["credential_id"],
         client=row["client"],
@@ -166,26 +175,26 @@ def _item(row: Row) -> Item:
         duration_us=row["duration_us"],
         digest=row["digest"],
         arguments=row["arguments"],
-        detail=_detail(row["detail"]) | _detail(row["more"]),
+        detail=_parse_detail(row["detail"]) | _parse_detail(row["more"]),
         actor=row["actor"],
     )
 
 
-def _detail(text: str | None) -> dict[str, str | int]:
+def _parse_detail(text: str | None) -> dict[str, str | int]:
     return {} if text is None else msgspec.json.decode(text)
 
 
-def _cursor(item: Item) -> str:
-    return base64.urlsafe_b64encode(msgspec.msgpack.encode((microseconds(item.at), item.seq))).decode().rstrip("=")
+def _encode_position(item: AuditEntry) -> str:
+    return base64.urlsafe_b64encode(msgspec.msgpack.encode((to_microseconds(item.at), item.seq))).decode().rstrip("=")
 
 
-def _read_cursor(cursor: str) -> tuple[datetime, int]:
+def _decode_position(cursor: str) -> tuple[datetime, int]:
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         time, seq = msgspec.msgpack.decode(raw, type=tuple[int, int])
     except (ValueError, binascii.Error, msgspec.MsgspecError):
         raise Invalid("this cursor is not from a page of the audit log: leave it out to begin anew") from None
-    at = moment(time * 1000)
+    at = to_datetime(time * 1000)
     if at is None or not 0 <= seq < 2**63:
         raise Invalid("this cursor is not from a page of the audit log: leave it out to begin anew")
     return at, seq

@@ -3,15 +3,15 @@
 import time
 from collections.abc import Callable
 
-from core.audit.event import Event, Kind
-from core.audit.writer import append
+from core.audit.event import AuditEvent, AuditEventKind
+from core.audit.writer import append_events
 from core.db import Database
 from core.errors import Invalid
 
-MOST_MONTHS = 1_200
+MAX_MONTHS = 1_200
 
 
-async def drop_older(
+async def drop_old_partitions(
     database: Database, months: int, *, actor: str = "operator", clock: Callable[[], int] = time.time_ns
 ) -> list[str]:
     """Drop the partitions of all tenants that ended `months` whole months ago, and record it; the partitions' names.
@@ -23,10 +23,12 @@ async def drop_older(
         core.errors.Invalid: `months` is not between 1 and 1200.
         core.errors.Unavailable: the database is away.
     """
-    if not 1 <= months <= MOST_MONTHS:
-        raise Invalid(f"months must be between 1 and {MOST_MONTHS}")
+    if not 1 <= months <= MAX_MONTHS:
+        raise Invalid(f"months must be between 1 and {MAX_MONTHS}")
     dropped: list[str] = await database.call("SELECT audit.drop_before($1)", months)
     if dropped:
         detail: dict[str, str | int] = {"months": months, "partitions": len(dropped), "newest": dropped[-1]}
-        await append(database, [Event(at=clock(), kind=Kind.AUDIT_DROPPED, detail=detail, actor=actor)])
+        await append_events(
+            database, [AuditEvent(at=clock(), kind=AuditEventKind.AUDIT_DROPPED, detail=detail, actor=actor)]
+        )
     return dropped

@@ -16,17 +16,17 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from core.audit.bounds import moment, sealable, unpack
-from core.audit.chain import NOTHING, Entry, link
-from core.audit.event import Event, Kind
-from core.db import AWAY, Database, Row
+from core.audit.bounds import to_datetime, truncate_if_needed, unpack
+from core.audit.chain import GENESIS_HASH, SealedEvent, hash_event
+from core.audit.event import AuditEvent, AuditEventKind
+from core.db import CONNECTION_ERRORS, Database, Row
 from core.errors import Unavailable
 
-BATCH = 250
+SEAL_BATCH_SIZE = 250
 """Records a transaction: about 5 ms of this process, which may be serving calls meanwhile."""
-SHARE = 0.1
+MAX_BUSY_SHARE = 0.1
 """The part of the time that sealing may take while records come faster than it seals: calls go first."""
-DOUBLES_WITHIN = timedelta(days=35)
+DUPLICATE_WINDOW = timedelta(days=35)
 """A record that was appended twice, on both sides of an outage, is recognised for so long."""
 
 _TAKE = "SELECT number, tenant, packed FROM audit.take($1)"
@@ -40,10 +40,10 @@ log = logging.getLogger(__name__)
 _json = msgspec.json.Encoder(order="deterministic").encode
 
 _Head = tuple[int, bytes, datetime]
-_Found = tuple[UUID, datetime, Event]
+_ReadRecord = tuple[UUID, datetime, AuditEvent]
 
 
-class Sealer:
+class AuditSealer:
     """`database` is logged in as the console's role; `clock` gives the time in UTC.
 
     `run` looks for records `shortest` seconds after the last were found or :meth:`wake` was called, and less and less
@@ -69,12 +69,12 @@ class Sealer:
         pause = self._shortest
         while True:
             started = time.monotonic()
-            taken = await self._tried()
-            if taken == BATCH:
-                await asyncio.sleep((time.monotonic() - started) * (1 / SHARE - 1))
+            taken = await self._try_seal_once()
+            if taken == SEAL_BATCH_SIZE:
+                await asyncio.sleep((time.monotonic() - started) * (1 / MAX_BUSY_SHARE - 1))
             else:
                 pause = self._shortest if taken else min(pause * 2, self._longest)
-                await self._rest(pause)
+                await self._wait_for_work(pause)
 
     async def seal_all(self) -> int:
         """Seal what is there now; how many records that was.
@@ -87,7 +87,7 @@ class Sealer:
             total += taken
         return total
 
-    async def seal_once(self, limit: int = BATCH) -> int:
+    async def seal_once(self, limit: int = SEAL_BATCH_SIZE) -> int:
         """Seal at most `limit` records; how many. 0 also where another sealer is at work.
 
         Raises:
@@ -96,16 +96,16 @@ class Sealer:
         now = self._clock()
         try:
             async with self._database.connection() as connection:
-                await self._prepare(connection, now)
+                await self._prepare_partitions(connection, now)
                 async with connection.transaction():
                     rows = await connection.fetch(_TAKE, limit)
                     if rows:
-                        await _seal(connection, rows, now)
-        except (*AWAY, asyncpg.InternalClientError) as error:
+                        await _seal_rows(connection, rows, now)
+        except (*CONNECTION_ERRORS, asyncpg.InternalClientError) as error:
             raise Unavailable() from error
         return len(rows)
 
-    async def _tried(self) -> int:
+    async def _try_seal_once(self) -> int:
         self._woken.clear()
         try:
             return await self.seal_once()
@@ -113,12 +113,12 @@ class Sealer:
             log.warning("audit records are not sealed for now", extra={"cause": type(error).__name__})
             return 0
 
-    async def _rest(self, pause: float) -> None:
+    async def _wait_for_work(self, pause: float) -> None:
         await asyncio.sleep(self._shortest)  # a busy process wakes often, and a batch is cheaper than single records
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), pause - self._shortest)
 
-    async def _prepare(self, connection: Any, now: datetime) -> None:
+    async def _prepare_partitions(self, connection: Any, now: datetime) -> None:
         """The partitions of this month and the next exist."""
         month = (now.year, now.month)
         if month != self._prepared:
@@ -127,49 +127,51 @@ class Sealer:
             self._prepared = month
 
 
-async def _seal(connection: Any, rows: Sequence[Row], now: datetime) -> None:
-    found = [_read(row, now) for row in rows]
+async def _seal_rows(connection: Any, rows: Sequence[Row], now: datetime) -> None:
+    found = [_read_record(row, now) for row in rows]
     tenants = list({row["tenant"] for row in rows})
     heads: dict[UUID, _Head] = {
         row["tenant"]: (row["newest"], row["newest_hash"], row["newest_at"])
         for row in await connection.fetch(_HEADS, tenants)
     }
-    new = await _without_doubles(connection, found, now)
-    entries, hashes = _chained(new, heads, now)
-    columns: list[tuple[Any, ...]] = list(zip(*entries, strict=True)) if entries else [()] * len(Entry._fields)
-    columns[Entry._fields.index("detail")] = tuple(_json(e.detail).decode() if e.detail else None for e in entries)
+    new = await _drop_duplicates(connection, found, now)
+    entries, hashes = _chain_events(new, heads, now)
+    columns: list[tuple[Any, ...]] = list(zip(*entries, strict=True)) if entries else [()] * len(SealedEvent._fields)
+    columns[SealedEvent._fields.index("detail")] = tuple(
+        _json(e.detail).decode() if e.detail else None for e in entries
+    )
     await connection.fetchval(_SEAL, [row["number"] for row in rows], *columns, hashes)
 
 
-def _read(row: Row, now: datetime) -> _Found:
+def _read_record(row: Row, now: datetime) -> _ReadRecord:
     """The tenant is the one that the record was appended for, whatever stands inside."""
     try:
-        event = sealable(unpack(row["packed"]))
+        event = truncate_if_needed(unpack(row["packed"]))
     except (msgspec.MsgspecError, ValueError):
-        event = _unreadable(row["packed"])
-    at = moment(event.at)
+        event = _build_unreadable_event(row["packed"])
+    at = to_datetime(event.at)
     if at is None:
         return row["tenant"], now, msgspec.structs.replace(event, detail={**(event.detail or {}), "at": str(event.at)})
     return row["tenant"], at, event
 
 
-def _unreadable(record: bytes) -> Event:
+def _build_unreadable_event(record: bytes) -> AuditEvent:
     """What stands for a record that cannot be read, so that it neither vanishes nor holds up the others."""
     digest = hashlib.sha256(record)
     detail: dict[str, str | int] = {"bytes": len(record), "sha256": digest.hexdigest()}
-    return Event(at=-1, kind=Kind.AUDIT_UNREADABLE, id=digest.digest()[:16], detail=detail)
+    return AuditEvent(at=-1, kind=AuditEventKind.AUDIT_UNREADABLE, id=digest.digest()[:16], detail=detail)
 
 
-async def _without_doubles(connection: Any, found: Sequence[_Found], now: datetime) -> list[_Found]:
+async def _drop_duplicates(connection: Any, found: Sequence[_ReadRecord], now: datetime) -> list[_ReadRecord]:
     rows = await connection.fetch(
         _DOUBLES,
         [tenant for tenant, _, _ in found],
         [at for _, at, _ in found],
         [event.id for _, _, event in found],
-        now - DOUBLES_WITHIN,
+        now - DUPLICATE_WINDOW,
     )
     seen: set[bytes] = {row["known"] for row in rows}
-    new: list[_Found] = []
+    new: list[_ReadRecord] = []
     for item in found:
         if item[2].id not in seen:
             seen.add(item[2].id)
@@ -177,21 +179,23 @@ async def _without_doubles(connection: Any, found: Sequence[_Found], now: dateti
     return new
 
 
-def _chained(found: Sequence[_Found], heads: dict[UUID, _Head], now: datetime) -> tuple[list[Entry], list[bytes]]:
-    entries: list[Entry] = []
+def _chain_events(
+    found: Sequence[_ReadRecord], heads: dict[UUID, _Head], now: datetime
+) -> tuple[list[SealedEvent], list[bytes]]:
+    entries: list[SealedEvent] = []
     hashes: list[bytes] = []
     for tenant, at, event in found:
-        seq, previous, sealed_at = heads.get(tenant, (0, NOTHING, now))
-        entry = _entry(event, tenant, seq + 1, max(now, sealed_at), at)
-        digest = link(previous, entry)
+        seq, previous, sealed_at = heads.get(tenant, (0, GENESIS_HASH, now))
+        entry = _build_sealed_event(event, tenant, seq + 1, max(now, sealed_at), at)
+        digest = hash_event(previous, entry)
         heads[tenant] = (entry.seq, digest, entry.sealed_at)
         entries.append(entry)
         hashes.append(digest)
     return entries, hashes
 
 
-def _entry(event: Event, tenant: UUID, seq: int, sealed_at: datetime, at: datetime) -> Entry:
-    return Entry(
+def _build_sealed_event(event: AuditEvent, tenant: UUID, seq: int, sealed_at: datetime, at: datetime) -> SealedEvent:
+    return SealedEvent(
         tenant, seq, sealed_at, at, event.id, event.intent, event.kind, event.user_id, event.credential_id,
         event.client, event.request_id, event.module, event.tool, event.outcome, event.duration_us, event.digest,
         event.arguments, event.detail or None, event.actor,

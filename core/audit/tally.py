@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from core.audit.event import Event
+from core.audit.event import AuditEvent
 from core.audit.writer import AuditWriter
 
 
-class Tally:
+class EventAggregator:
     """Counts one kind of event. A quiet minute costs nothing: the timer runs only after the first."""
 
     __slots__ = ("_clock", "_count", "_interval", "_kind", "_timer", "_writer")
@@ -36,4 +36,4 @@ class Tally:
             self._timer = None
         count, self._count = self._count, 0
         if count:
-            self._writer.queue(Event(at=self._clock(), kind=self._kind, detail={"count": count}))
+            self._writer.enqueue(AuditEvent(at=self._clock(), kind=self._kind, detail={"count": count}))

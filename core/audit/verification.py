@@ -11,10 +11,10 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.chain import NOTHING, Entry, link
+from core.audit.chain import GENESIS_HASH, SealedEvent, hash_event
 from core.db import Database, Row, UnitOfWork
 
-BATCH = 1_000
+VERIFY_BATCH_SIZE = 1_000
 
 _HEAD = """SELECT h.seq, h.hash, h.base_seq, h.base_hash,
         (SELECT max(e.seq) FROM audit.events e WHERE e.tenant_id = $1) AS newest,
@@ -29,7 +29,7 @@ _EVENTS = """SELECT tenant_id, seq, sealed_at, at, id, intent, kind, user_id, cr
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class ChainAnchor:
     """The newest event of a tenant's chain at some time: number and hash."""
 
     tenant_id: UUID
@@ -38,12 +38,12 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class ChainVerification:
     """`ok`, or the number of the first event that is wrong and what is wrong with it; `checked` events were read."""
 
     tenant_id: UUID
     checked: int
-    head: Anchor | None
+    head: ChainAnchor | None
     first_bad: int | None = None
     problem: str = ""
 
@@ -53,7 +53,7 @@ class Verification:
         return self.first_bad is None
 
 
-class _Broken(Exception):
+class _ChainBroken(Exception):
     """Found: the number of the event, and what is wrong."""
 
     def __init__(self, seq: int, problem: str) -> None:
@@ -62,23 +62,23 @@ class _Broken(Exception):
         self.problem = problem
 
 
-class _Walk:
+class _ChainWalk:
     """The state of one check."""
 
     def __init__(self, tenant_id: UUID, expected: dict[int, bytes]) -> None:
         self.tenant_id = tenant_id
         self.expected = expected
-        self.head: Anchor | None = None
+        self.head: ChainAnchor | None = None
         self.seq = 0
-        self.hash = NOTHING
+        self.hash = GENESIS_HASH
         self.checked = 0
 
     def step(self, row: Row) -> None:
         if row["seq"] != self.seq + 1:
-            raise _Broken(self.seq + 1, "the event is missing")
-        entry = _entry(row)
-        if _link(self.hash, entry) != row["hash"]:
-            raise _Broken(entry.seq, "the event, or the one before it, was changed")
+            raise _ChainBroken(self.seq + 1, "the event is missing")
+        entry = _to_sealed_event(row)
+        if _hash_row_event(self.hash, entry) != row["hash"]:
+            raise _ChainBroken(entry.seq, "the event, or the one before it, was changed")
         self.seq, self.hash = entry.seq, row["hash"]
         self.checked += 1
         self.compare()
@@ -86,28 +86,28 @@ class _Walk:
     def compare(self) -> None:
         """The anchor of this number, if one was given, has this hash."""
         if self.expected.pop(self.seq, self.hash) != self.hash:
-            raise _Broken(self.seq, "the event differs from the anchor")
+            raise _ChainBroken(self.seq, "the event differs from the anchor")
 
 
-async def anchors(database: Database) -> list[Anchor]:
+async def list_anchors(database: Database) -> list[ChainAnchor]:
     """The head of every tenant's chain, for an operator to keep where nobody who can change the database can reach.
 
     Raises:
         core.errors.Unavailable: the database is away.
     """
     rows = await database.lookup("deployment", "list", "SELECT tenant, newest, newest_hash FROM audit.anchors()")
-    return [Anchor(row["tenant"], row["newest"], row["newest_hash"]) for row in rows]
+    return [ChainAnchor(row["tenant"], row["newest"], row["newest_hash"]) for row in rows]
 
 
-async def verify(
-    database: Database, tenant_id: UUID, since: datetime | None = None, *, against: Sequence[Anchor] = ()
-) -> Verification:
+async def verify_chain(
+    database: Database, tenant_id: UUID, since: datetime | None = None, *, against: Sequence[ChainAnchor] = ()
+) -> ChainVerification:
     """Walk the chain (from the first event sealed at or after `since`) to its head, and through the given anchors.
 
     Raises:
         core.errors.Unavailable: the database is away.
     """
-    walk = _Walk(tenant_id, {anchor.seq: anchor.hash for anchor in against if anchor.tenant_id == tenant_id})
+    walk = _ChainWalk(tenant_id, {anchor.seq: anchor.hash for anchor in against if anchor.tenant_id == tenant_id})
     try:
         async with database.tenant(tenant_id) as work:
             await _start(work, walk, since)
@@ -115,22 +115,22 @@ async def verify(
             async with database.tenant(tenant_id) as work:  # one short transaction a batch: nothing waits for us
                 await _advance(work, walk)
         _finish(walk)
-    except _Broken as broken:
-        return Verification(tenant_id, walk.checked, walk.head, broken.seq, broken.problem)
-    return Verification(tenant_id, walk.checked, walk.head)
+    except _ChainBroken as broken:
+        return ChainVerification(tenant_id, walk.checked, walk.head, broken.seq, broken.problem)
+    return ChainVerification(tenant_id, walk.checked, walk.head)
 
 
-async def _start(work: UnitOfWork, walk: _Walk, since: datetime | None) -> None:
+async def _start(work: UnitOfWork, walk: _ChainWalk, since: datetime | None) -> None:
     row = await work.fetchrow(_HEAD, since)
     if row is None:
         if (first := await work.fetchval(_ANY)) is not None:
-            raise _Broken(first, "the chain has events and no head")
+            raise _ChainBroken(first, "the chain has events and no head")
         return
-    walk.head = Anchor(work.tenant_id, row["seq"], row["hash"])
+    walk.head = ChainAnchor(work.tenant_id, row["seq"], row["hash"])
     walk.seq, walk.hash = row["base_seq"], row["base_hash"]
     newest = walk.seq if row["newest"] is None else row["newest"]
     if newest > row["seq"]:
-        raise _Broken(row["seq"] + 1, "the event is newer than the head")
+        raise _ChainBroken(row["seq"] + 1, "the event is newer than the head")
     if since is not None:
         await _skip(work, walk, newest if row["before"] is None else row["before"])
     for seq in [seq for seq in walk.expected if seq < walk.seq]:
@@ -138,41 +138,41 @@ async def _start(work: UnitOfWork, walk: _Walk, since: datetime | None) -> None:
     walk.compare()
 
 
-async def _skip(work: UnitOfWork, walk: _Walk, seq: int) -> None:
+async def _skip(work: UnitOfWork, walk: _ChainWalk, seq: int) -> None:
     """Begin after event `seq`, whose own hash is believed."""
     if seq <= walk.seq:
         return
     found = await work.fetchval(_HASH, seq)
     if found is None:
-        raise _Broken(seq, "the event is missing")
+        raise _ChainBroken(seq, "the event is missing")
     walk.seq, walk.hash = seq, found
 
 
-async def _advance(work: UnitOfWork, walk: _Walk) -> None:
+async def _advance(work: UnitOfWork, walk: _ChainWalk) -> None:
     assert walk.head is not None
     rows = await work.fetch(_EVENTS, walk.seq, walk.head.seq)
     if not rows:
-        raise _Broken(walk.seq + 1, "the end of the chain is missing")
+        raise _ChainBroken(walk.seq + 1, "the end of the chain is missing")
     for row in rows:
         walk.step(row)
 
 
-def _finish(walk: _Walk) -> None:
+def _finish(walk: _ChainWalk) -> None:
     if walk.head is not None and walk.hash != walk.head.hash:
-        raise _Broken(walk.head.seq, "the event differs from the head")
+        raise _ChainBroken(walk.head.seq, "the event differs from the head")
     if walk.expected:
-        raise _Broken(min(walk.expected), "the anchored event is missing")
+        raise _ChainBroken(min(walk.expected), "the anchored event is missing")
 
 
-def _link(previous: bytes, entry: Entry) -> bytes | None:
+def _hash_row_event(previous: bytes, entry: SealedEvent) -> bytes | None:
     try:
-        return link(previous, entry)
+        return hash_event(previous, entry)
     except (TypeError, ValueError, OverflowError):
         return None  # only a changed row holds what cannot be sealed, such as an infinite time
 
 
-def _entry(row: Row) -> Entry:
-    values = [row[name] for name in Entry._fields]
+def _to_sealed_event(row: Row) -> SealedEvent:
+    values = [row[name] for name in SealedEvent._fields]
     if row["detail"] is not None:
-        values[Entry._fields.index("detail")] = msgspec.json.decode(row["detail"])
-    return Entry(*values)
+        values[SealedEvent._fields.index("detail")] = msgspec.json.decode(row["detail"])
+    return SealedEvent(*values)

@@ -7,21 +7,21 @@ from uuid import UUID
 
 from core.errors import Unavailable
 
-MOST_RECORDS = 1_000
-MOST_BYTES = 4 * 1024 * 1024
-OVERHEAD = 250  # what a record costs in memory beside its own bytes
+MAX_BATCH_RECORDS = 1_000
+MAX_BATCH_BYTES = 4 * 1024 * 1024
+RECORD_OVERHEAD_BYTES = 250  # what a record costs in memory beside its own bytes
 
 _Record = tuple[UUID, bytes, "asyncio.Future[None] | None", float]
 
 
-def refuse(waiter: "asyncio.Future[None]", reason: Callable[[], Unavailable] = Unavailable) -> None:
+def reject_waiter(waiter: "asyncio.Future[None]", reason: Callable[[], Unavailable] = Unavailable) -> None:
     """Tell a waiter that its record was not written."""
     waiter.set_exception(reason())
     waiter.exception()  # a reader may have gone away without awaiting it: that is no fault worth a log line
 
 
-class Waiting:
-    """A queue whose head is either waiting or under way (``take`` until ``settle`` or ``put_back``). Whoever is refused
+class RecordQueue:
+    """A queue whose head is either waiting or under way (``take`` until ``settle`` or ``requeue_batch``). Whoever is refused
     is told the `reason`."""
 
     __slots__ = ("_flying", "_queue", "awaited", "reason", "size")
@@ -38,18 +38,18 @@ class Waiting:
 
     def add(self, tenant_id: UUID, record: bytes, waiter: "asyncio.Future[None] | None", deadline: float) -> None:
         """Append; `deadline` is the loop's time at which `waiter` is refused."""
-        self.size += len(record) + OVERHEAD
+        self.size += len(record) + RECORD_OVERHEAD_BYTES
         self._queue.append((tenant_id, record, waiter, deadline))
         self.awaited += waiter is not None
 
-    def take(self) -> tuple[list[UUID], list[bytes]]:
-        """The next records to write, at most ``MOST_RECORDS`` and about ``MOST_BYTES``."""
+    def take_batch(self) -> tuple[list[UUID], list[bytes]]:
+        """The next records to write, at most ``MAX_BATCH_RECORDS`` and about ``MOST_BYTES``."""
         size = 0
         queue, flying = self._queue, self._flying
-        while queue and len(flying) < MOST_RECORDS and size < MOST_BYTES:
+        while queue and len(flying) < MAX_BATCH_RECORDS and size < MAX_BATCH_BYTES:
             entry = queue.popleft()
-            if _withdrawn(entry):
-                self.size -= len(entry[1]) + OVERHEAD
+            if _is_withdrawn(entry):
+                self.size -= len(entry[1]) + RECORD_OVERHEAD_BYTES
                 continue
             size += len(entry[1])
             flying.append(entry)
@@ -57,21 +57,21 @@ class Waiting:
             self.awaited = 0
         return [entry[0] for entry in flying], [entry[1] for entry in flying]
 
-    def settle(self, refused: Collection[int] = ()) -> int:
+    def settle_batch(self, refused: Collection[int] = ()) -> int:
         """What was taken is durable, but for the `refused` places in it; how many still waited for it."""
         served = 0
         for place, entry in enumerate(self._flying):
             waiter = entry[2]
             if waiter is not None and not waiter.done():
                 if place in refused:
-                    refuse(waiter)
+                    reject_waiter(waiter)
                     continue
                 waiter.set_result(None)
                 served += 1
-        self._landed()
+        self._clear_in_flight()
         return served
 
-    def put_back(self) -> None:
+    def requeue_batch(self) -> None:
         """What was taken is not known to be durable: it stays at the head of the queue."""
         self._queue.extendleft(reversed(self._flying))
         self.awaited = len(self._queue)
@@ -85,19 +85,19 @@ class Waiting:
                     continue
                 if deadline > now:
                     return deadline
-                refuse(waiter, self.reason)
+                reject_waiter(waiter, self.reason)
         return None
 
-    def refuse_all(self) -> None:
+    def reject_all(self) -> None:
         """Refuse whoever waits."""
         self.expire(float("inf"))
 
-    def _landed(self) -> None:
-        self.size -= sum(len(entry[1]) + OVERHEAD for entry in self._flying)
+    def _clear_in_flight(self) -> None:
+        self.size -= sum(len(entry[1]) + RECORD_OVERHEAD_BYTES for entry in self._flying)
         self._flying = []
 
 
-def _withdrawn(entry: _Record) -> bool:
+def _is_withdrawn(entry: _Record) -> bool:
     """Refused, so that whoever asked knows that it is not there. One whose waiter was cancelled stays."""
     waiter = entry[2]
     return waiter is not None and waiter.done() and not waiter.cancelled()

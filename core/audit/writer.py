@@ -16,37 +16,37 @@ from uuid import UUID
 import asyncpg
 
 from core.audit.bounds import pack
-from core.audit.event import DEPLOYMENT, Event, Kind
-from core.audit.waiting import Waiting, refuse
-from core.db import AWAY, Database
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind
+from core.audit.waiting import RecordQueue, reject_waiter
+from core.db import CONNECTION_ERRORS, Database
 from core.errors import Unavailable
 from core.storage import DiskFull, is_disk_full
 
-APPEND = "SELECT audit.append($1::uuid[], $2::bytea[])"
-APPEND_SIGNED = "SELECT audit.append_signed($1::uuid[], $2::text[], $3::bytea[])"
+APPEND_QUERY = "SELECT audit.append($1::uuid[], $2::bytea[])"
+APPEND_SIGNED_QUERY = "SELECT audit.append_signed($1::uuid[], $2::text[], $3::bytea[])"
 # A flush that is not on disk is none; a stronger setting of the operator's (remote_apply) stays.
-DURABLE = """SELECT set_config('synchronous_commit', 'on', false)
+SYNCHRONOUS_COMMIT_QUERY = """SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"""
-MOST_WAITING = 32 * 1024 * 1024
-LONGEST_BACKOFF = 1.0
-HOLD = 0.005
-GATHER = 0.001
+MAX_WAITING_BYTES = 32 * 1024 * 1024
+MAX_BACKOFF_SECONDS = 1.0
+HOLD_SECONDS = 0.005
+GATHER_SECONDS = 0.001
 
 log = logging.getLogger(__name__)
 
 
-async def append(database: Database, events: Sequence[Event]) -> None:
+async def append_events(database: Database, events: Sequence[AuditEvent]) -> None:
     """Append without a writer, for a process that has a few events in its whole life; durable on return.
 
     Raises:
         core.errors.Unavailable: the database is away; the events may be there or not.
     """
-    tenants = [event.tenant_id or DEPLOYMENT for event in events]
+    tenants = [event.tenant_id or DEPLOYMENT_CHAIN for event in events]
     async with database.connection() as connection:
         try:
-            await connection.execute(DURABLE)
-            await connection.fetchval(APPEND, tenants, [pack(event) for event in events])
-        except (*AWAY, asyncpg.InternalClientError) as error:
+            await connection.execute(SYNCHRONOUS_COMMIT_QUERY)
+            await connection.fetchval(APPEND_QUERY, tenants, [pack(event) for event in events])
+        except (*CONNECTION_ERRORS, asyncpg.InternalClientError) as error:
             raise Unavailable() from error
 
 
@@ -63,7 +63,7 @@ class AuditWriter:
         *,
         clock: Callable[[], int] = time.time_ns,
         patience: float = 2.0,
-        most_waiting: int = MOST_WAITING,
+        most_waiting: int = MAX_WAITING_BYTES,
         on_flush: Callable[[], None] | None = None,
         pass_of: Callable[[UUID], str] | None = None,
     ) -> None:
@@ -73,7 +73,7 @@ class AuditWriter:
         self._patience = patience
         self._most_waiting = most_waiting
         self._on_flush = on_flush
-        self._waiting = Waiting()
+        self._waiting = RecordQueue()
         self._wake: asyncio.Future[None] | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._away_since: float | None = None
@@ -98,7 +98,7 @@ class AuditWriter:
         """The database has been away for longer than the writer's patience: what is written now is refused."""
         return self._away_since is not None and time.monotonic() - self._away_since > self._patience
 
-    async def write(self, event: Event) -> None:
+    async def write(self, event: AuditEvent) -> None:
         """Return when `event` is durable.
 
         Raises:
@@ -106,62 +106,62 @@ class AuditWriter:
         """
         await self.submit(event)
 
-    def submit(self, event: Event) -> "asyncio.Future[None]":
+    def submit(self, event: AuditEvent) -> "asyncio.Future[None]":
         """Like :meth:`write`, to be awaited later (or never): the flush starts at once."""
         loop = asyncio.get_running_loop()
         waiter = loop.create_future()
         if self._closing or self._waiting.size >= self._most_waiting or self.stalled:
-            refuse(waiter, self._waiting.reason)
+            reject_waiter(waiter, self._waiting.reason)
             return waiter
-        self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), waiter, loop.time() + self._patience)
+        self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), waiter, loop.time() + self._patience)
         if self._expiry is None:
-            self._expiry = loop.call_later(self._patience, self._expire)
+            self._expiry = loop.call_later(self._patience, self._expire_waiters)
         if self._wake is not None:
-            self._rouse()
+            self._wake_up()
         return waiter
 
-    def queue(self, event: Event) -> None:
+    def enqueue(self, event: AuditEvent) -> None:
         """Have `event` written within milliseconds, or when the database is back. For outcomes: nobody waits.
 
         Only a database that is away until twice ``most_waiting`` bytes have piled up makes an event be lost: that is
         logged, counted in `lost` and, when the database is back, recorded as an event of its own.
         """
         if self._waiting.size >= 2 * self._most_waiting or self._ended.is_set():
-            self._lose(1)
+            self._record_loss(1)
             return
-        self._waiting.add(event.tenant_id or DEPLOYMENT, pack(event), None, 0.0)
+        self._waiting.add(event.tenant_id or DEPLOYMENT_CHAIN, pack(event), None, 0.0)
         if self._wake is not None and self._holding is None:
-            self._holding = asyncio.get_running_loop().call_later(HOLD, self._rouse)
+            self._holding = asyncio.get_running_loop().call_later(HOLD_SECONDS, self._wake_up)
 
     async def run(self) -> None:
         """Flush what is appended, until :meth:`close` or cancelled."""
         self._running = True
         try:
-            while not self._drained():
+            while not self._is_drained():
                 try:
-                    await self._connected()
+                    await self._flush_while_connected()
                 except Exception as error:  # noqa: BLE001 nothing may end the flusher: asyncpg has many errors of its own
-                    self._failed(error)
-                    await asyncio.sleep(_backoff(self._failures))
+                    self._handle_failure(error)
+                    await asyncio.sleep(_compute_backoff(self._failures))
         finally:
-            self._end()
+            self._stop()
 
     async def close(self, timeout: float = 5.0) -> None:
         """Refuse new intents, write what waits, and end `run`; `timeout` is in seconds."""
         self._closing = True
-        self._rouse()
+        self._wake_up()
         if self._running or self._waiting:  # where records wait, `run` may be about to begin
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), timeout)
         if left := len(self._waiting):
             log.error("audit records could not be written before the end", extra={"records": left})
 
-    async def _connected(self) -> None:
+    async def _flush_while_connected(self) -> None:
         async with self._database.connection() as connection:
             try:
-                await connection.execute(DURABLE)
-                statement = await connection.prepare(APPEND if self._pass_of is None else APPEND_SIGNED)
-                while not self._drained():
+                await connection.execute(SYNCHRONOUS_COMMIT_QUERY)
+                statement = await connection.prepare(APPEND_QUERY if self._pass_of is None else APPEND_SIGNED_QUERY)
+                while not self._is_drained():
                     await self._flush(statement)
             except BaseException:
                 connection.terminate()  # releasing one whose server hangs would hang too
@@ -169,44 +169,46 @@ class AuditWriter:
 
     async def _flush(self, statement: Any) -> None:
         if self._waiting and not self._waiting.awaited and not self._closing:
-            await self._hold()
+            await self._wait_for_intent()
         if self._shared and not self._closing:
-            await asyncio.sleep(GATHER)  # calls run in parallel: this flush is worth more with the next ones' records
-        tenants, records = self._waiting.take()
+            await asyncio.sleep(
+                GATHER_SECONDS
+            )  # calls run in parallel: this flush is worth more with the next ones' records
+        tenants, records = self._waiting.take_batch()
         if not records:
             self._shared = False
-            await self._rest()
+            await self._wait_for_records()
             return
         passes = () if self._pass_of is None else (list(map(self._pass_of, tenants)),)
         try:
             refused = await statement.fetchval(tenants, *passes, records, timeout=self._patience)
         except BaseException:
-            self._waiting.put_back()
+            self._waiting.requeue_batch()
             raise
-        self._shared = self._waiting.settle(refused or ()) > 1
-        self._back()
+        self._shared = self._waiting.settle_batch(refused or ()) > 1
+        self._handle_recovery()
         self.flushes += 1
         self.written += len(records) - len(refused or ())
         if refused:
-            self._lose(len(refused), "the broker has not vouched for their tenant")
+            self._record_loss(len(refused), "the broker has not vouched for their tenant")
         if self._on_flush is not None:
             self._on_flush()
 
-    async def _hold(self) -> None:
+    async def _wait_for_intent(self) -> None:
         """Only outcomes wait: the next call's intent may take them along."""
         loop = asyncio.get_running_loop()
         self._wake = loop.create_future()
-        self._holding = loop.call_later(HOLD, self._rouse)
+        self._holding = loop.call_later(HOLD_SECONDS, self._wake_up)
         await self._wake
 
-    async def _rest(self) -> None:
+    async def _wait_for_records(self) -> None:
         """Connected, and nothing to write. What was refused meanwhile is out of the queue by now."""
-        self._back()
-        if not self._drained() and not self._waiting:
+        self._handle_recovery()
+        if not self._is_drained() and not self._waiting:
             self._wake = asyncio.get_running_loop().create_future()
             await self._wake
 
-    def _rouse(self) -> None:
+    def _wake_up(self) -> None:
         wake, self._wake = self._wake, None
         if self._holding is not None:
             self._holding.cancel()
@@ -214,15 +216,15 @@ class AuditWriter:
         if wake is not None and not wake.done():
             wake.set_result(None)
 
-    def _drained(self) -> bool:
+    def _is_drained(self) -> bool:
         return self._closing and not self._waiting
 
-    def _expire(self) -> None:
+    def _expire_waiters(self) -> None:
         loop = asyncio.get_running_loop()
         earliest = self._waiting.expire(loop.time())
-        self._expiry = None if earliest is None else loop.call_at(earliest, self._expire)
+        self._expiry = None if earliest is None else loop.call_at(earliest, self._expire_waiters)
 
-    def _failed(self, error: Exception) -> None:
+    def _handle_failure(self, error: Exception) -> None:
         """The first failure may be an old connection: the next attempt follows at once, and tells."""
         self._failures += 1
         is_full = is_disk_full(error)
@@ -233,7 +235,7 @@ class AuditWriter:
         if self._away_since is None:
             self._away_since = time.monotonic()
 
-    def _back(self) -> None:
+    def _handle_recovery(self) -> None:
         """The database answers."""
         if not self._failures and not self._unreported:
             return
@@ -242,21 +244,21 @@ class AuditWriter:
         self._waiting.reason = Unavailable
         if self._unreported:
             count, self._unreported = self._unreported, 0
-            self.queue(Event(at=self._clock(), kind=Kind.AUDIT_LOST, detail={"count": count}))
+            self.enqueue(AuditEvent(at=self._clock(), kind=AuditEventKind.AUDIT_LOST, detail={"count": count}))
 
-    def _lose(self, count: int, reason: str = "the database has been away for too long") -> None:
+    def _record_loss(self, count: int, reason: str = "the database has been away for too long") -> None:
         if not self._unreported:
             log.error("audit records are lost: %s", reason)
         self.lost += count
         self._unreported += count
 
-    def _end(self) -> None:
+    def _stop(self) -> None:
         self._closing = True
-        self._waiting.refuse_all()
+        self._waiting.reject_all()
         if self._expiry is not None:
             self._expiry.cancel()
         self._ended.set()
 
 
-def _backoff(failures: int) -> float:
-    return min(0.05 * 2 ** (failures - 2), LONGEST_BACKOFF) if failures > 1 else 0.0
+def _compute_backoff(failures: int) -> float:
+    return min(0.05 * 2 ** (failures - 2), MAX_BACKOFF_SECONDS) if failures > 1 else 0.0

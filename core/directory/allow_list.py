@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.email_address import normal_address, normal_domain
+from core.directory.actor import Actor, audit_change
+from core.email_address import normalize_address, normalize_domain
 from core.errors import LimitReached, NotFound
 
-MOST_ENTRIES = 20_000
-MOST_PAGE = 1_000
+MAX_ALLOW_LIST_ENTRIES = 20_000
+MAX_ENTRIES_PER_PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +29,18 @@ async def add_entry(console: Database, actor: Actor, tenant_id: UUID, entry: str
         Invalid: it is neither an address nor a domain.
         LimitReached: the tenant has 20,000 entries.
     """
-    entry = checked_entry(entry)
+    entry = normalize_entry(entry)
     async with console.tenant(tenant_id) as work:
-        if await work.fetchval(_COUNT) >= MOST_ENTRIES:
-            raise LimitReached(f"the allow list has {MOST_ENTRIES} entries; a domain in their place lets all of it in")
-        if await add_in(work, entry):
-            await recorded(work, actor, Kind.ALLOW_LIST_ADDED, entry=entry)
+        if await work.fetchval(_COUNT) >= MAX_ALLOW_LIST_ENTRIES:
+            raise LimitReached(
+                f"the allow list has {MAX_ALLOW_LIST_ENTRIES} entries; a domain in their place lets all of it in"
+            )
+        if await insert_entry(work, entry):
+            await audit_change(work, actor, AuditEventKind.ALLOW_LIST_ADDED, entry=entry)
     return entry
 
 
-async def add_in(work: UnitOfWork, entry: str) -> bool:
+async def insert_entry(work: UnitOfWork, entry: str) -> bool:
     """Add a checked entry in a transaction that does something else too; whether it is new."""
     return await work.execute(_ADD, entry) == 1
 
@@ -50,34 +52,34 @@ async def remove_entry(console: Database, actor: Actor, tenant_id: UUID, entry: 
         Invalid: it is neither an address nor a domain.
         NotFound: the list has no such entry.
     """
-    entry = checked_entry(entry)
+    entry = normalize_entry(entry)
     async with console.tenant(tenant_id) as work:
         if not await work.execute(_REMOVE, entry):
             raise NotFound(f"the allow list has no entry {entry}; `mcpist allow list` shows them")
-        await recorded(work, actor, Kind.ALLOW_LIST_REMOVED, entry=entry)
+        await audit_change(work, actor, AuditEventKind.ALLOW_LIST_REMOVED, entry=entry)
     return entry
 
 
 async def list_entries(
-    console: Database, tenant_id: UUID, *, after: str = "", limit: int = MOST_PAGE
+    console: Database, tenant_id: UUID, *, after: str = "", limit: int = MAX_ENTRIES_PER_PAGE
 ) -> list[AllowListEntry]:
     """The tenant's entries in the order of their letters, after the entry `after`; at most 1,000 at once."""
     async with console.tenant(tenant_id) as work:
-        rows = await work.fetch(_LIST, after, min(limit, MOST_PAGE))
+        rows = await work.fetch(_LIST, after, min(limit, MAX_ENTRIES_PER_PAGE))
         return [AllowListEntry(*row.values()) for row in rows]
 
 
-def checked_entry(text: str) -> str:
+def normalize_entry(text: str) -> str:
     """An address or ``@domain`` in the form that is stored.
 
     Raises:
         Invalid: it is neither.
     """
     text = text.strip()
-    return f"@{normal_domain(text[1:])}" if text.startswith("@") else normal_address(text)
+    return f"@{normalize_domain(text[1:])}" if text.startswith("@") else normalize_address(text)
 
 
-def entries_for(address: str) -> tuple[str, str]:
+def list_matching_entries(address: str) -> tuple[str, str]:
     """The two entries that let an address in; the address is in its normal form."""
     return address, "@" + address.rpartition("@")[2]
 

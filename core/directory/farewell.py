@@ -9,28 +9,28 @@ from core.directory.actor import Actor
 
 
 @dataclass(frozen=True, slots=True)
-class Goodbye:
-    """A vendor account that was ended with its owner. `lives_on`: its vendor could not be told, or has no way to be;
+class RevocationResult:
+    """A vendor account that was ended with its owner. `still_active`: its vendor could not be told, or has no way to be;
     `manage_url` is where somebody can end it by hand, "" where nobody knows."""
 
     provider: str
     account: str
-    lives_on: bool
+    still_active: bool
     manage_url: str
 
 
-class Farewell(Protocol):
+class AccountRevoker(Protocol):
     """Tells the vendors before the rows go. It takes seconds at most, and stops nothing."""
 
     async def __call__(
         self, actor: Actor, tenant_id: UUID, *, user_id: UUID | None = None, role_id: UUID | None = None
-    ) -> Sequence[Goodbye]:
+    ) -> Sequence[RevocationResult]:
         """End the accounts of a user or of a role, or of the whole tenant."""
         ...
 
 
-async def unsaid(
+async def revoke_nothing(
     actor: Actor, tenant_id: UUID, *, user_id: UUID | None = None, role_id: UUID | None = None
-) -> Sequence[Goodbye]:
+) -> Sequence[RevocationResult]:
     """For whoever has nothing to tell anybody."""
     return ()

@@ -5,18 +5,18 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.directory.allow_list import add_in
-from core.directory.tenants import Tenant, checked_tenant, get_tenant
-from core.directory.users import checked_email
+from core.directory.actor import Actor, audit_change
+from core.directory.allow_list import insert_entry
+from core.directory.tenants import Tenant, get_tenant, validate_tenant
+from core.directory.users import normalize_email
 from core.errors import Conflict
 
 ADMINISTRATOR_ROLE = "administrator"
 
 
-async def found_tenant(
+async def provision_tenant(
     console: Database, actor: Actor, slug: str, name: str, administrator: str, modules: Sequence[str]
 ) -> Tenant:
     """Make a tenant with these modules and an administrator of that e-mail address, whom the allow list lets in; all
@@ -27,35 +27,37 @@ async def found_tenant(
         Invalid: the slug, the name or the address has the wrong form.
     """
     name = name or slug
-    checked_tenant(slug, name)
-    administrator = checked_email(administrator)
+    validate_tenant(slug, name)
+    administrator = normalize_email(administrator)
     tenant_id = uuid4()
     try:
         async with console.tenant(tenant_id) as work:
             await work.execute("INSERT INTO core.tenants (tenant_id, slug, name) VALUES ($1, $2, $3)", slug, name)
-            await recorded(work, actor, Kind.TENANT_CREATED, slug=slug)
-            await _modules(work, actor, modules)
-            await _administrator(work, actor, administrator)
+            await audit_change(work, actor, AuditEventKind.TENANT_CREATED, slug=slug)
+            await _enable_modules(work, actor, modules)
+            await _create_administrator(work, actor, administrator)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a tenant {slug!r} already") from None
     return await get_tenant(console, tenant_id)
 
 
-async def _modules(work: UnitOfWork, actor: Actor, modules: Sequence[str]) -> None:
+async def _enable_modules(work: UnitOfWork, actor: Actor, modules: Sequence[str]) -> None:
     for module in modules:
         await work.execute("INSERT INTO core.services (tenant_id, module) VALUES ($1, $2)", module)
-        await recorded(work, actor, Kind.SERVICE_ENABLED, module=module)
+        await audit_change(work, actor, AuditEventKind.SERVICE_ENABLED, module=module)
 
 
-async def _administrator(work: UnitOfWork, actor: Actor, email: str) -> None:
+async def _create_administrator(work: UnitOfWork, actor: Actor, email: str) -> None:
     role: UUID = await work.fetchval(_ROLE, ADMINISTRATOR_ROLE)
-    await recorded(work, actor, Kind.ROLE_CREATED, role=ADMINISTRATOR_ROLE, priority=0)
+    await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=ADMINISTRATOR_ROLE, priority=0)
     await work.execute(_ALLOW_ALL, role)
-    await recorded(work, actor, Kind.PERMISSION_ALLOWED, role=ADMINISTRATOR_ROLE, permission="*")
+    await audit_change(work, actor, AuditEventKind.PERMISSION_ALLOWED, role=ADMINISTRATOR_ROLE, permission="*")
     user: UUID = await work.fetchval(_USER, email)
     await work.execute(_ASSIGN, user, role)
-    await add_in(work, email)
-    await recorded(work, actor, Kind.USER_CREATED, email=email, system_role="admin", roles=ADMINISTRATOR_ROLE)
+    await insert_entry(work, email)
+    await audit_change(
+        work, actor, AuditEventKind.USER_CREATED, email=email, system_role="admin", roles=ADMINISTRATOR_ROLE
+    )
 
 
 _ROLE = "INSERT INTO core.roles (tenant_id, name) VALUES ($1, $2) RETURNING id"

@@ -5,18 +5,18 @@ itself last: no statement is as long as the tenant is large, and whoever is inte
 from collections.abc import Sequence
 from uuid import UUID
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded, recorded_of_deployment
-from core.directory.farewell import Farewell, Goodbye, unsaid
+from core.directory.actor import Actor, audit_change, audit_deployment_change
+from core.directory.farewell import AccountRevoker, RevocationResult, revoke_nothing
 from core.errors import Invalid, NotFound
 
-USERS_AT_ONCE = 20
+USERS_PER_BATCH = 20
 
 
 async def remove_tenant(
-    console: Database, actor: Actor, tenant_id: UUID, confirmation: str, farewell: Farewell = unsaid
-) -> Sequence[Goodbye]:
+    console: Database, actor: Actor, tenant_id: UUID, confirmation: str, farewell: AccountRevoker = revoke_nothing
+) -> Sequence[RevocationResult]:
     """Delete a tenant and everything of it: users, roles, tokens, sessions, credentials, what modules keep. The audit
     log stays, and the deployment's own tells of it too. What has become of its people's accounts at vendors, to whom
     `farewell` is said before anything goes.
@@ -28,21 +28,21 @@ async def remove_tenant(
         Invalid: `confirmation` is not its slug.
     """
     async with console.tenant(tenant_id) as work:
-        slug = await _confirmed(work, confirmation)
+        slug = await _check_confirmation(work, confirmation)
         if await work.execute(_SUSPEND):
-            await recorded(work, actor, Kind.TENANT_SUSPENDED)
+            await audit_change(work, actor, AuditEventKind.TENANT_SUSPENDED)
     said = await farewell(actor, tenant_id)
-    while await _some_users(console, tenant_id):
+    while await _delete_user_batch(console, tenant_id):
         pass
     async with console.tenant(tenant_id) as work:
         if not await work.execute("DELETE FROM core.tenants WHERE tenant_id = $1"):
             raise NotFound("somebody else has just removed this tenant")
-        await recorded(work, actor, Kind.TENANT_REMOVED, slug=slug)
-        await recorded_of_deployment(work, actor, Kind.TENANT_REMOVED, tenant=str(tenant_id), slug=slug)
+        await audit_change(work, actor, AuditEventKind.TENANT_REMOVED, slug=slug)
+        await audit_deployment_change(work, actor, AuditEventKind.TENANT_REMOVED, tenant=str(tenant_id), slug=slug)
     return said
 
 
-async def _confirmed(work: UnitOfWork, confirmation: str) -> str:
+async def _check_confirmation(work: UnitOfWork, confirmation: str) -> str:
     slug: str | None = await work.fetchval("SELECT slug FROM core.tenants WHERE tenant_id = $1")
     if slug is None:
         raise NotFound("there is no tenant of this id")
@@ -51,9 +51,9 @@ async def _confirmed(work: UnitOfWork, confirmation: str) -> str:
     return slug
 
 
-async def _some_users(console: Database, tenant_id: UUID) -> int:
+async def _delete_user_batch(console: Database, tenant_id: UUID) -> int:
     async with console.tenant(tenant_id) as work:
-        return await work.execute(_DELETE_USERS, USERS_AT_ONCE)
+        return await work.execute(_DELETE_USERS, USERS_PER_BATCH)
 
 
 _SUSPEND = "UPDATE core.tenants SET status = 'suspended' WHERE tenant_id = $1 AND status <> 'suspended'"

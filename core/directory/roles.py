@@ -6,14 +6,14 @@ from uuid import UUID
 
 import asyncpg
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.directory.farewell import Farewell, Goodbye, unsaid
+from core.directory.actor import Actor, audit_change
+from core.directory.farewell import AccountRevoker, RevocationResult, revoke_nothing
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
 
-_GRANTED = {"allow": Kind.PERMISSION_ALLOWED, "deny": Kind.PERMISSION_DENIED}
+_GRANTED = {"allow": AuditEventKind.PERMISSION_ALLOWED, "deny": AuditEventKind.PERMISSION_DENIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,16 @@ async def create_role(console: Database, actor: Actor, tenant_id: UUID, name: st
         Invalid: the name or the priority has the wrong form.
         Conflict: the tenant has a role of that name.
     """
-    checked_role(name, priority)
+    validate_role(name, priority)
     try:
         async with console.tenant(tenant_id) as work:
             await work.execute("INSERT INTO core.roles (tenant_id, name, priority) VALUES ($1, $2, $3)", name, priority)
-            await recorded(work, actor, Kind.ROLE_CREATED, role=name, priority=priority)
+            await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=name, priority=priority)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a role {name!r} already") from None
 
 
-def checked_role(name: str, priority: int) -> None:
+def validate_role(name: str, priority: int) -> None:
     """Check the form of a role's name and priority.
 
     Raises:
@@ -56,26 +56,26 @@ def checked_role(name: str, priority: int) -> None:
 
 
 async def delete_role(
-    console: Database, actor: Actor, tenant_id: UUID, name: str, farewell: Farewell = unsaid
-) -> Sequence[Goodbye]:
+    console: Database, actor: Actor, tenant_id: UUID, name: str, farewell: AccountRevoker = revoke_nothing
+) -> Sequence[RevocationResult]:
     """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
     that it shared, to whose vendors `farewell` is said first."""
     async with console.tenant(tenant_id) as work:
         role_id: UUID | None = await work.fetchval("SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2", name)
     if role_id is None:
-        raise _missing(name)
+        raise _build_not_found(name)
     said = await farewell(actor, tenant_id, role_id=role_id)
     async with console.tenant(tenant_id) as work:
         if not await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id):
-            raise _missing(name)
-        await recorded(work, actor, Kind.ROLE_REMOVED, role=name)
+            raise _build_not_found(name)
+        await audit_change(work, actor, AuditEventKind.ROLE_REMOVED, role=name)
     return said
 
 
 async def list_roles(console: Database, tenant_id: UUID) -> list[RoleEntry]:
     """The tenant's roles, the highest priority first."""
     async with console.tenant(tenant_id) as work:
-        return [_entry(row) for row in await work.fetch(_LIST)]
+        return [_to_role_entry(row) for row in await work.fetch(_LIST)]
 
 
 async def grant(console: Database, actor: Actor, tenant_id: UUID, role: str, effect: str, permission: str) -> None:
@@ -88,7 +88,7 @@ async def grant(console: Database, actor: Actor, tenant_id: UUID, role: str, eff
     permission = parse_permission(permission)
     async with console.tenant(tenant_id) as work:
         await work.execute(_GRANT, await _role_id(work, role), effect, permission)
-        await recorded(work, actor, _GRANTED[effect], role=role, permission=permission)
+        await audit_change(work, actor, _GRANTED[effect], role=role, permission=permission)
 
 
 async def revoke(console: Database, actor: Actor, tenant_id: UUID, role: str, permission: str) -> None:
@@ -101,21 +101,21 @@ async def revoke(console: Database, actor: Actor, tenant_id: UUID, role: str, pe
     async with console.tenant(tenant_id) as work:
         if not await work.execute(_REVOKE, await _role_id(work, role), permission):
             raise NotFound(f"role {role!r} has no permission {permission}")
-        await recorded(work, actor, Kind.PERMISSION_REMOVED, role=role, permission=permission)
+        await audit_change(work, actor, AuditEventKind.PERMISSION_REMOVED, role=role, permission=permission)
 
 
 async def _role_id(work: UnitOfWork, name: str) -> UUID:
     role_id: UUID | None = await work.fetchval("SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2", name)
     if role_id is None:
-        raise _missing(name)
+        raise _build_not_found(name)
     return role_id
 
 
-def _missing(name: str) -> NotFound:
+def _build_not_found(name: str) -> NotFound:
     return NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
 
 
-def _entry(row: Row) -> RoleEntry:
+def _to_role_entry(row: Row) -> RoleEntry:
     return RoleEntry(row["name"], row["priority"], tuple(row["allow"]), tuple(row["deny"]), row["members"])
 
 

@@ -6,18 +6,18 @@ from uuid import UUID
 
 import asyncpg
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, record_list, recorded
-from core.directory.farewell import Farewell, Goodbye, unsaid
-from core.directory.roles import checked_role
+from core.directory.actor import Actor, audit_change, audit_list_change
+from core.directory.farewell import AccountRevoker, RevocationResult, revoke_nothing
+from core.directory.roles import validate_role
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission
 
-MOST_PERMISSIONS = 500
+MAX_PERMISSIONS = 500
 _FIRST = (2**31 - 1, "")
-_GRANTED = {"allow": Kind.PERMISSION_ALLOWED, "deny": Kind.PERMISSION_DENIED}
-Granted = frozenset[tuple[str, str]]
+_GRANTED = {"allow": AuditEventKind.PERMISSION_ALLOWED, "deny": AuditEventKind.PERMISSION_DENIED}
+PermissionGrants = frozenset[tuple[str, str]]
 """Pairs of an effect (allow, deny) and a permission."""
 
 
@@ -34,7 +34,7 @@ class RoleRecord:
 
 
 async def make_role(
-    console: Database, actor: Actor, tenant_id: UUID, name: str, priority: int, granted: Granted
+    console: Database, actor: Actor, tenant_id: UUID, name: str, priority: int, granted: PermissionGrants
 ) -> RoleRecord:
     """Make a role with its permissions.
 
@@ -42,14 +42,14 @@ async def make_role(
         Invalid: the name, the priority or a permission has the wrong form.
         Conflict: the tenant has a role of that name.
     """
-    checked_role(name, priority)
-    wanted = checked_permissions(granted)
+    validate_role(name, priority)
+    wanted = validate_permissions(granted)
     try:
         async with console.tenant(tenant_id) as work:
             role_id: UUID = await work.fetchval(_INSERT, name, priority)
-            await recorded(work, actor, Kind.ROLE_CREATED, role=name, priority=priority)
-            await _grant(work, actor, role_id, name, wanted)
-            return await _role(work, role_id)
+            await audit_change(work, actor, AuditEventKind.ROLE_CREATED, role=name, priority=priority)
+            await _insert_permissions(work, actor, role_id, name, wanted)
+            return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a role {name!r} already") from None
 
@@ -61,7 +61,7 @@ async def get_role(console: Database, tenant_id: UUID, role_id: UUID) -> RoleRec
         NotFound: the tenant has none.
     """
     async with console.tenant(tenant_id) as work:
-        return await _role(work, role_id)
+        return await _fetch_role(work, role_id)
 
 
 async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord:
@@ -74,18 +74,18 @@ async def find_role(console: Database, tenant_id: UUID, name: str) -> RoleRecord
         row = await work.fetchrow(_BY_NAME, name)
     if row is None:
         raise NotFound("there is no role of this name")
-    return _of(row)
+    return _to_role_record(row)
 
 
-async def page_of_roles(
+async def list_roles_page(
     console: Database, tenant_id: UUID, after: tuple[int, str] | None, limit: int
 ) -> list[RoleRecord]:
     """The tenant's roles, the highest priority first, after the one of that priority and name."""
     async with console.tenant(tenant_id) as work:
-        return [_of(row) for row in await work.fetch(_PAGE, *(after or _FIRST), limit)]
+        return [_to_role_record(row) for row in await work.fetch(_PAGE, *(after or _FIRST), limit)]
 
 
-async def roles_of(
+async def list_user_roles(
     console: Database, tenant_id: UUID, user_id: UUID, after: tuple[int, str] | None = None, limit: int = 1000
 ) -> list[RoleRecord]:
     """The roles that a user has, the highest priority first, after the one of that priority and name.
@@ -96,7 +96,7 @@ async def roles_of(
     async with console.tenant(tenant_id) as work:
         if not await work.fetchval(_USER_EXISTS, user_id):
             raise NotFound("there is no user of this id")
-        return [_of(row) for row in await work.fetch(_OF_USER, *(after or _FIRST), limit, user_id)]
+        return [_to_role_record(row) for row in await work.fetch(_OF_USER, *(after or _FIRST), limit, user_id)]
 
 
 async def change_role(
@@ -107,7 +107,7 @@ async def change_role(
     *,
     name: str | None = None,
     priority: int | None = None,
-    granted: Granted | None = None,
+    granted: PermissionGrants | None = None,
 ) -> RoleRecord:
     """Change what is not None; `granted` replaces all permissions at once. The role as it is now.
 
@@ -116,22 +116,24 @@ async def change_role(
         Invalid: a value has the wrong form.
         Conflict: the tenant has another role of that name.
     """
-    wanted = None if granted is None else checked_permissions(granted)
+    wanted = None if granted is None else validate_permissions(granted)
     try:
         async with console.tenant(tenant_id) as work:
-            await _locked(work, role_id)
-            before = await _role(work, role_id)
-            await _rename(work, actor, before, name or before.name, before.priority if priority is None else priority)
+            await _lock_role(work, role_id)
+            before = await _fetch_role(work, role_id)
+            await _update_name_and_priority(
+                work, actor, before, name or before.name, before.priority if priority is None else priority
+            )
             if wanted is not None:
-                await _replace(work, actor, before, wanted)
-            return await _role(work, role_id)
+                await _replace_permissions(work, actor, before, wanted)
+            return await _fetch_role(work, role_id)
     except asyncpg.UniqueViolationError:
         raise Conflict("there is another role of this name") from None
 
 
 async def remove_role(
-    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, farewell: Farewell = unsaid
-) -> Sequence[Goodbye]:
+    console: Database, actor: Actor, tenant_id: UUID, role_id: UUID, farewell: AccountRevoker = revoke_nothing
+) -> Sequence[RevocationResult]:
     """Delete a role with its permissions, its assignments and its shared credentials. What has become of the accounts
     that it shared, to whose vendors `farewell` is said first.
 
@@ -139,69 +141,73 @@ async def remove_role(
         NotFound: the tenant has no such role.
     """
     async with console.tenant(tenant_id) as work:
-        await _role(work, role_id)
+        await _fetch_role(work, role_id)
     said = await farewell(actor, tenant_id, role_id=role_id)
     async with console.tenant(tenant_id) as work:
-        role = await _role(work, role_id)
+        role = await _fetch_role(work, role_id)
         await work.execute("DELETE FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
-        await recorded(work, actor, Kind.ROLE_REMOVED, role=role.name)
+        await audit_change(work, actor, AuditEventKind.ROLE_REMOVED, role=role.name)
     return said
 
 
-def checked_permissions(granted: Iterable[tuple[str, str]]) -> Granted:
+def validate_permissions(granted: Iterable[tuple[str, str]]) -> PermissionGrants:
     """The same pairs, if each is well-formed.
 
     Raises:
         Invalid: one is not, or there are more than 500.
     """
     wanted = frozenset((effect, parse_permission(permission)) for effect, permission in granted)
-    if len(wanted) > MOST_PERMISSIONS:
-        raise Invalid(f"a role has at most {MOST_PERMISSIONS} permissions")
+    if len(wanted) > MAX_PERMISSIONS:
+        raise Invalid(f"a role has at most {MAX_PERMISSIONS} permissions")
     return wanted
 
 
-async def _rename(work: UnitOfWork, actor: Actor, before: RoleRecord, name: str, priority: int) -> None:
-    checked_role(name, priority)
+async def _update_name_and_priority(
+    work: UnitOfWork, actor: Actor, before: RoleRecord, name: str, priority: int
+) -> None:
+    validate_role(name, priority)
     if (name, priority) != (before.name, before.priority):
         await work.execute(_CHANGE, before.id, name, priority)
-        await recorded(work, actor, Kind.ROLE_CHANGED, role=before.name, name=name, priority=priority)
+        await audit_change(work, actor, AuditEventKind.ROLE_CHANGED, role=before.name, name=name, priority=priority)
 
 
-async def _replace(work: UnitOfWork, actor: Actor, before: RoleRecord, wanted: Granted) -> None:
+async def _replace_permissions(work: UnitOfWork, actor: Actor, before: RoleRecord, wanted: PermissionGrants) -> None:
     there = frozenset({*(("allow", one) for one in before.allow), *(("deny", one) for one in before.deny)})
     for effect, permissions in _group_by_effect(there - wanted):
         await work.execute(_REVOKE, before.id, effect, permissions)
-        await record_list(
-            work, actor, Kind.PERMISSION_REMOVED, "permission", permissions, role=before.name, effect=effect
+        await audit_list_change(
+            work, actor, AuditEventKind.PERMISSION_REMOVED, "permission", permissions, role=before.name, effect=effect
         )
-    await _grant(work, actor, before.id, before.name, wanted - there)
+    await _insert_permissions(work, actor, before.id, before.name, wanted - there)
 
 
-async def _grant(work: UnitOfWork, actor: Actor, role_id: UUID, name: str, granted: Granted) -> None:
+async def _insert_permissions(
+    work: UnitOfWork, actor: Actor, role_id: UUID, name: str, granted: PermissionGrants
+) -> None:
     for effect, permissions in _group_by_effect(granted):
         await work.execute(_GRANT, role_id, effect, permissions)
-        await record_list(work, actor, _GRANTED[effect], "permission", permissions, role=name)
+        await audit_list_change(work, actor, _GRANTED[effect], "permission", permissions, role=name)
 
 
-def _group_by_effect(granted: Granted) -> Iterator[tuple[str, list[str]]]:
+def _group_by_effect(granted: PermissionGrants) -> Iterator[tuple[str, list[str]]]:
     """Each effect with its permissions in order; effects without any are left out."""
     for effect in ("allow", "deny"):
         if permissions := sorted(permission for of, permission in granted if of == effect):
             yield effect, permissions
 
 
-async def _locked(work: UnitOfWork, role_id: UUID) -> None:
+async def _lock_role(work: UnitOfWork, role_id: UUID) -> None:
     await work.execute("SELECT FROM core.roles WHERE tenant_id = $1 AND id = $2 FOR UPDATE", role_id)
 
 
-async def _role(work: UnitOfWork, role_id: UUID) -> RoleRecord:
+async def _fetch_role(work: UnitOfWork, role_id: UUID) -> RoleRecord:
     row = await work.fetchrow(_GET, role_id)
     if row is None:
         raise NotFound("there is no role of this id")
-    return _of(row)
+    return _to_role_record(row)
 
 
-def _of(row: Row) -> RoleRecord:
+def _to_role_record(row: Row) -> RoleRecord:
     return RoleRecord(row["id"], row["name"], row["priority"], tuple(row["allow"]), tuple(row["deny"]), row["members"])
 
 

@@ -7,34 +7,38 @@ from uuid import UUID
 
 import orjson
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 
-MOST = 10_000
-Settings = Mapping[str, Any]
+MAX_SERVICES = 10_000
+ServiceSettingValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class TenantService:
     """A module as a tenant has it. `settings` are those that an administrator has set, none of them a secret."""
 
     module: str
     enabled: bool
-    settings: Settings
+    settings: ServiceSettingValues
 
 
 async def set_service(console: Database, actor: Actor, tenant_id: UUID, module: str, *, enabled: bool) -> None:
     """Switch a module on or off for a tenant. The caller has made sure that the module exists."""
     async with console.tenant(tenant_id) as work:
         await work.execute(_SET, module, enabled)
-        kind = Kind.SERVICE_ENABLED if enabled else Kind.SERVICE_DISABLED
-        await recorded(work, actor, kind, module=module)
+        kind = AuditEventKind.SERVICE_ENABLED if enabled else AuditEventKind.SERVICE_DISABLED
+        await audit_change(work, actor, kind, module=module)
 
 
 async def set_settings(
-    console: Database, actor: Actor, tenant_id: UUID, module: str, change: Callable[[Settings], Settings]
-) -> Service:
+    console: Database,
+    actor: Actor,
+    tenant_id: UUID,
+    module: str,
+    change: Callable[[ServiceSettingValues], ServiceSettingValues],
+) -> TenantService:
     """Give a tenant's service the settings that `change` makes of its present ones; the service as it is now.
 
     `change` checks what it makes, and whatever it raises leaves everything as it was. A service that was never switched
@@ -44,23 +48,25 @@ async def set_settings(
         await work.execute(_ADD, module)
         row = await work.fetchrow(_LOCK, module)
         assert row is not None
-        before: Settings = orjson.loads(row["settings"])
+        before: ServiceSettingValues = orjson.loads(row["settings"])
         after = change(before)
         if after != before:
             await work.execute(_CHANGE, module, orjson.dumps(after).decode())
-            changed = orjson.dumps(_difference(before, after)).decode()
-            await recorded(work, actor, Kind.SERVICE_CHANGED, module=module, settings=changed)
-        return Service(module, row["enabled"], after)
+            changed = orjson.dumps(_compute_difference(before, after)).decode()
+            await audit_change(work, actor, AuditEventKind.SERVICE_CHANGED, module=module, settings=changed)
+        return TenantService(module, row["enabled"], after)
 
 
-async def list_services(console: Database, tenant_id: UUID, *, after: str = "", limit: int = MOST) -> list[Service]:
+async def list_services(
+    console: Database, tenant_id: UUID, *, after: str = "", limit: int = MAX_SERVICES
+) -> list[TenantService]:
     """The tenant's services by the name of their module, switched on or off, after the module `after`."""
     async with console.tenant(tenant_id) as work:
         rows = await work.fetch(_LIST, after, limit)
-        return [Service(row["module"], row["enabled"], orjson.loads(row["settings"])) for row in rows]
+        return [TenantService(row["module"], row["enabled"], orjson.loads(row["settings"])) for row in rows]
 
 
-def _difference(before: Settings, after: Settings) -> dict[str, Any]:
+def _compute_difference(before: ServiceSettingValues, after: ServiceSettingValues) -> dict[str, Any]:
     """What was set, and None for what was taken away."""
     named = sorted(before.keys() | after.keys())
     return {name: after.get(name) for name in named if before.get(name) != after.get(name)}

@@ -6,14 +6,14 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, recorded
+from core.directory.actor import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 
-_STATUS = {"active": Kind.TENANT_RESUMED, "suspended": Kind.TENANT_SUSPENDED}
-MOST_TOKEN_DAYS = 3650
-SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_STATUS = {"active": AuditEventKind.TENANT_RESUMED, "suspended": AuditEventKind.TENANT_SUSPENDED}
+MAX_TOKEN_DAYS = 3650
+SLUG_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,24 @@ async def create_tenant(console: Database, actor: Actor, slug: str, name: str = 
         Conflict: the slug is taken.
     """
     name = name or slug
-    checked_tenant(slug, name)
+    validate_tenant(slug, name)
     tenant_id = uuid4()
     try:
         async with console.tenant(tenant_id) as work:
             await work.execute("INSERT INTO core.tenants (tenant_id, slug, name) VALUES ($1, $2, $3)", slug, name)
-            await recorded(work, actor, Kind.TENANT_CREATED, slug=slug)
+            await audit_change(work, actor, AuditEventKind.TENANT_CREATED, slug=slug)
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a tenant {slug!r} already") from None
     return Tenant(tenant_id, slug, name, "active", False)
 
 
-def checked_tenant(slug: str, name: str) -> None:
+def validate_tenant(slug: str, name: str) -> None:
     """Check the form of a tenant's slug and name.
 
     Raises:
         Invalid: one of them is wrong; the text says which.
     """
-    if not SLUG.fullmatch(slug):
+    if not SLUG_PATTERN.fullmatch(slug):
         raise Invalid("a tenant's slug has 1 to 63 of a-z, 0-9 and -, and no - at its ends")
     if not 1 <= len(name) <= 200:
         raise Invalid("a tenant's name has 1 to 200 characters")
@@ -80,7 +80,7 @@ async def find_tenant(console: Database, slug: str) -> Tenant:
     return Tenant(*rows[0].values())
 
 
-async def page_of_tenants(console: Database, after: str, limit: int) -> list[Tenant]:
+async def list_tenants_page(console: Database, after: str, limit: int) -> list[Tenant]:
     """The tenants of the deployment by slug, after the slug `after`."""
     rows = await console.lookup("deployment", "list", _PAGE, after, limit)
     return [Tenant(*row.values()) for row in rows]
@@ -93,7 +93,7 @@ async def get_tenant(console: Database, tenant_id: UUID) -> Tenant:
         NotFound: there is none.
     """
     async with console.tenant(tenant_id) as work:
-        return await _tenant(work)
+        return await _fetch_tenant(work)
 
 
 async def change_tenant(
@@ -111,24 +111,24 @@ async def change_tenant(
         NotFound: there is none of that id.
         Invalid: a value has the wrong form.
     """
-    if longest_token_days is not None and not 1 <= longest_token_days <= MOST_TOKEN_DAYS:
-        raise Invalid(f"API tokens may live for at most 1 to {MOST_TOKEN_DAYS} days")
+    if longest_token_days is not None and not 1 <= longest_token_days <= MAX_TOKEN_DAYS:
+        raise Invalid(f"API tokens may live for at most 1 to {MAX_TOKEN_DAYS} days")
     async with console.tenant(tenant_id) as work:
-        before = await _tenant(work)
-        checked_tenant(before.slug, name)
+        before = await _fetch_tenant(work)
+        validate_tenant(before.slug, name)
         wanted = {"name": name, "record_arguments": record_arguments, "longest_token_days": longest_token_days}
-        detail = {field: _told(value) for field, value in wanted.items() if getattr(before, field) != value}
+        detail = {field: _to_audit_detail(value) for field, value in wanted.items() if getattr(before, field) != value}
         if detail:
             await work.execute(_CHANGE, *wanted.values())
-            await recorded(work, actor, Kind.TENANT_CHANGED, **detail)
-        return await _tenant(work)
+            await audit_change(work, actor, AuditEventKind.TENANT_CHANGED, **detail)
+        return await _fetch_tenant(work)
 
 
-def _told(value: str | bool | int | None) -> str | int:
+def _to_audit_detail(value: str | bool | int | None) -> str | int:
     return value if isinstance(value, str) else int(value or 0)
 
 
-async def _tenant(work: UnitOfWork) -> Tenant:
+async def _fetch_tenant(work: UnitOfWork) -> Tenant:
     row = await work.fetchrow(_GET)
     if row is None:
         raise NotFound("there is no tenant of this id")
@@ -141,14 +141,14 @@ async def set_status(console: Database, actor: Actor, tenant_id: UUID, status: s
         raise Invalid("a tenant's status is active or suspended")
     async with console.tenant(tenant_id) as work:
         await work.execute("UPDATE core.tenants SET status = $2 WHERE tenant_id = $1", status)
-        await recorded(work, actor, _STATUS[status])
+        await audit_change(work, actor, _STATUS[status])
 
 
-async def set_recording(console: Database, actor: Actor, tenant_id: UUID, *, arguments: bool) -> None:
+async def set_argument_recording(console: Database, actor: Actor, tenant_id: UUID, *, arguments: bool) -> None:
     """Switch on or off that the audit log keeps the arguments of calls, not only a digest."""
     async with console.tenant(tenant_id) as work:
         await work.execute("UPDATE core.tenants SET record_arguments = $2 WHERE tenant_id = $1", arguments)
-        await recorded(work, actor, Kind.TENANT_CHANGED, record_arguments=int(arguments))
+        await audit_change(work, actor, AuditEventKind.TENANT_CHANGED, record_arguments=int(arguments))
 
 
 _COLUMNS = "SELECT tenant_id, slug, name, status, record_arguments, longest_token_days FROM core.tenants ORDER BY slug"

@@ -6,15 +6,15 @@ from uuid import UUID
 
 import asyncpg
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.directory.allow_list import add_in
-from core.email_address import normal_address
+from core.directory.actor import Actor, audit_change
+from core.directory.allow_list import insert_entry
+from core.email_address import normalize_address
 from core.errors import Conflict, Invalid, NotFound
 
 SYSTEM_ROLES = ("admin", "user")
-_STATUS = {"active": Kind.USER_RESUMED, "suspended": Kind.USER_SUSPENDED}
+_STATUS = {"active": AuditEventKind.USER_RESUMED, "suspended": AuditEventKind.USER_SUSPENDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def create_user(
         NotFound: a role does not exist.
         Conflict: the tenant has this user already.
     """
-    email = checked_email(email)
+    email = normalize_email(email)
     if system_role not in SYSTEM_ROLES:
         raise Invalid("a user's system role is admin or user")
     if len(name) > 200:
@@ -56,9 +56,11 @@ async def create_user(
         async with console.tenant(tenant_id) as work:
             user_id: UUID = await work.fetchval(_INSERT, email, name, system_role)
             for role in roles:
-                await _assign(work, user_id, role)
-            await add_in(work, email)
-            await recorded(work, actor, Kind.USER_CREATED, email=email, system_role=system_role, roles=", ".join(roles))
+                await _insert_assignment(work, user_id, role)
+            await insert_entry(work, email)
+            await audit_change(
+                work, actor, AuditEventKind.USER_CREATED, email=email, system_role=system_role, roles=", ".join(roles)
+            )
     except asyncpg.UniqueViolationError:
         raise Conflict(f"there is a user {email} already") from None
     return user_id
@@ -67,7 +69,7 @@ async def create_user(
 async def list_users(console: Database, tenant_id: UUID, *, after: str = "", limit: int = 1000) -> list[User]:
     """The tenant's users by e-mail address, after the address `after`."""
     async with console.tenant(tenant_id) as work:
-        return [_user(row) for row in await work.fetch(_LIST, after, limit)]
+        return [_to_user(row) for row in await work.fetch(_LIST, after, limit)]
 
 
 async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
@@ -77,10 +79,10 @@ async def find_user(console: Database, tenant_id: UUID, email: str) -> User:
         NotFound: the tenant has none.
     """
     async with console.tenant(tenant_id) as work:
-        row = await work.fetchrow(_FIND, checked_email(email))
+        row = await work.fetchrow(_FIND, normalize_email(email))
     if row is None:
         raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
-    return _user(row)
+    return _to_user(row)
 
 
 async def set_status(console: Database, actor: Actor, tenant_id: UUID, email: str, status: str) -> None:
@@ -89,50 +91,50 @@ async def set_status(console: Database, actor: Actor, tenant_id: UUID, email: st
         raise Invalid("a user's status is active or suspended")
     async with console.tenant(tenant_id) as work:
         sql = "UPDATE core.users SET status = $3 WHERE tenant_id = $1 AND email = $2"
-        if not await work.execute(sql, checked_email(email), status):
+        if not await work.execute(sql, normalize_email(email), status):
             raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
-        await recorded(work, actor, _STATUS[status], email=email)
+        await audit_change(work, actor, _STATUS[status], email=email)
 
 
 async def assign_role(console: Database, actor: Actor, tenant_id: UUID, email: str, role: str) -> None:
     """Give a user a role; one that they have already stays."""
     async with console.tenant(tenant_id) as work:
-        await _assign(work, await _user_id(work, email), role)
-        await recorded(work, actor, Kind.ROLE_ASSIGNED, email=email, role=role)
+        await _insert_assignment(work, await _find_user_id(work, email), role)
+        await audit_change(work, actor, AuditEventKind.ROLE_ASSIGNED, email=email, role=role)
 
 
 async def unassign_role(console: Database, actor: Actor, tenant_id: UUID, email: str, role: str) -> None:
     """Take a role from a user; one that they do not have is no error."""
     async with console.tenant(tenant_id) as work:
-        await work.execute(_UNASSIGN, await _user_id(work, email), role)
-        await recorded(work, actor, Kind.ROLE_UNASSIGNED, email=email, role=role)
+        await work.execute(_UNASSIGN, await _find_user_id(work, email), role)
+        await audit_change(work, actor, AuditEventKind.ROLE_UNASSIGNED, email=email, role=role)
 
 
-def checked_email(email: str) -> str:
+def normalize_email(email: str) -> str:
     """The address in the one form that is stored.
 
     Raises:
         Invalid: it is no address.
     """
-    return normal_address(email)
+    return normalize_address(email)
 
 
-async def _assign(work: UnitOfWork, user_id: UUID, role: str) -> None:
+async def _insert_assignment(work: UnitOfWork, user_id: UUID, role: str) -> None:
     role_id = await work.fetchval("SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2", role)
     if role_id is None:
         raise NotFound(f"there is no role {role!r}; `mcpist role list` shows them")
     await work.execute(_ASSIGN, user_id, role_id)
 
 
-async def _user_id(work: UnitOfWork, email: str) -> UUID:
+async def _find_user_id(work: UnitOfWork, email: str) -> UUID:
     sql = "SELECT id FROM core.users WHERE tenant_id = $1 AND email = $2"
-    user_id: UUID | None = await work.fetchval(sql, checked_email(email))
+    user_id: UUID | None = await work.fetchval(sql, normalize_email(email))
     if user_id is None:
         raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
     return user_id
 
 
-def _user(row: Row) -> User:
+def _to_user(row: Row) -> User:
     *columns, roles = row.values()
     return User(*columns, roles=tuple(roles))
 

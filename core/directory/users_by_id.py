@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, recorded
-from core.directory.farewell import Farewell, Goodbye, unsaid
+from core.directory.actor import Actor, audit_change
+from core.directory.farewell import AccountRevoker, RevocationResult, revoke_nothing
 from core.directory.users import SYSTEM_ROLES, User
 from core.errors import Conflict, Invalid, NotFound
 
 STATUSES = ("active", "suspended")
-_STATUS_KINDS = {"active": Kind.USER_RESUMED, "suspended": Kind.USER_SUSPENDED}
+_STATUS_KINDS = {"active": AuditEventKind.USER_RESUMED, "suspended": AuditEventKind.USER_SUSPENDED}
 
 
 async def get_user(console: Database, tenant_id: UUID, user_id: UUID) -> User:
@@ -21,7 +21,7 @@ async def get_user(console: Database, tenant_id: UUID, user_id: UUID) -> User:
         NotFound: the tenant has none.
     """
     async with console.tenant(tenant_id) as work:
-        return await _user(work, user_id)
+        return await _fetch_user(work, user_id)
 
 
 async def change_user(
@@ -41,21 +41,21 @@ async def change_user(
         Invalid: a value has the wrong form.
         Conflict: the tenant would be left without an active administrator.
     """
-    _check(name, system_role, status)
+    _validate_changes(name, system_role, status)
     async with console.tenant(tenant_id) as work:
-        administrators = await _administrators(work)
-        before = await _user(work, user_id)
+        administrators = await _lock_administrators(work)
+        before = await _fetch_user(work, user_id)
         wanted = (before.name if name is None else name, system_role or before.system_role, status or before.status)
         if user_id in administrators and wanted[1:] != ("admin", "active"):
-            _keep_one(administrators)
+            _check_administrator_remains(administrators)
         await work.execute(_CHANGE, user_id, *wanted)
-        await _record(work, actor, before, *wanted)
-        return await _user(work, user_id)
+        await _audit_user_change(work, actor, before, *wanted)
+        return await _fetch_user(work, user_id)
 
 
 async def remove_user(
-    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, farewell: Farewell = unsaid
-) -> Sequence[Goodbye]:
+    console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, farewell: AccountRevoker = revoke_nothing
+) -> Sequence[RevocationResult]:
     """Delete a user and all that is theirs: roles, tokens, sessions, connected accounts, notes. The audit log stays.
     What has become of their accounts at vendors, to whom `farewell` is said first.
 
@@ -66,13 +66,13 @@ async def remove_user(
         Conflict: they are the tenant's last active administrator.
     """
     async with console.tenant(tenant_id) as work:
-        await _removable(work, user_id)
+        await _check_removable(work, user_id)
     said = await farewell(actor, tenant_id, user_id=user_id)
     async with console.tenant(tenant_id) as work:
-        user = await _removable(work, user_id)
+        user = await _check_removable(work, user_id)
         await work.execute("DELETE FROM core.users WHERE tenant_id = $1 AND id = $2", user_id)
         await work.execute("DELETE FROM core.allow_list WHERE tenant_id = $1 AND entry = $2", user.email)
-        await recorded(work, actor, Kind.USER_REMOVED, user=str(user_id), email=user.email)
+        await audit_change(work, actor, AuditEventKind.USER_REMOVED, user=str(user_id), email=user.email)
     return said
 
 
@@ -83,9 +83,9 @@ async def give_role(console: Database, actor: Actor, tenant_id: UUID, user_id: U
         NotFound: the tenant has no such user, or no such role.
     """
     async with console.tenant(tenant_id) as work:
-        user, role = await _user(work, user_id), await _role_name(work, role_id)
+        user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
         if await work.execute(_ASSIGN, user_id, role_id):
-            await recorded(work, actor, Kind.ROLE_ASSIGNED, email=user.email, role=role)
+            await audit_change(work, actor, AuditEventKind.ROLE_ASSIGNED, email=user.email, role=role)
 
 
 async def take_role(console: Database, actor: Actor, tenant_id: UUID, user_id: UUID, role_id: UUID) -> None:
@@ -95,23 +95,25 @@ async def take_role(console: Database, actor: Actor, tenant_id: UUID, user_id: U
         NotFound: the tenant has no such user, or no such role.
     """
     async with console.tenant(tenant_id) as work:
-        user, role = await _user(work, user_id), await _role_name(work, role_id)
+        user, role = await _fetch_user(work, user_id), await _fetch_role_name(work, role_id)
         if await work.execute(_UNASSIGN, user_id, role_id):
-            await recorded(work, actor, Kind.ROLE_UNASSIGNED, email=user.email, role=role)
+            await audit_change(work, actor, AuditEventKind.ROLE_UNASSIGNED, email=user.email, role=role)
 
 
-async def members(console: Database, tenant_id: UUID, role_id: UUID, *, after: str = "", limit: int = 50) -> list[User]:
+async def list_role_members(
+    console: Database, tenant_id: UUID, role_id: UUID, *, after: str = "", limit: int = 50
+) -> list[User]:
     """The users who have a role, by e-mail address, after the address `after`.
 
     Raises:
         NotFound: the tenant has no such role.
     """
     async with console.tenant(tenant_id) as work:
-        await _role_name(work, role_id)
-        return [_of(row) for row in await work.fetch(_MEMBERS, role_id, after, limit)]
+        await _fetch_role_name(work, role_id)
+        return [_to_user(row) for row in await work.fetch(_MEMBERS, role_id, after, limit)]
 
 
-def _check(name: str | None, system_role: str | None, status: str | None) -> None:
+def _validate_changes(name: str | None, system_role: str | None, status: str | None) -> None:
     if name is not None and len(name) > 200:
         raise Invalid("a user's name has at most 200 characters")
     if system_role is not None and system_role not in SYSTEM_ROLES:
@@ -120,48 +122,50 @@ def _check(name: str | None, system_role: str | None, status: str | None) -> Non
         raise Invalid("a user's status is active or suspended")
 
 
-async def _administrators(work: UnitOfWork) -> set[UUID]:
+async def _lock_administrators(work: UnitOfWork) -> set[UUID]:
     """The active administrators, locked: two who demote each other at the same time must not both succeed."""
     return {row["id"] for row in await work.fetch(_LOCK_ADMINISTRATORS)}
 
 
-async def _removable(work: UnitOfWork, user_id: UUID) -> User:
-    administrators = await _administrators(work)
-    user = await _user(work, user_id)
+async def _check_removable(work: UnitOfWork, user_id: UUID) -> User:
+    administrators = await _lock_administrators(work)
+    user = await _fetch_user(work, user_id)
     if user_id in administrators:
-        _keep_one(administrators)
+        _check_administrator_remains(administrators)
     return user
 
 
-def _keep_one(administrators: set[UUID]) -> None:
+def _check_administrator_remains(administrators: set[UUID]) -> None:
     if len(administrators) == 1:
         raise Conflict("this is the tenant's last active administrator; make somebody else one first")
 
 
-async def _record(work: UnitOfWork, actor: Actor, before: User, name: str, system_role: str, status: str) -> None:
+async def _audit_user_change(
+    work: UnitOfWork, actor: Actor, before: User, name: str, system_role: str, status: str
+) -> None:
     if status != before.status:
-        await recorded(work, actor, _STATUS_KINDS[status], email=before.email)
+        await audit_change(work, actor, _STATUS_KINDS[status], email=before.email)
     changed = {"name": (before.name, name), "system_role": (before.system_role, system_role)}
     detail = {field: now for field, (was, now) in changed.items() if was != now}
     if detail:
-        await recorded(work, actor, Kind.USER_CHANGED, email=before.email, **detail)
+        await audit_change(work, actor, AuditEventKind.USER_CHANGED, email=before.email, **detail)
 
 
-async def _user(work: UnitOfWork, user_id: UUID) -> User:
+async def _fetch_user(work: UnitOfWork, user_id: UUID) -> User:
     row = await work.fetchrow(_GET, user_id)
     if row is None:
         raise NotFound("there is no user of this id")
-    return _of(row)
+    return _to_user(row)
 
 
-async def _role_name(work: UnitOfWork, role_id: UUID) -> str:
+async def _fetch_role_name(work: UnitOfWork, role_id: UUID) -> str:
     name: str | None = await work.fetchval("SELECT name FROM core.roles WHERE tenant_id = $1 AND id = $2", role_id)
     if name is None:
         raise NotFound("there is no role of this id")
     return name
 
 
-def _of(row: Row) -> User:
+def _to_user(row: Row) -> User:
     *columns, roles = row.values()
     return User(*columns, roles=tuple(roles))
 

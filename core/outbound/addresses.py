@@ -13,8 +13,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-HTTPS = 443
-LOOKUPS_AT_ONCE = 16
+HTTPS_PORT = 443
+MAX_CONCURRENT_LOOKUPS = 16
 
 Lookup = Callable[[str, int], Awaitable[list[tuple[int, str]]]]
 """A name and a port → families and numeric addresses. Raises socket.gaierror."""
@@ -35,7 +35,7 @@ _NEVER = tuple(
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
-class RefusedAddress(OSError):
+class AddressNotAllowed(OSError):
     """The host has an address that MCPist may not reach, or none at all: whoever asks is not told which."""
 
 
@@ -43,11 +43,11 @@ class RefusedAddress(OSError):
 class AllowedAddresses:
     """What the operator allows: `listed` hosts may have any address; all others only public ones, by TLS on `ports`."""
 
-    listed: frozenset[tuple[str, int]] = frozenset()
-    ports: frozenset[int] = frozenset({HTTPS})
+    private_hosts: frozenset[tuple[str, int]] = frozenset()
+    ports: frozenset[int] = frozenset({HTTPS_PORT})
 
     @classmethod
-    def of(cls, listed: Iterable[str]) -> "AllowedAddresses":
+    def from_hosts(cls, listed: Iterable[str]) -> "AllowedAddresses":
         """From ``host:port`` texts in the form of the setting MCPIST_ALLOWED_PRIVATE_HOSTS."""
         pairs = (text.rpartition(":") for text in listed)
         return cls(frozenset((host.strip("[]"), int(port)) for host, _, port in pairs))
@@ -55,9 +55,9 @@ class AllowedAddresses:
     def allows(self, host: str, port: int, *, secure: bool) -> bool:
         """Whether `host`, a lower-case name or an address without brackets, may be asked; a name's addresses are
         checked when it is connected to."""
-        if (host, port) in self.listed:
+        if (host, port) in self.private_hosts:
             return True
-        return secure and port in self.ports and _could_be_public(host)
+        return secure and port in self.ports and _is_possibly_public(host)
 
 
 def is_public(text: str) -> bool:
@@ -78,7 +78,7 @@ def _is_global(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast and not any(address in network for network in _NEVER)
 
 
-def _could_be_public(host: str) -> bool:
+def _is_possibly_public(host: str) -> bool:
     if ":" in host or _NUMBER.fullmatch(host.rpartition(".")[2]):
         # A last label that is a number makes it an IPv4 address to every C library, in whatever spelling
         # (WHATWG URL §3.5); only the usual spelling is read here.
@@ -86,7 +86,7 @@ def _could_be_public(host: str) -> bool:
     return host != "localhost" and not host.endswith(".localhost")
 
 
-class CheckedResolver(AbstractResolver):
+class GuardedResolver(AbstractResolver):
     """Resolves a name and gives its addresses only if all of them may be reached."""
 
     def __init__(self, allow: AllowedAddresses, lookup: Lookup) -> None:
@@ -99,13 +99,13 @@ class CheckedResolver(AbstractResolver):
         """The addresses to connect to.
 
         Raises:
-            RefusedAddress: one of them is not public and the host is not listed, or there is none.
+            AddressNotAllowed: one of them is not public and the host is not listed, or there is none.
             socket.gaierror: the name server cannot be asked now.
         """
-        found = await self._addresses(host, port)
-        listed = (host, port) in self._allow.listed
+        found = await self._resolve_checked(host, port)
+        listed = (host, port) in self._allow.private_hosts
         if not found or not (listed or all(is_public(address) for _, address in found)):
-            raise RefusedAddress
+            raise AddressNotAllowed
         return [
             ResolveResult(
                 hostname=host,
@@ -118,7 +118,7 @@ class CheckedResolver(AbstractResolver):
             for kind, address in found
         ]
 
-    async def _addresses(self, host: str, port: int) -> list[tuple[int, str]]:
+    async def _resolve_checked(self, host: str, port: int) -> list[tuple[int, str]]:
         try:
             return await self._lookup(host, port)
         except UnicodeError:  # a label that is too long or empty
@@ -137,7 +137,7 @@ class SystemLookup:
     work of the process waiting."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(LOOKUPS_AT_ONCE, thread_name_prefix="vendor-names")
+        self._threads = ThreadPoolExecutor(MAX_CONCURRENT_LOOKUPS, thread_name_prefix="vendor-names")
 
     async def __call__(self, host: str, port: int) -> list[tuple[int, str]]:
         loop = asyncio.get_running_loop()

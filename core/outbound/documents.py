@@ -13,51 +13,51 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from core.outbound.addresses import AllowedAddresses, Lookup, RefusedAddress
+from core.outbound.addresses import AddressNotAllowed, AllowedAddresses, Lookup
 from core.outbound.session import GuardedClient
 
-WHOLE_SECONDS = 5.0
-MOST_CONNECTIONS = 16
+TOTAL_TIMEOUT_SECONDS = 5.0
+MAX_CONNECTIONS = 16
 
 _MEDIA_TYPE = re.compile(r"application/([0-9a-z!#$&^_.-]+\+)?json", re.IGNORECASE)
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,9})", re.IGNORECASE)
 _NOT_KEPT = re.compile(r"(?:^|[,\s])no-(?:store|cache)\b", re.IGNORECASE)
 
-Trouble = Literal["refused", "unreachable", "wrong"]
+DocumentFailure = Literal["refused", "unreachable", "wrong"]
 
 
-class NoDocument(OSError):
+class DocumentUnavailable(OSError):
     """There is none. `refused`: we may not ask there; `unreachable`: it may come in a moment; `wrong`: what came is no
     such document."""
 
-    def __init__(self, trouble: Trouble) -> None:
+    def __init__(self, trouble: DocumentFailure) -> None:
         super().__init__(trouble)
-        self.trouble: Trouble = trouble
+        self.trouble: DocumentFailure = trouble
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class JsonDocument:
     """What came, and how many seconds its server says that it stays good; None where it says nothing."""
 
     body: bytes
-    fresh_seconds: float | None
+    max_age_seconds: float | None
 
-    def object(self) -> Mapping[str, Any]:
+    def parse_object(self) -> Mapping[str, Any]:
         """The JSON object that it is.
 
         Raises:
-            NoDocument: it is none.
+            DocumentUnavailable: it is none.
         """
         try:
             found = orjson.loads(self.body)
         except orjson.JSONDecodeError:
-            raise NoDocument("wrong") from None
+            raise DocumentUnavailable("wrong") from None
         if not isinstance(found, dict):
-            raise NoDocument("wrong")
+            raise DocumentUnavailable("wrong")
         return cast("dict[str, Any]", found)
 
 
-class Documents(GuardedClient):
+class JsonDocumentFetcher(GuardedClient):
     """Fetches documents. Every fetch resolves and connects anew, to an address that was checked; nothing is kept, no
     redirect followed, no cookie, proxy or netrc of the environment read.
 
@@ -68,43 +68,43 @@ class Documents(GuardedClient):
         self,
         allow: AllowedAddresses,
         *,
-        seconds: float = WHOLE_SECONDS,
+        seconds: float = TOTAL_TIMEOUT_SECONDS,
         lookup: Lookup | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        super().__init__(allow, connections=MOST_CONNECTIONS, lookup=lookup, tls=tls)
+        super().__init__(allow, connections=MAX_CONNECTIONS, lookup=lookup, tls=tls)
         self._seconds = seconds
 
-    async def read(self, url: str, most_bytes: int) -> Document:
+    async def fetch_document(self, url: str, most_bytes: int) -> JsonDocument:
         """The JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.
 
         Raises:
-            NoDocument: with the kind of trouble and nothing that a stranger has said.
+            DocumentUnavailable: with the kind of trouble and nothing that a stranger has said.
         """
-        if not self.may_ask(url):
-            raise NoDocument("refused")
+        if not self.is_askable(url):
+            raise DocumentUnavailable("refused")
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._fetched(url, most_bytes)
-        except NoDocument:
+                return await self._fetch(url, most_bytes)
+        except DocumentUnavailable:
             raise
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            refused = isinstance(error, RefusedAddress) or isinstance(error.__cause__, RefusedAddress)
-        raise NoDocument("refused" if refused else "unreachable")
+            refused = isinstance(error, AddressNotAllowed) or isinstance(error.__cause__, AddressNotAllowed)
+        raise DocumentUnavailable("refused" if refused else "unreachable")
 
-    async def _fetched(self, url: str, most_bytes: int) -> Document:
+    async def _fetch(self, url: str, most_bytes: int) -> JsonDocument:
         async with self._http.get(URL(url, encoded=True), allow_redirects=False) as response:
             if response.status >= 500 or response.status == 429:
-                raise NoDocument("unreachable")
+                raise DocumentUnavailable("unreachable")
             if response.status != 200 or not _is_json(response):
-                raise NoDocument("wrong")
+                raise DocumentUnavailable("wrong")
             body = await response.content.read(most_bytes + 1)
             while len(body) <= most_bytes and (part := await response.content.readany()):
                 body += part
             if len(body) > most_bytes:
                 response.close()
-                raise NoDocument("wrong")
-            return Document(body, _fresh_seconds(response))
+                raise DocumentUnavailable("wrong")
+            return JsonDocument(body, _get_max_age_seconds(response))
 
 
 def _is_json(response: aiohttp.ClientResponse) -> bool:
@@ -113,7 +113,7 @@ def _is_json(response: aiohttp.ClientResponse) -> bool:
     return not coded and _MEDIA_TYPE.fullmatch(media_type) is not None
 
 
-def _fresh_seconds(response: aiohttp.ClientResponse) -> float | None:
+def _get_max_age_seconds(response: aiohttp.ClientResponse) -> float | None:
     """By Cache-Control and Age (RFC 9111 §5.2.2.1, §5.1)."""
     told = ",".join(response.headers.getall("Cache-Control", ()))
     if _NOT_KEPT.search(told):

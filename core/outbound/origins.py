@@ -4,27 +4,27 @@ from collections.abc import Collection
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-USUAL = {"https": 443, "http": 80}
+DEFAULT_PORTS = {"https": 443, "http": 80}
 
 
-def origin_of(url: str) -> str:
+def get_origin(url: str) -> str:
     """``scheme://host[:port]``: lower case, the usual port left out, an IPv6 address in its short form.
 
     Raises:
         ValueError: it is no http or https URL.
     """
     parts = urlsplit(url)
-    if parts.scheme not in USUAL or not parts.hostname:
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         raise ValueError
     host = parts.hostname.lower().removesuffix(".")
     host = f"[{ip_address(host)}]" if ":" in host else host
-    port = "" if parts.port in (None, USUAL[parts.scheme]) else f":{parts.port}"
+    port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
     return f"{parts.scheme}://{host}{port}"
 
 
-def leads_to(url: str, origins: Collection[str]) -> bool:
+def is_within_origins(url: str, origins: Collection[str]) -> bool:
     """Whether `url` is of one of these origins; what is no URL leads nowhere."""
     try:
-        return origin_of(url) in origins
+        return get_origin(url) in origins
     except ValueError:
         return False

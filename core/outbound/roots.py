@@ -5,15 +5,15 @@ import ssl
 
 
 @functools.cache
-def system_roots() -> ssl.SSLContext:
+def get_system_tls_context() -> ssl.SSLContext:
     """Verifies certificates and host names; for HTTP/1.1. Whoever asks shares it: reading the authorities takes 25 ms.
 
     Nobody may change it; a context with more authorities starts from :func:`verifying`.
     """
-    return verifying()
+    return create_tls_context()
 
 
-def verifying() -> ssl.SSLContext:
+def create_tls_context() -> ssl.SSLContext:
     """A new one."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2

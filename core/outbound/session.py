@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
-from core.outbound.roots import system_roots
+from core.outbound.addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
+from core.outbound.roots import get_system_tls_context
 
-LONGEST_URL = 2000
-HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
+MAX_URL_LENGTH = 2000
+REQUEST_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
 
 _HTTP_URL = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?/[0-9A-Za-z\-._~:/?@!$&'()*+,;=%]*")
 
 
-class HungUp(aiohttp.ClientError):
+class ServerHungUp(aiohttp.ClientError):
     """The server closed the connection without an answer."""
 
 
@@ -49,8 +49,8 @@ class GuardedClient:
         if self._lookup is None:
             self._lookup = self._system = SystemLookup()
         connector = aiohttp.TCPConnector(
-            resolver=CheckedResolver(self.allow, self._lookup),
-            ssl=self._tls or system_roots(),
+            resolver=GuardedResolver(self.allow, self._lookup),
+            ssl=self._tls or get_system_tls_context(),
             limit=self._connections,
             force_close=True,
             use_dns_cache=False,
@@ -58,10 +58,10 @@ class GuardedClient:
         self._session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=HEADERS,
+            headers=REQUEST_HEADERS,
             auto_decompress=False,
             trust_env=False,
-            middlewares=(_once,),
+            middlewares=(_send_once,),
             request_class=self._request_class,
         )
 
@@ -74,10 +74,10 @@ class GuardedClient:
             self._system.close()
             self._lookup = self._system = None
 
-    def may_ask(self, url: str) -> bool:
+    def is_askable(self, url: str) -> bool:
         """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is connected
         to."""
-        return may_ask(self.allow, url)
+        return is_askable_url(self.allow, url)
 
     @property
     def _http(self) -> aiohttp.ClientSession:
@@ -85,9 +85,9 @@ class GuardedClient:
         return self._session
 
 
-def may_ask(allow: AllowedAddresses, url: str) -> bool:
+def is_askable_url(allow: AllowedAddresses, url: str) -> bool:
     """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is connected to."""
-    if len(url) > LONGEST_URL or not _HTTP_URL.fullmatch(url):
+    if len(url) > MAX_URL_LENGTH or not _HTTP_URL.fullmatch(url):
         return False
     parts = urlsplit(url)
     secure = parts.scheme == "https"
@@ -98,7 +98,7 @@ def may_ask(allow: AllowedAddresses, url: str) -> bool:
     return allow.allows((parts.hostname or "").removesuffix("."), port, secure=secure)
 
 
-async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+async def _send_once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
     """Keep aiohttp from asking again by itself when the server hangs up."""
     try:
         return await handler(request)
@@ -106,4 +106,4 @@ async def _once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerTy
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
         pass
-    raise HungUp
+    raise ServerHungUp

@@ -7,14 +7,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broker.interface import Refused, Verifier
+from broker.interface import CredentialRefusal, Verifier
 from core.audit.passes import AuditPasses
 from core.caller import Caller, Credential
 from core.db import Database
 from core.generations import Generations
-from core.scopes import MCP, shown
+from core.scopes import MCP_SCOPES, format_scopes
 from core.secret import Secret
-from core.token_format import MOST_JWT, is_jwt, parse_token
+from core.token_format import MAX_JWT_BYTES, is_jwt, parse_token
 from gateway.auth.policies import load_caller
 from gateway.auth.refusals import Refusals
 from gateway.mcp.errors import Unauthenticated
@@ -22,10 +22,10 @@ from gateway.mcp.errors import Unauthenticated
 MOST_CACHED = 10_000
 # Verified again at least this often, so that a token's last use is known to within it.
 LONGEST = 300.0
-MOST_HEADER = MOST_JWT + 16
+MOST_HEADER = MAX_JWT_BYTES + 16
 # The transport adds where a client learns how to get a token. `scope` is what it asks for first (MCP Authorization).
-NO_CREDENTIAL = f'Bearer realm="mcpist", scope="{shown(MCP)}"'
-WRONG_CREDENTIAL = f'Bearer realm="mcpist", error="invalid_token", scope="{shown(MCP)}"'
+NO_CREDENTIAL = f'Bearer realm="mcpist", scope="{format_scopes(MCP_SCOPES)}"'
+WRONG_CREDENTIAL = f'Bearer realm="mcpist", error="invalid_token", scope="{format_scopes(MCP_SCOPES)}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,13 @@ class Authenticator:
         scheme, _, token = authorization.partition(" ")
         token = token.strip()
         if scheme.lower() != "bearer" or len(authorization) > MOST_HEADER or not _is_a_credential(token):
-            self._refusals.malformed(client)
+            self._refusals.record_malformed(client)
             raise Unauthenticated(WRONG_CREDENTIAL)
         verdict = await self._broker.verify(Secret(token))
-        if isinstance(verdict, Refused):
-            await self._refusals.refused(client, verdict)
+        if isinstance(verdict, CredentialRefusal):
+            await self._refusals.record_refused(client, verdict)
             raise Unauthenticated(WRONG_CREDENTIAL)
-        self._passes.keep(verdict.tenant_id, verdict.audit_pass)
+        self._passes.store(verdict.tenant_id, verdict.audit_pass)
         return verdict
 
     def _until(self, credential: Credential) -> float:

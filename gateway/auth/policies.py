@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from core.caller import Caller, Credential
 from core.db import Database, Row
-from core.permissions import Policy, Role, make_role
+from core.permissions import Policy, Role, build_role
 
 _USER = """SELECT u.email, u.system_role, t.record_arguments, g.value AS generation
     FROM core.users u JOIN core.tenants t USING (tenant_id) JOIN core.generations g USING (tenant_id)
@@ -40,4 +40,4 @@ def _roles(rows: Sequence[Row]) -> tuple[Role, ...]:
         of_role = permissions[-row["priority"], row["name"]]
         if row["permission"] is not None:
             of_role.append((row["effect"], row["permission"]))
-    return tuple(make_role(name, granted, -order) for (order, name), granted in sorted(permissions.items()))
+    return tuple(build_role(name, granted, -order) for (order, name), granted in sorted(permissions.items()))

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from core.scopes import MCP
+from core.scopes import MCP_SCOPES
 
 ROOT = "/.well-known/oauth-protected-resource"
 RESOURCE = "/mcp"
@@ -39,7 +39,7 @@ class ProtectedResource:
             {
                 "resource": resource(public_url),
                 "authorization_servers": [authorization_server],
-                "scopes_supported": sorted(MCP),
+                "scopes_supported": sorted(MCP_SCOPES),
                 "bearer_methods_supported": ["header"],
                 "resource_name": f"MCPist at {urlsplit(public_url).netloc}",
             }

@@ -3,10 +3,10 @@
 import time
 from typing import Protocol
 
-from broker.interface import RefusalReason, Refused
-from core.audit.event import Event, Kind, Outcome
+from broker.interface import CredentialRefusal, RefusalReason
+from core.audit.event import AuditEvent, AuditEventKind, CallOutcome
 from core.audit.passes import AuditPasses
-from core.audit.tally import Tally
+from core.audit.tally import EventAggregator
 from core.audit.writer import AuditWriter
 from core.errors import LimitReached
 from core.limits import AttemptLimits
@@ -40,7 +40,7 @@ class Refusals:
         self._passes = passes
         self._attempts = attempts
         self._counters = counters
-        self._malformed = Tally(audit, Kind.AUTH_MALFORMED)
+        self._malformed = EventAggregator(audit, AuditEventKind.AUTH_MALFORMED)
 
     def admit(self, client: str) -> None:
         """Let a credential that is not known yet be looked at.
@@ -54,9 +54,9 @@ class Refusals:
             self._counters.limited("address")
             raise
 
-    def malformed(self, client: str) -> None:
+    def record_malformed(self, client: str) -> None:
         """Count a credential that is not one of ours in form; no query, and one event a minute for all of them."""
-        self._attempts.failed(client)
+        self._attempts.record_failure(client)
         self._counters.malformed()
         self._malformed.add()
 
@@ -64,20 +64,20 @@ class Refusals:
         """Count a credential that was good until it expired."""
         self._counters.refused(RefusalReason.EXPIRED)
 
-    async def refused(self, client: str, refused: Refused) -> None:
+    async def record_refused(self, client: str, refused: CredentialRefusal) -> None:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""
-        self._attempts.failed(client)
+        self._attempts.record_failure(client)
         self._counters.refused(refused.reason)
         if self._passes is not None:
-            self._passes.keep(refused.tenant_id, refused.audit_pass)
+            self._passes.store(refused.tenant_id, refused.audit_pass)
         await self._audit.write(
-            Event(
+            AuditEvent(
                 at=time.time_ns(),
-                kind=Kind.AUTH_REFUSED,
+                kind=AuditEventKind.AUTH_REFUSED,
                 tenant_id=refused.tenant_id,
                 user_id=refused.user_id,
                 credential_id=refused.credential_id or "",
-                outcome=Outcome.DENIED,
+                outcome=CallOutcome.DENIED,
                 detail={"reason": str(refused.reason), "address": client},
             )
         )

@@ -1,7 +1,7 @@
 """Roles decide what exists; scopes decide 403: what a credential may do with the tools that exist for its user."""
 
 from core.caller import Caller
-from core.scopes import READ, WRITE, covers, shown
+from core.scopes import READ, WRITE, covers, format_scopes
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.errors import InsufficientScope
 
@@ -22,7 +22,7 @@ def demand_scope(caller: Caller, tool: CatalogueTool, operation: frozenset[str] 
     needed = needed_scope(tool)
     if covers(caller.credential.scopes, needed):
         return
-    wanted = shown(operation | {needed})
+    wanted = format_scopes(operation | {needed})
     raise InsufficientScope(
         f'Bearer realm="mcpist", error="insufficient_scope", scope="{wanted}", '
         f'error_description="this needs the scope {wanted}"'

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_result, print_table
+from gateway.cli.session import run_admin_command
 
 if TYPE_CHECKING:
     from core.directory.allow_list import AllowListEntry
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("Who may sign in: e-mail addresses and domains.")
+app = create_group("Who may sign in: e-mail addresses and domains.")
 
 Entry = Annotated[str, typer.Argument(metavar="ENTRY", help="An e-mail address, or @ and a domain.")]
 
@@ -25,20 +25,20 @@ def add(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = False) 
     A user whom `mcpist user create` makes is on the list already.
     """
 
-    async def work(operating: "Operator") -> str:
+    async def work(operating: "OperatorContext") -> str:
         from core.directory.allow_list import add_entry
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        return await add_entry(operating.console, OPERATOR, (await the_tenant(operating, tenant)).id, entry)
+        return await add_entry(operating.console, OPERATOR_ACTOR, (await resolve_tenant(operating, tenant)).id, entry)
 
-    def at_server(api: "Api") -> str:
+    def call_api(api: "AdminApiClient") -> str:
         from gateway.cli.remote.people import add_entry
 
         return add_entry(api, entry)
 
-    added = administer(work, at_server, tenant=tenant)
-    emit(as_json, {"entry": added, "allowed": True}, lambda: say(f"{added} may sign in."))
+    added = run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"entry": added, "allowed": True}, lambda: print_line(f"{added} may sign in."))
 
 
 @app.command("remove", epilog="Example: mcpist allow remove eve@acme.example")
@@ -48,43 +48,47 @@ def remove(entry: Entry, tenant: TenantOption = None, as_json: JsonOption = Fals
     Sessions and tokens stay valid: `mcpist user suspend` ends both.
     """
 
-    async def work(operating: "Operator") -> str:
+    async def work(operating: "OperatorContext") -> str:
         from core.directory.allow_list import remove_entry
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        return await remove_entry(operating.console, OPERATOR, (await the_tenant(operating, tenant)).id, entry)
+        return await remove_entry(
+            operating.console, OPERATOR_ACTOR, (await resolve_tenant(operating, tenant)).id, entry
+        )
 
-    def at_server(api: "Api") -> str:
+    def call_api(api: "AdminApiClient") -> str:
         from gateway.cli.remote.people import remove_entry
 
         return remove_entry(api, entry)
 
-    removed = administer(work, at_server, tenant=tenant)
-    emit(as_json, {"entry": removed, "allowed": False}, lambda: say(f"{removed} may sign in no more."))
+    removed = run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"entry": removed, "allowed": False}, lambda: print_line(f"{removed} may sign in no more."))
 
 
 @app.command("list", epilog="Example: mcpist allow list --json")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show who may sign in."""
 
-    async def work(operating: "Operator") -> "list[AllowListEntry]":
+    async def work(operating: "OperatorContext") -> "list[AllowListEntry]":
         from core.directory.allow_list import list_entries
-        from gateway.cli.tenancy import the_tenant
+        from gateway.cli.tenancy import resolve_tenant
 
-        found = await the_tenant(operating, tenant)
+        found = await resolve_tenant(operating, tenant)
         entries = await list_entries(operating.console, found.id)
         while more := await list_entries(operating.console, found.id, after=entries[-1].entry) if entries else []:
             entries += more
         return entries
 
-    def at_server(api: "Api") -> "list[AllowListEntry]":
-        from gateway.cli.remote.people import entries
+    def call_api(api: "AdminApiClient") -> "list[AllowListEntry]":
+        from gateway.cli.remote.people import fetch_allow_list
 
-        return entries(api)
+        return fetch_allow_list(api)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     rows = [(one.entry, one.created_at) for one in found]
-    emit(
-        as_json, found, lambda: table(("Entry", "Since"), rows, empty="Nobody yet: `mcpist allow add` lets people in.")
+    print_result(
+        as_json,
+        found,
+        lambda: print_table(("Entry", "Since"), rows, empty="Nobody yet: `mcpist allow add` lets people in."),
     )

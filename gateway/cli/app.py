@@ -32,8 +32,8 @@ from gateway.cli import (
     token,
     user,
 )
-from gateway.cli.failures import INTERRUPTED, Stop, failure_of, show, show_places
-from gateway.cli.output import print_json, say
+from gateway.cli.failures import INTERRUPTED_EXIT_CODE, CommandExit, describe_failure, print_failure, print_traceback
+from gateway.cli.output import print_json, print_line
 from gateway.cli.remote import choice
 from gateway.cli.session import wants_debug
 
@@ -48,7 +48,7 @@ app = typer.Typer(
 )
 
 
-def _version(value: bool) -> None:
+def _print_version(value: bool) -> None:
     if not value:
         return
     from importlib.metadata import version
@@ -56,24 +56,27 @@ def _version(value: bool) -> None:
     if "--json" in sys.argv:
         print_json({"version": version("mcpist")})
     else:
-        say(f"mcpist {version('mcpist')}")
+        print_line(f"mcpist {version('mcpist')}")
     raise typer.Exit
 
 
 @app.callback()
 def _root(  # pyright: ignore[reportUnusedFunction]
     _version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
     server: Annotated[
         str | None,
         typer.Option(
-            choice.OPTION, envvar=choice.VARIABLE, metavar="URL", help="Act there by the admin API; see mcpist login."
+            choice.SERVER_OPTION,
+            envvar=choice.SERVER_VARIABLE,
+            metavar="URL",
+            help="Act there by the admin API; see mcpist login.",
         ),
     ] = None,
 ) -> None:
     """MCPist: one MCP gateway for all LLM clients and services of a company."""
-    choice.name(server)
+    choice.set_named_server(server)
 
 
 serve.register(app)
@@ -101,7 +104,7 @@ doctor.register(app)
 
 def main() -> None:
     """The entry point of the program."""
-    code = run(sys.argv[1:])
+    code = run_command(sys.argv[1:])
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -109,35 +112,37 @@ def main() -> None:
     sys.exit(code)
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str]) -> int:
     """Run one command; its exit code. Whatever goes wrong has been told on standard error."""
     as_json = "--json" in arguments
     try:
-        code: Any = _command().main(choice.first(arguments), prog_name="mcpist", standalone_mode=False)
+        code: Any = _get_command().main(
+            choice.hoist_server_option(arguments), prog_name="mcpist", standalone_mode=False
+        )
         return code if isinstance(code, int) else 0
-    except Stop as stop:
+    except CommandExit as stop:
         return stop.exit_code
     except BrokenPipeError:
         _forget_output()  # whoever read our output has seen enough
         return 1
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 this is where every failure ends
-        return _failed(error, as_json)
+        return _report_failure(error, as_json)
 
 
 @functools.cache
-def _command() -> Any:
+def _get_command() -> Any:
     return typer.main.get_command(app)
 
 
-def _failed(error: BaseException, as_json: bool) -> int:
+def _report_failure(error: BaseException, as_json: bool) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(str(error), err=True)
         return 2
-    failure = failure_of(error)
+    failure = describe_failure(error)
     if failure.code == "unexpected" and wants_debug():
-        show_places(error)
-    if failure.exit_code != INTERRUPTED or as_json:
-        show(failure, as_json=as_json)
+        print_traceback(error)
+    if failure.exit_code != INTERRUPTED_EXIT_CODE or as_json:
+        print_failure(failure, as_json=as_json)
     return failure.exit_code
 
 

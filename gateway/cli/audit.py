@@ -5,22 +5,22 @@ from uuid import UUID
 
 import typer
 
-from gateway.cli.failures import Stop
+from gateway.cli.failures import CommandExit
 from gateway.cli.options import JsonOption, TenantOption
-from gateway.cli.output import clean, emit, note, table
-from gateway.cli.session import administer
+from gateway.cli.output import escape_control_characters, print_note, print_result, print_table
+from gateway.cli.session import run_admin_command
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.audit.query import Item, Page, Verification
+    from core.audit.query import AuditEntry, AuditPage, ChainVerification
     from core.directory.tenants import Tenant
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-SEALING = 1835233380
+SEALER_LOCK_KEY = 1835233380
 """The lock under which records are sealed (audit.take in the migrations)."""
-PATIENT_ROUNDS = 20
+MAX_SEAL_ROUNDS = 20
 """On a busy product there is always one more record; it is not for us to wait for."""
 
 app = typer.Typer(
@@ -59,47 +59,47 @@ def show(
     if deployment and (tenant or user):
         raise typer.BadParameter("--deployment goes without --tenant and --user")
 
-    async def work(operating: "Operator") -> "tuple[Page, dict[UUID, str]]":
-        from core.audit.event import DEPLOYMENT
-        from core.audit.query import Filter, page
+    async def work(operating: "OperatorContext") -> "tuple[AuditPage, dict[UUID, str]]":
+        from core.audit.event import DEPLOYMENT_CHAIN
+        from core.audit.query import AuditFilter, fetch_audit_page
         from core.directory.users import find_user
-        from gateway.cli.tenancy import everybody, the_tenant
-        from gateway.cli.times import before
-        from gateway.single.operator import now
+        from gateway.cli.tenancy import list_all_users, resolve_tenant
+        from gateway.cli.times import parse_past_time
+        from gateway.single.operator import get_utc_now
 
-        found = None if deployment else await the_tenant(operating, tenant)
-        chain = DEPLOYMENT if found is None else found.id
+        found = None if deployment else await resolve_tenant(operating, tenant)
+        chain = DEPLOYMENT_CHAIN if found is None else found.id
         person = (await find_user(operating.console, chain, user)).id if user else None
-        asked: Filter = Filter(
-            since=before(since, now()), until=before(until, now()), user=person,
+        asked: AuditFilter = AuditFilter(
+            since=parse_past_time(since, get_utc_now()), until=parse_past_time(until, get_utc_now()), user=person,
             kind=kind, module=module, tool=tool, outcome=outcome,
         )  # fmt: skip
-        await _seal(operating)
-        shown = await page(operating.console, chain, asked, cursor, limit)
-        return shown, {one.id: one.email for one in await everybody(operating, found)} if found else {}
+        await _seal_pending_events(operating)
+        shown = await fetch_audit_page(operating.console, chain, asked, cursor, limit)
+        return shown, {one.id: one.email for one in await list_all_users(operating, found)} if found else {}
 
-    def at_server(api: "Api") -> "tuple[Page, dict[UUID, str]]":
-        from core.audit.query import Filter
-        from gateway.cli.remote.audit import audit, audit_of_deployment
-        from gateway.cli.times import before
-        from gateway.single.operator import now
+    def call_api(api: "AdminApiClient") -> "tuple[AuditPage, dict[UUID, str]]":
+        from core.audit.query import AuditFilter
+        from gateway.cli.remote.audit import fetch_deployment_audit, fetch_tenant_audit
+        from gateway.cli.times import parse_past_time
+        from gateway.single.operator import get_utc_now
 
-        begin, end = before(since, now()), before(until, now())
-        asked = Filter(since=begin, until=end, kind=kind, module=module, tool=tool, outcome=outcome)
+        begin, end = parse_past_time(since, get_utc_now()), parse_past_time(until, get_utc_now())
+        asked = AuditFilter(since=begin, until=end, kind=kind, module=module, tool=tool, outcome=outcome)
         if deployment:
-            return audit_of_deployment(api, asked, cursor, limit)
-        return audit(api, asked, user, cursor, limit)
+            return fetch_deployment_audit(api, asked, cursor, limit)
+        return fetch_tenant_audit(api, asked, user, cursor, limit)
 
-    shown, emails = administer(work, at_server, tenant=tenant)
+    shown, emails = run_admin_command(work, call_api, tenant=tenant)
 
-    def human() -> None:
+    def print_text() -> None:
         columns = ("Time", "Who", "What", "Tool", "Outcome", "Took", "Details")
-        table(columns, [_row(item, emails) for item in shown.items], empty="Nothing.")
+        print_table(columns, [_build_row(item, emails) for item in shown.items], empty="Nothing.")
         if shown.next_cursor:
-            note(f"There is more: add --cursor {shown.next_cursor}")
+            print_note(f"There is more: add --cursor {shown.next_cursor}")
 
-    items = [_document(item, emails) for item in shown.items]
-    emit(as_json, {"items": items, "next_cursor": shown.next_cursor}, human)
+    items = [_build_document(item, emails) for item in shown.items]
+    print_result(as_json, {"items": items, "next_cursor": shown.next_cursor}, print_text)
 
 
 @app.command("verify", epilog="Example: mcpist audit verify --anchors anchors.json")
@@ -116,15 +116,15 @@ def verify(
     """Check the chain of the log: nothing was changed, removed or put in. Exit code 1 if something was."""
     from pathlib import Path
 
-    async def work(operating: "Operator") -> "list[tuple[str, Verification]]":
-        from core.audit.query import verify
+    async def work(operating: "OperatorContext") -> "list[tuple[str, ChainVerification]]":
+        from core.audit.query import verify_chain
 
-        known = _anchors(Path(anchors)) if anchors else []
-        await _seal(operating)
-        chains = await _chains(operating, tenant)
-        return [(slug, await verify(operating.console, chain, against=known)) for slug, chain in chains]
+        known = _read_anchors(Path(anchors)) if anchors else []
+        await _seal_pending_events(operating)
+        chains = await _list_chains(operating, tenant)
+        return [(slug, await verify_chain(operating.console, chain, against=known)) for slug, chain in chains]
 
-    found = administer(work)
+    found = run_admin_command(work)
     document = [
         {
             "tenant": slug,
@@ -137,87 +137,89 @@ def verify(
         for slug, one in found
     ]
     columns = ("Tenant", "Whole", "Checked", "Newest", "What is wrong")
-    rows = [(slug, one.ok, one.checked, one.head.seq if one.head else 0, _wrong(one)) for slug, one in found]
-    emit(as_json, document, lambda: table(columns, rows, empty="No tenant yet."))
+    rows = [(slug, one.ok, one.checked, one.head.seq if one.head else 0, _describe_break(one)) for slug, one in found]
+    print_result(as_json, document, lambda: print_table(columns, rows, empty="No tenant yet."))
     if not all(one.ok for _, one in found):
-        raise Stop(1)
+        raise CommandExit(1)
 
 
 @app.command("anchors", epilog="Example: mcpist audit anchors --json > /media/elsewhere/anchors.json")
 def anchors(as_json: JsonOption = False) -> None:
     """Show the newest hash of every chain. Kept where nobody can change it, it proves the log later."""
 
-    async def work(operating: "Operator") -> list[tuple[str, UUID, int, bytes]]:
-        from core.audit.query import anchors
+    async def work(operating: "OperatorContext") -> list[tuple[str, UUID, int, bytes]]:
+        from core.audit.query import list_anchors
 
-        await _seal(operating)
-        slugs = {chain: slug for slug, chain in await _chains(operating, None)}
-        found = await anchors(operating.console)
+        await _seal_pending_events(operating)
+        slugs = {chain: slug for slug, chain in await _list_chains(operating, None)}
+        found = await list_anchors(operating.console)
         return [(slugs.get(one.tenant_id, str(one.tenant_id)), one.tenant_id, one.seq, one.hash) for one in found]
 
-    found = administer(work)
+    found = run_admin_command(work)
     document = [{"tenant": slug, "tenant_id": id, "seq": seq, "hash": hash} for slug, id, seq, hash in found]
     rows = [(slug, seq, hash.hex()) for slug, _, seq, hash in found]
-    emit(as_json, document, lambda: table(("Tenant", "Newest", "Hash"), rows, empty="Nothing is recorded yet."))
+    print_result(
+        as_json, document, lambda: print_table(("Tenant", "Newest", "Hash"), rows, empty="Nothing is recorded yet.")
+    )
 
 
-async def _seal(operating: "Operator") -> None:
+async def _seal_pending_events(operating: "OperatorContext") -> None:
     """What was appended in the last moment shows too. Where another sealer is at work, wait for it."""
-    from core.audit.sealer import Sealer
-    from gateway.single.operator import now
+    from core.audit.sealer import AuditSealer
+    from gateway.single.operator import get_utc_now
 
-    sealer = Sealer(operating.console, now)
-    for _ in range(PATIENT_ROUNDS):
+    sealer = AuditSealer(operating.console, get_utc_now)
+    for _ in range(MAX_SEAL_ROUNDS):
         await sealer.seal_all()
         async with operating.console.connection() as connection, connection.transaction():
-            await connection.fetchval("SELECT pg_advisory_xact_lock($1)", SEALING)
+            await connection.fetchval("SELECT pg_advisory_xact_lock($1)", SEALER_LOCK_KEY)
             if not await connection.fetch("SELECT FROM audit.take(1)"):
                 return
 
 
-async def _chains(operating: "Operator", slug: str | None) -> list[tuple[str, UUID]]:
-    from core.audit.event import DEPLOYMENT
+async def _list_chains(operating: "OperatorContext", slug: str | None) -> list[tuple[str, UUID]]:
+    from core.audit.event import DEPLOYMENT_CHAIN
     from core.directory.tenants import find_tenant, list_tenants
 
     if slug is not None:
         return [(slug, (await find_tenant(operating.console, slug)).id)]
     tenants: list[Tenant] = await list_tenants(operating.console)
-    return [*((one.slug, one.id) for one in tenants), ("(deployment)", DEPLOYMENT)]
+    return [*((one.slug, one.id) for one in tenants), ("(deployment)", DEPLOYMENT_CHAIN)]
 
 
-def _anchors(path: "Path") -> list[Any]:
+def _read_anchors(path: "Path") -> list[Any]:
     import json
 
-    from core.audit.query import Anchor
+    from core.audit.query import ChainAnchor
     from core.errors import Invalid
 
     try:
         found: Any = json.loads(path.read_text())
-        return [Anchor(UUID(one["tenant_id"]), int(one["seq"]), bytes.fromhex(one["hash"])) for one in found]
+        return [ChainAnchor(UUID(one["tenant_id"]), int(one["seq"]), bytes.fromhex(one["hash"])) for one in found]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Invalid(f"{path} is not what `mcpist audit anchors --json` gives ({type(error).__name__})") from None
 
 
-def _wrong(found: "Verification") -> str:
+def _describe_break(found: "ChainVerification") -> str:
     return "" if found.ok else f"event {found.first_bad}: {found.problem}"
 
 
-def _row(item: "Item", emails: dict[UUID, str]) -> tuple[Any, ...]:
+def _build_row(item: "AuditEntry", emails: dict[UUID, str]) -> tuple[Any, ...]:
     tool = f"{item.module}.{item.tool}" if item.tool else item.module
     took = "" if item.duration_us is None else f"{item.duration_us / 1000:.1f} ms"
     details = [f"{name}={value}" for name, value in item.detail.items()]
     if item.arguments is not None:
-        details.append(clean(item.arguments.decode("utf-8", "replace"))[:200])
-    return item.at, _who(item, emails), item.kind, tool, item.outcome, took, ", ".join(details)
+        details.append(escape_control_characters(item.arguments.decode("utf-8", "replace"))[:200])
+    return item.at, _format_actor(item, emails), item.kind, tool, item.outcome, took, ", ".join(details)
 
 
-def _who(item: "Item", emails: dict[UUID, str]) -> str:
+def _format_actor(item: "AuditEntry", emails: dict[UUID, str]) -> str:
     if item.user_id is None:
         return item.actor
     return emails.get(item.user_id, str(item.user_id))
 
 
-def _document(item: "Item", emails: dict[UUID, str]) -> dict[str, Any]:
+def _build_document(item: "AuditEntry", emails: dict[UUID, str]) -> dict[str, Any]:
     return {
         "seq": item.seq,
         "at": item.at,

@@ -10,12 +10,12 @@ import typer
 
 from core.errors import Conflict
 from gateway.cli.options import JsonOption
-from gateway.cli.output import emit, note, say
-from gateway.cli.session import locally
+from gateway.cli.output import print_line, print_note, print_result
+from gateway.cli.session import run_local
 
 if TYPE_CHECKING:
     from core.address import DatabaseAddress
-    from core.audit.event import Kind
+    from core.audit.event import AuditEventKind
     from core.settings import Settings
     from gateway.cli.progress import Report
     from gateway.deployment import Deployment
@@ -42,23 +42,25 @@ def backup(
         raise Conflict(f"{file} exists already; choose another name, or add --force to replace it")
 
     async def work(settings: "Settings", report: "Report") -> Path:
-        from core.audit.event import Kind
+        from core.audit.event import AuditEventKind
         from gateway.postgres.backup import dump
-        from gateway.single.home import joined
+        from gateway.single.home import attach_database
 
-        async with joined(settings, report) as deployment:
+        async with attach_database(settings, report) as deployment:
             report("Writing the backup")
-            await dump(_url(deployment.admin), file.absolute(), force=force)
-            await _recorded(deployment, Kind.OPERATOR_BACKUP)
+            await dump(_build_url(deployment.admin), file.absolute(), force=force)
+            await _record_event(deployment, AuditEventKind.OPERATOR_BACKUP)
         return settings.home / "keys"
 
-    keys = locally(work)
+    keys = run_local(work)
 
-    def human() -> None:
-        say(f"Wrote {file} ({file.stat().st_size:,} bytes). It is as secret as the database.")
-        note(_KEPT_APART.format(keys=keys))
+    def print_text() -> None:
+        print_line(f"Wrote {file} ({file.stat().st_size:,} bytes). It is as secret as the database.")
+        print_note(_KEYS_NOT_INCLUDED_NOTE.format(keys=keys))
 
-    emit(as_json, {"file": file.absolute().as_posix(), "bytes": file.stat().st_size, "keys": str(keys)}, human)
+    print_result(
+        as_json, {"file": file.absolute().as_posix(), "bytes": file.stat().st_size, "keys": str(keys)}, print_text
+    )
 
 
 def restore(
@@ -76,29 +78,29 @@ def restore(
     """
 
     async def work(settings: "Settings", report: "Report") -> Path:
-        from core.audit.event import Kind
+        from core.audit.event import AuditEventKind
         from core.migrations import create_roles, migrate
         from gateway.postgres.backup import restore
-        from gateway.single.home import joined
+        from gateway.single.home import attach_database
 
-        async with joined(settings, report, maker="restore") as deployment:
+        async with attach_database(settings, report, maker="restore") as deployment:
             report("Restoring the backup")
             await create_roles(deployment.admin, deployment.passwords)
-            await restore(_url(deployment.admin), file.absolute())
+            await restore(_build_url(deployment.admin), file.absolute())
             await migrate(deployment.admin, deployment.passwords)
-            await _settled(deployment, adopted=adopt)
-            await _recorded(deployment, Kind.OPERATOR_RESTORE)
+            await _adopt_or_disown(deployment, adopted=adopt)
+            await _record_event(deployment, AuditEventKind.OPERATOR_RESTORE)
         return settings.home / "keys"
 
-    keys = locally(work)
+    keys = run_local(work)
 
-    def human() -> None:
-        say(f"Restored {file}.")
-        note(_COPY_KEYS.format(keys=keys))
+    def print_text() -> None:
+        print_line(f"Restored {file}.")
+        print_note(_COPY_KEYS_NOTE.format(keys=keys))
         if not adopt:
-            note(_COPY)
+            print_note(_COPY_NOTE)
 
-    emit(as_json, {"file": file.absolute().as_posix(), "keys": str(keys), "adopted": adopt}, human)
+    print_result(as_json, {"file": file.absolute().as_posix(), "keys": str(keys), "adopted": adopt}, print_text)
 
 
 def adopt(as_json: JsonOption = False) -> None:
@@ -110,30 +112,32 @@ def adopt(as_json: JsonOption = False) -> None:
 
     async def work(settings: "Settings", report: "Report") -> Path:
         from core.migrations import migrate
-        from gateway.single.home import joined
+        from gateway.single.home import attach_database
 
-        async with joined(settings, report) as deployment:
+        async with attach_database(settings, report) as deployment:
             await migrate(deployment.admin, deployment.passwords)
-            await _settled(deployment, adopted=True)
+            await _adopt_or_disown(deployment, adopted=True)
         return settings.home
 
-    home = locally(work)
-    emit(as_json, {"adopted": True}, lambda: say(f"The MCPist of {home} asks services from now on."))
-    note("Accounts that the original has refreshed since the backup have to be connected anew: see mcpist doctor.")
+    home = run_local(work)
+    print_result(as_json, {"adopted": True}, lambda: print_line(f"The MCPist of {home} asks services from now on."))
+    print_note(
+        "Accounts that the original has refreshed since the backup have to be connected anew: see mcpist doctor."
+    )
 
 
-_COPY = "This is a copy: it asks no service and hands out no token. When the original runs no more: mcpist adopt"
-_KEPT_APART = (
+_COPY_NOTE = "This is a copy: it asks no service and hands out no token. When the original runs no more: mcpist adopt"
+_KEYS_NOT_INCLUDED_NOTE = (
     "The keys in {keys} are not in it: copy that folder too, and keep it apart from the backup.\n"
     "Without them no token and no connected account of the backup works."
 )
-_COPY_KEYS = (
+_COPY_KEYS_NOTE = (
     "Tokens and connected accounts of the backup work only with its keys: copy token-peppers.json, vault-kek.json\n"
     "and audit-digest.json of the old data folder into {keys} (mode 0600), then start MCPist."
 )
 
 
-def _url(admin: "DatabaseAddress") -> str:
+def _build_url(admin: "DatabaseAddress") -> str:
     """One URL with everything in it; the password goes on in an environment, never on a command line."""
     url = admin.url.reveal()
     login: dict[str, Any] = {}
@@ -142,24 +146,24 @@ def _url(admin: "DatabaseAddress") -> str:
     return url + ("&" if "?" in url else "?") + urlencode(login) if login else url
 
 
-async def _settled(deployment: "Deployment", *, adopted: bool) -> None:
+async def _adopt_or_disown(deployment: "Deployment", *, adopted: bool) -> None:
     from broker.vault import deployment_guard
-    from gateway.single.bootstrap import OPERATOR
-    from gateway.single.operator import BROKER, connected
-    from gateway.single.vault_access import id_file
+    from gateway.single.bootstrap import OPERATOR_ACTOR
+    from gateway.single.operator import BROKER_ROLE, open_role_database
+    from gateway.single.vault_access import get_id_file_path
 
-    async with connected(deployment, BROKER, most=1) as broker:
+    async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
         if adopted:
-            await deployment_guard.adopt(broker, id_file(deployment), OPERATOR)
+            await deployment_guard.adopt(broker, get_id_file_path(deployment), OPERATOR_ACTOR)
         else:
-            await deployment_guard.disown(broker)
+            await deployment_guard.mark_as_copy(broker)
 
 
-async def _recorded(deployment: "Deployment", kind: "Kind") -> None:
-    from core.audit.event import Event
-    from core.audit.writer import append
-    from gateway.single.operator import CONSOLE, connected
+async def _record_event(deployment: "Deployment", kind: "AuditEventKind") -> None:
+    from core.audit.event import AuditEvent
+    from core.audit.writer import append_events
+    from gateway.single.operator import CONSOLE_ROLE, open_role_database
 
     actor = f"operator (uid {os.getuid()})"
-    async with connected(deployment, CONSOLE, most=1) as console:
-        await append(console, [Event(at=time.time_ns(), kind=kind, outcome="ok", actor=actor)])
+    async with open_role_database(deployment, CONSOLE_ROLE, most=1) as console:
+        await append_events(console, [AuditEvent(at=time.time_ns(), kind=kind, outcome="ok", actor=actor)])

@@ -8,10 +8,10 @@ import orjson
 import typer
 
 from core.errors import Invalid, NotFound
-from gateway.cli.failures import ToolFailed
+from gateway.cli.failures import ToolCallError
 from gateway.cli.options import JsonOption, TenantOption
-from gateway.cli.output import emit, pretty, say
-from gateway.cli.session import locally
+from gateway.cli.output import format_json, print_line, print_result
+from gateway.cli.session import run_local
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateway.cli.progress import Report
     from gateway.single.local_call import LocalCaller
 
-MOST_PARAMS = 4 * 1024 * 1024
+MAX_PARAMS_BYTES = 4 * 1024 * 1024
 
 UserOption = Annotated[
     str | None, typer.Option("--user", metavar="EMAIL", help="The user to act as; default: the only administrator.")
@@ -48,7 +48,7 @@ def call(
 
     It takes the same way as a client's call: the same permissions, the same checks, the same audit log.
     """
-    given = _read(params)
+    given = _parse_params(params)
 
     async def work(caller: "LocalCaller") -> Any:
         from gateway.tool_runner import NO_SUCH_TOOL
@@ -57,11 +57,11 @@ def call(
         if outcome.error == NO_SUCH_TOOL:
             raise NotFound("no such tool for this user; `mcpist schema` shows those that they can use")
         if outcome.result is None:
-            raise ToolFailed(outcome.error or "the tool failed")
+            raise ToolCallError(outcome.error or "the tool failed")
         return outcome.result.model_dump(mode="json", by_alias=True)
 
-    result = _as_user(work, user, tenant)
-    emit(as_json, result, lambda: say(pretty(result)))
+    result = _run_as_user(work, user, tenant)
+    print_result(as_json, result, lambda: print_line(format_json(result)))
 
 
 def schema(
@@ -76,39 +76,39 @@ def schema(
     """
 
     async def work(caller: "LocalCaller") -> Any:
-        answer = await caller.schema({} if module is None else {"module": module})
+        answer = await caller.get_schema({} if module is None else {"module": module})
         text: str = answer["content"][0]["text"]
         if answer["isError"]:
             raise NotFound("no such module for this user; `mcpist schema` shows those that they can use")
         return orjson.loads(text)
 
-    result = _as_user(work, user, tenant)
-    emit(as_json, result, lambda: say(pretty(result)))
+    result = _run_as_user(work, user, tenant)
+    print_result(as_json, result, lambda: print_line(format_json(result)))
 
 
-def _as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
+def _run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
     async def run(settings: "Settings", report: "Report") -> Any:
-        from gateway.cli.tenancy import the_tenant, the_user
-        from gateway.single.local_call import local_caller
-        from gateway.single.operator import operator
+        from gateway.cli.tenancy import resolve_tenant, resolve_user
+        from gateway.single.local_call import open_local_caller
+        from gateway.single.operator import open_operator_context
 
-        async with operator(settings, report) as operating:
-            tenant = await the_tenant(operating, slug)
-            user = await the_user(operating, tenant, email)
-            async with local_caller(operating, settings, tenant.id, user.id) as caller:
+        async with open_operator_context(settings, report) as operating:
+            tenant = await resolve_tenant(operating, slug)
+            user = await resolve_user(operating, tenant, email)
+            async with open_local_caller(operating, settings, tenant.id, user.id) as caller:
                 return await work(caller)
 
-    return locally(run)
+    return run_local(run)
 
 
-def _read(text: str) -> dict[str, Any]:
+def _parse_params(text: str) -> dict[str, Any]:
     source = text.encode()
     if text == "-":
-        source = sys.stdin.buffer.read(MOST_PARAMS + 1)
+        source = sys.stdin.buffer.read(MAX_PARAMS_BYTES + 1)
     elif text.startswith("@"):
-        source = _file(Path(text[1:]))
-    if len(source) > MOST_PARAMS:
-        raise Invalid(f"the arguments are longer than {MOST_PARAMS} bytes")
+        source = _read_file(Path(text[1:]))
+    if len(source) > MAX_PARAMS_BYTES:
+        raise Invalid(f"the arguments are longer than {MAX_PARAMS_BYTES} bytes")
     try:
         value: Any = orjson.loads(source)
     except orjson.JSONDecodeError as error:
@@ -118,9 +118,9 @@ def _read(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _file(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return file.read(MOST_PARAMS + 1)
+            return file.read(MAX_PARAMS_BYTES + 1)
     except OSError as error:
         raise Invalid(f"cannot read {path}: {error.strerror}") from None

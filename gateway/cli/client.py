@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from core.known_clients import ResultText
-from gateway.cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, group
-from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer
+from gateway.cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_note, print_result, print_table
+from gateway.cli.session import run_admin_command
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from broker.oauth.clients import Client
     from broker.oauth.registered_clients import ListedClient, NewClient
     from core.secret import Secret
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("Programs that are registered as OAuth clients.")
+app = create_group("Programs that are registered as OAuth clients.")
 
-MOST_KEYS_BYTES = 65_536
-GRANTS = {
+MAX_JWKS_BYTES = 65_536
+GRANT_LABELS = {
     "authorization_code": "people",
     "client_credentials": "machine",
     "urn:ietf:params:oauth:grant-type:jwt-bearer": "identity provider",
@@ -33,7 +33,7 @@ ClientId = Annotated[str, typer.Argument(metavar="ID", help="The client's id, as
 
 
 @dataclass(frozen=True, slots=True)
-class _Wishes:
+class _ClientOptions:
     """What was said on the command line."""
 
     name: str
@@ -78,59 +78,59 @@ def add(
 ) -> None:
     """Register a program, and show its id; and its secret, this once and never again."""
     uris, wanted = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
-    wishes = _Wishes(name, uris, acts_as, enterprise, secret, jwks, wanted, result_text)
+    wishes = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, wanted, result_text)
 
-    async def work(operating: "Operator") -> "tuple[Client, Secret | None]":
-        from gateway.cli.tenancy import the_tenant, the_user
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.client_access import registered_clients
+    async def work(operating: "OperatorContext") -> "tuple[Client, Secret | None]":
+        from gateway.cli.tenancy import resolve_tenant, resolve_user
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.client_access import open_registered_clients
 
-        found = await the_tenant(operating, tenant)
-        person = (await the_user(operating, found, acts_as)).id if acts_as else None
-        async with registered_clients(operating.deployment) as clients:
-            return await clients.create(OPERATOR, found.id, _asked(wishes, person))
+        found = await resolve_tenant(operating, tenant)
+        person = (await resolve_user(operating, found, acts_as)).id if acts_as else None
+        async with open_registered_clients(operating.deployment) as clients:
+            return await clients.create(OPERATOR_ACTOR, found.id, _build_new_client(wishes, person))
 
-    def at_server(api: "Api") -> "tuple[Client, Secret | None]":
+    def call_api(api: "AdminApiClient") -> "tuple[Client, Secret | None]":
         from gateway.cli.remote.clients import create_client
-        from gateway.cli.remote.people import user_of
+        from gateway.cli.remote.people import fetch_user
 
-        return create_client(api, _asked(wishes, user_of(api, acts_as).id if acts_as else None))
+        return create_client(api, _build_new_client(wishes, fetch_user(api, acts_as).id if acts_as else None))
 
-    made, shown = administer(work, at_server, tenant=tenant)
+    made, shown = run_admin_command(work, call_api, tenant=tenant)
 
-    def human() -> None:
-        say(f"client_id={made.id}")
+    def print_text() -> None:
+        print_line(f"client_id={made.id}")
         if shown is not None:
-            say(f"client_secret={shown.reveal()}")
-            note("The secret is shown this once: keep it where you keep passwords.")
+            print_line(f"client_secret={shown.reveal()}")
+            print_note("The secret is shown this once: keep it where you keep passwords.")
 
-    emit(as_json, _document(made) | {"client_secret": shown.reveal() if shown else None}, human)
+    print_result(as_json, _build_document(made) | {"client_secret": shown.reveal() if shown else None}, print_text)
 
 
 @app.command("list", epilog="Example: mcpist client list --json")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show a tenant's registered clients; never their secrets."""
 
-    async def work(operating: "Operator") -> "list[ListedClient]":
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.client_access import registered_clients
+    async def work(operating: "OperatorContext") -> "list[ListedClient]":
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.client_access import open_registered_clients
 
-        found = await the_tenant(operating, tenant)
-        async with registered_clients(operating.deployment) as clients:
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
             return await clients.list(found.id)
 
-    def at_server(api: "Api") -> "list[ListedClient]":
-        from gateway.cli.remote.clients import clients
+    def call_api(api: "AdminApiClient") -> "list[ListedClient]":
+        from gateway.cli.remote.clients import fetch_clients
 
-        return clients(api)
+        return fetch_clients(api)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     columns = ("Id", "Name", "For", "Proves itself by", "Redirect URIs", "Acts as", "Scopes", "Created", "Disabled")
     rows = [
         (
             one.client.id,
             one.client.name,
-            [shown for grant, shown in GRANTS.items() if grant in one.client.grant_types],
+            [shown for grant, shown in GRANT_LABELS.items() if grant in one.client.grant_types],
             one.client.auth_method,
             one.client.redirect_uris,
             one.user_email,
@@ -141,25 +141,33 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
         for one in found
     ]
     documents = [
-        _document(one.client)
+        _build_document(one.client)
         | {"acts_as": one.user_email or None, "created_at": one.created_at, "disabled_at": one.disabled_at}
         for one in found
     ]
-    emit(as_json, documents, lambda: table(columns, rows, empty="No client yet: `mcpist client add` registers one."))
+    print_result(
+        as_json,
+        documents,
+        lambda: print_table(columns, rows, empty="No client yet: `mcpist client add` registers one."),
+    )
 
 
 @app.command("disable", epilog="Example: mcpist client disable client_3kTq0ZbW81xY3kTq0ZbW81")
 def disable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Switch a client off: all its tokens end within a second, on every process."""
-    _switch(client_id, tenant, enabled=False)
-    emit(as_json, {"client_id": client_id, "enabled": False}, lambda: say(f"Client {client_id} is switched off."))
+    _set_client_enabled(client_id, tenant, enabled=False)
+    print_result(
+        as_json, {"client_id": client_id, "enabled": False}, lambda: print_line(f"Client {client_id} is switched off.")
+    )
 
 
 @app.command("enable", epilog="Example: mcpist client enable client_3kTq0ZbW81xY3kTq0ZbW81")
 def enable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Switch a client on again. Tokens that it had stay ended: it asks for new ones."""
-    _switch(client_id, tenant, enabled=True)
-    emit(as_json, {"client_id": client_id, "enabled": True}, lambda: say(f"Client {client_id} is switched on."))
+    _set_client_enabled(client_id, tenant, enabled=True)
+    print_result(
+        as_json, {"client_id": client_id, "enabled": True}, lambda: print_line(f"Client {client_id} is switched on.")
+    )
 
 
 @app.command("set", epilog="Example: mcpist client set client_3kTq0ZbW81xY3kTq0ZbW81 --result-text short")
@@ -175,66 +183,68 @@ def set_(
     """Change what a client is sent; it holds within a second, on every process."""
     wanted: ResultText | None = None if result_text == "default" else result_text
 
-    async def work(operating: "Operator") -> None:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.client_access import registered_clients
+    async def work(operating: "OperatorContext") -> None:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.client_access import open_registered_clients
 
-        found = await the_tenant(operating, tenant)
-        async with registered_clients(operating.deployment) as clients:
-            await clients.set_result_text(OPERATOR, found.id, client_id, wanted)
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
+            await clients.set_result_text(OPERATOR_ACTOR, found.id, client_id, wanted)
 
-    def at_server(api: "Api") -> None:
-        from gateway.cli.remote.clients import set_result_text
+    def call_api(api: "AdminApiClient") -> None:
+        from gateway.cli.remote.clients import set_client_result_text
 
-        set_result_text(api, client_id, wanted)
+        set_client_result_text(api, client_id, wanted)
 
-    administer(work, at_server, tenant=tenant)
+    run_admin_command(work, call_api, tenant=tenant)
     document = {"client_id": client_id, "result_text": wanted}
-    emit(as_json, document, lambda: say(f"Client {client_id} gets the {result_text} text of results."))
+    print_result(as_json, document, lambda: print_line(f"Client {client_id} gets the {result_text} text of results."))
 
 
 @app.command("remove", epilog="Example: mcpist client remove client_3kTq0ZbW81xY3kTq0ZbW81")
 def remove(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Forget a client and what people have agreed to for it: all its tokens end within a second."""
 
-    async def work(operating: "Operator") -> None:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.client_access import registered_clients
+    async def work(operating: "OperatorContext") -> None:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.client_access import open_registered_clients
 
-        found = await the_tenant(operating, tenant)
-        async with registered_clients(operating.deployment) as clients:
-            await clients.remove(OPERATOR, found.id, client_id)
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
+            await clients.remove(OPERATOR_ACTOR, found.id, client_id)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote.clients import remove_client
 
         remove_client(api, client_id)
 
-    administer(work, at_server, tenant=tenant)
-    emit(as_json, {"client_id": client_id, "removed": True}, lambda: say(f"Client {client_id} is removed."))
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(
+        as_json, {"client_id": client_id, "removed": True}, lambda: print_line(f"Client {client_id} is removed.")
+    )
 
 
-def _switch(client_id: str, tenant: str | None, *, enabled: bool) -> None:
-    async def work(operating: "Operator") -> None:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.client_access import registered_clients
+def _set_client_enabled(client_id: str, tenant: str | None, *, enabled: bool) -> None:
+    async def work(operating: "OperatorContext") -> None:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.client_access import open_registered_clients
 
-        found = await the_tenant(operating, tenant)
-        async with registered_clients(operating.deployment) as clients:
-            await clients.set_enabled(OPERATOR, found.id, client_id, enabled)
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
+            await clients.set_enabled(OPERATOR_ACTOR, found.id, client_id, enabled)
 
-    def at_server(api: "Api") -> None:
-        from gateway.cli.remote.clients import set_enabled
+    def call_api(api: "AdminApiClient") -> None:
+        from gateway.cli.remote.clients import set_client_enabled
 
-        set_enabled(api, client_id, enabled)
+        set_client_enabled(api, client_id, enabled)
 
-    administer(work, at_server, tenant=tenant)
+    run_admin_command(work, call_api, tenant=tenant)
 
 
-def _asked(wishes: _Wishes, acts_as: "UUID | None") -> "NewClient":
+def _build_new_client(wishes: _ClientOptions, acts_as: "UUID | None") -> "NewClient":
     from broker.oauth.clients import BROWSER_GRANTS, CLIENT_CREDENTIALS, JWT_BEARER
     from broker.oauth.registered_clients import NewClient
     from core.errors import Invalid
@@ -246,7 +256,7 @@ def _asked(wishes: _Wishes, acts_as: "UUID | None") -> "NewClient":
         raise Invalid("say what the client is for: --redirect-uri URI for people, --acts-as EMAIL for a machine")
     if wishes.jwks is not None and wishes.secret:
         raise Invalid("a client proves who it is by --secret or by --jwks, not by both")
-    keys = None if wishes.jwks is None else _keys(wishes.jwks)
+    keys = None if wishes.jwks is None else _read_jwks(wishes.jwks)
     with_secret = wishes.secret or ((acts_as is not None or wishes.enterprise) and keys is None)
     return NewClient(
         name=wishes.name,
@@ -260,14 +270,14 @@ def _asked(wishes: _Wishes, acts_as: "UUID | None") -> "NewClient":
     )
 
 
-def _keys(path: Path) -> Any:
+def _read_jwks(path: Path) -> Any:
     import orjson
 
     from core.errors import Invalid
 
     try:
         with path.open("rb") as file:
-            found: Any = orjson.loads(file.read(MOST_KEYS_BYTES))
+            found: Any = orjson.loads(file.read(MAX_JWKS_BYTES))
     except OSError as error:
         raise Invalid(f"{path} cannot be read: {error.strerror}") from None
     except orjson.JSONDecodeError:
@@ -276,7 +286,7 @@ def _keys(path: Path) -> Any:
     return {"keys": [cast("Any", found)]} if alone else cast("Any", found)
 
 
-def _document(client: "Client") -> dict[str, Any]:
+def _build_document(client: "Client") -> dict[str, Any]:
     return {
         "client_id": client.id,
         "name": client.name,

@@ -2,22 +2,22 @@
 
 import json
 
-SERVER = "mcpist"
+SERVER_NAME = "mcpist"
 
 
-def claude_code(url: str, token: str) -> str:
+def render_claude_code(url: str, token: str) -> str:
     """One command. The blank in front keeps it out of the history of shells that are set so (HISTCONTROL)."""
-    return f' claude mcp add --transport http {SERVER} {url} --header "Authorization: Bearer {token}"'
+    return f' claude mcp add --transport http {SERVER_NAME} {url} --header "Authorization: Bearer {token}"'
 
 
-def cursor(url: str, token: str) -> str:
+def render_cursor(url: str, token: str) -> str:
     """The content of ``~/.cursor/mcp.json``; the file of a project (.cursor/mcp.json) is easily committed."""
     server = {"url": url, "headers": {"Authorization": f"Bearer {token}"}}
-    return json.dumps({"mcpServers": {SERVER: server}}, indent=2)
+    return json.dumps({"mcpServers": {SERVER_NAME: server}}, indent=2)
 
 
-def vs_code(url: str) -> str:
+def render_vs_code(url: str) -> str:
     """The content of ``.vscode/mcp.json``. VS Code asks for the token and keeps it: the file holds no secret."""
     asked = {"type": "promptString", "id": "mcpist-token", "description": "MCPist API token", "password": True}
     server = {"type": "http", "url": url, "headers": {"Authorization": "Bearer ${input:mcpist-token}"}}
-    return json.dumps({"inputs": [asked], "servers": {SERVER: server}}, indent=2)
+    return json.dumps({"inputs": [asked], "servers": {SERVER_NAME: server}}, indent=2)

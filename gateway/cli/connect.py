@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from core.errors import Invalid
-from gateway.cli.failures import Stop
+from gateway.cli.failures import CommandExit
 from gateway.cli.options import JsonOption
-from gateway.cli.output import emit, note, say
+from gateway.cli.output import print_line, print_note, print_result
 from gateway.cli.remote.browser import open_browser
-from gateway.cli.session import either
+from gateway.cli.session import run_local_or_remote
 
 if TYPE_CHECKING:
-    from gateway.cli.remote.api import Api
-    from gateway.cli.remote.connecting import ConnectSession, Progress
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.cli.remote.connecting import RemoteConnectSession, RemoteServiceProgress
 
 
 def register(app: typer.Typer) -> None:
@@ -44,54 +44,58 @@ def connect(
     if bool(service) == everything:
         raise Invalid("name the services to connect, or --all")
 
-    def at_server(api: "Api") -> "ConnectSession":
-        from gateway.cli.remote.connecting import begin, followed
+    def call_api(api: "AdminApiClient") -> "RemoteConnectSession":
+        from gateway.cli.remote.connecting import follow_connect_session, start_connect_session
 
-        session = begin(api, service or None, role, again=again)
+        session = start_connect_session(api, service or None, role, again=again)
         if session.state != "open":
             return session
         if wait or not as_json:
-            note(session.link)
+            print_note(session.link)
         if wait and browser and not as_json and session.link.startswith(f"{api.server}/connect/"):
             open_browser(session.link)  # and nothing else that a server may have named
         if wait:
-            note("Waiting until the services are connected, for as long as the link counts (an hour); Ctrl-C stops it.")
-        return followed(api, session, _tell) if wait else session
+            print_note(
+                "Waiting until the services are connected, for as long as the link counts (an hour); Ctrl-C stops it."
+            )
+        return follow_connect_session(api, session, _print_progress) if wait else session
 
-    session = either(_nobody, at_server)
-    emit(as_json, _document(session), lambda: _summary(session))
+    session = run_local_or_remote(_fail_without_server, call_api)
+    print_result(as_json, _build_document(session), lambda: _print_summary(session))
     if session.state != "done" and (wait or session.state != "open"):
-        raise Stop(1)
+        raise CommandExit(1)
 
 
-def _nobody() -> NoReturn:
+def _fail_without_server() -> NoReturn:
     raise Invalid(
         "an account is connected by the person whose it is: sign in by `mcpist login URL`, then "
         "`mcpist connect --server URL`, or open /connect in a browser"
     )
 
 
-def _tell(one: "Progress") -> None:
+def _print_progress(one: "RemoteServiceProgress") -> None:
     account = f" as {one.account}" if one.account else ""
     texts = {
         "done": f"{one.service} is connected{account}.",
         "failed": f"{one.service} was not connected: {one.cause}.",
     }
-    note(texts.get(one.state, f"{one.service} is to be connected."))
+    print_note(texts.get(one.state, f"{one.service} is to be connected."))
 
 
-def _summary(session: "ConnectSession") -> None:
+def _print_summary(session: "RemoteConnectSession") -> None:
     done = sum(one.state == "done" for one in session.services)
     if not session.services:
-        say("Nothing needs to be connected.")
+        print_line("Nothing needs to be connected.")
     elif session.state == "open":
-        say(f"{done} of {len(session.services)} services are connected; the link counts until {session.expires_at}.")
+        print_line(
+            f"{done} of {len(session.services)} services are connected; the link counts until {session.expires_at}."
+        )
     else:
         left = ", ".join(f"{one.service} ({one.cause or one.state})" for one in session.services if one.state != "done")
-        say(f"{done} of {len(session.services)} services are connected" + (f"; not {left}." if left else "."))
+        print_line(f"{done} of {len(session.services)} services are connected" + (f"; not {left}." if left else "."))
 
 
-def _document(session: "ConnectSession") -> dict[str, Any]:
+def _build_document(session: "RemoteConnectSession") -> dict[str, Any]:
     return {
         "id": session.id,
         "state": session.state,

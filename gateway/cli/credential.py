@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from core.errors import Invalid, NotFound
-from gateway.cli.failures import Stop
-from gateway.cli.goodbyes import tell_ended
-from gateway.cli.installed import ModuleName, the_module, the_vendor
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, note, say, table
-from gateway.cli.secret_input import is_asked_for, read_secret, refuse_on_command_line
-from gateway.cli.session import administer, either, load_settings, locally
+from gateway.cli.failures import CommandExit
+from gateway.cli.goodbyes import print_disconnect_result
+from gateway.cli.installed import ModuleName, find_installed_module, get_vendor_api
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_note, print_result, print_table
+from gateway.cli.secret_input import is_prompted, read_secret, refuse_on_command_line
+from gateway.cli.session import load_settings, run_admin_command, run_local, run_local_or_remote
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from broker.connect.ended import Ended
-    from broker.vault.owners import Owner
+    from broker.connect.ended import DisconnectResult
+    from broker.vault.owners import CredentialOwner
     from broker.vault.stored_credentials import StoredCredential
     from core.settings import Settings
     from gateway.cli.progress import Report
-    from gateway.cli.remote.api import Api
-    from gateway.cli.remote.credentials import CredentialView
-    from gateway.single.accounts import Accounts, Stored, Tested
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.cli.remote.credentials import RemoteCredential
+    from gateway.single.accounts import CredentialStoreResult, CredentialTestResult, ModuleCredentials
+    from gateway.single.operator import OperatorContext
 
-app = group("Accounts at vendors that tools work with; secrets go in and never come out.")
+app = create_group("Accounts at vendors that tools work with; secrets go in and never come out.")
 
 _T = TypeVar("_T")
 
@@ -36,7 +36,7 @@ UserOption = Annotated[str | None, typer.Option("--user", metavar="EMAIL", help=
 RoleOption = Annotated[
     str | None, typer.Option("--role", metavar="NAME", help="The credential that this role's members share.")
 ]
-STATES = {"ok": "connected", "broken": "broken"}
+STATE_LABELS = {"ok": "connected", "broken": "broken"}
 
 
 @app.command(
@@ -73,30 +73,36 @@ def set_(
     the address as --key-user.
     """
     refuse_on_command_line(context.args)
-    whose = _one_owner(user, role)
-    if is_asked_for(from_file, stdin):  # before anybody looks for a secret that cannot be stored
-        administer(lambda operating: _ready(operating, tenant, module, user, role), _own(user), tenant=tenant)
+    whose = _require_one_owner(user, role)
+    if is_prompted(from_file, stdin):  # before anybody looks for a secret that cannot be stored
+        run_admin_command(
+            lambda operating: _check_preconditions(operating, tenant, module, user, role),
+            _build_owner_check(user),
+            tenant=tenant,
+        )
     secret = read_secret(f"Secret of {whose} for {module}", from_file, stdin)
 
-    async def work(accounts: "Accounts", owner: "Owner | None") -> "Stored":
+    async def work(accounts: "ModuleCredentials", owner: "CredentialOwner | None") -> "CredentialStoreResult":
         assert owner is not None
-        from broker.connect.pasted_keys import Pasted
+        from broker.connect.pasted_keys import PastedKey
 
-        pasted = Pasted(secret, key_user, provider)
+        pasted = PastedKey(secret, key_user, provider)
         return await accounts.put(owner, pasted, test=not no_test, replace_account=replace_account)
 
-    def here() -> "Mapping[str, Any]":
-        return _stored(_on_accounts(work, tenant, module, user, role), whose, module, tested=not no_test)
+    def run_here() -> "Mapping[str, Any]":
+        return _build_stored_document(
+            _run_on_credentials(work, tenant, module, user, role), whose, module, tested=not no_test
+        )
 
-    def at_server(api: "Api") -> "Mapping[str, Any]":
-        from broker.connect.pasted_keys import Pasted
-        from gateway.cli.remote.credentials import store
+    def call_api(api: "AdminApiClient") -> "Mapping[str, Any]":
+        from broker.connect.pasted_keys import PastedKey
+        from gateway.cli.remote.credentials import store_credential
 
-        pasted = Pasted(secret, key_user, provider)
-        return store(api, module, user, role, pasted, test=not no_test, replace_account=replace_account)
+        pasted = PastedKey(secret, key_user, provider)
+        return store_credential(api, module, user, role, pasted, test=not no_test, replace_account=replace_account)
 
-    document = either(here, at_server, tenant=tenant)
-    emit(as_json, document, lambda: _tell_stored(document))
+    document = run_local_or_remote(run_here, call_api, tenant=tenant)
+    print_result(as_json, document, lambda: _print_stored(document))
 
 
 @app.command("list", epilog="Example: mcpist credential list github --json")
@@ -107,28 +113,28 @@ def list_(
 ) -> None:
     """Show whose credentials there are, for which accounts, and which of them are broken; never the secrets."""
 
-    async def work(operating: "Operator") -> list[dict[str, Any]]:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.vault_access import closed_credentials
+    async def work(operating: "OperatorContext") -> list[dict[str, Any]]:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.vault_access import open_credentials_without_keys
 
-        found = await the_tenant(operating, tenant)
-        async with closed_credentials(operating.deployment) as credentials:
+        found = await resolve_tenant(operating, tenant)
+        async with open_credentials_without_keys(operating.deployment) as credentials:
             listed = await credentials.list(found.id, module)
         if module is not None and not listed:
-            the_vendor(the_module(operating.catalogue, module))
-        return [_document(one) for one in listed]
+            get_vendor_api(find_installed_module(operating.catalogue, module))
+        return [_build_document(one) for one in listed]
 
-    def at_server(api: "Api") -> list[dict[str, Any]]:
-        from gateway.cli.remote.credentials import credentials
+    def call_api(api: "AdminApiClient") -> list[dict[str, Any]]:
+        from gateway.cli.remote.credentials import fetch_credentials
 
-        return [_document(one) for one in credentials(api, module)]
+        return [_build_document(one) for one in fetch_credentials(api, module)]
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     columns = ("Module", "Owner", "Kind", "By", "Account", "State", "Cause", "Since", "Last used")
     shown = ("module", "owner", "kind", "provider", "account", "state", "cause", "since", "last_used_at")
     rows = [[one[name] or ("key" if name == "provider" else one[name]) for name in shown] for one in found]
     empty = "No credential yet: `mcpist credential set` stores one."
-    emit(as_json, found, lambda: table(columns, rows, empty=empty))
+    print_result(as_json, found, lambda: print_table(columns, rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist credential remove github --user ada@acme.example")
@@ -143,33 +149,37 @@ def remove(
 
     The vendor of an account is told. A pasted key stays valid there until it is revoked.
     """
-    whose = _one_owner(user, role)
+    whose = _require_one_owner(user, role)
 
-    async def work(operating: "Operator") -> "Ended":
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.disconnecting import opened_ends
+    async def work(operating: "OperatorContext") -> "DisconnectResult":
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.disconnecting import open_disconnect_services
 
-        found = await the_tenant(operating, tenant)
-        async with opened_ends(operating.deployment, load_settings()) as ends:
-            owner = await ends.credentials.owner(found.id, email=user or "", role=role or "")
+        found = await resolve_tenant(operating, tenant)
+        async with open_disconnect_services(operating.deployment, load_settings()) as ends:
+            owner = await ends.credentials.resolve_owner(found.id, email=user or "", role=role or "")
             try:
-                return await ends.disconnecting.disconnect_module(OPERATOR, found.id, module, owner)
+                return await ends.disconnect_service.disconnect_module(OPERATOR_ACTOR, found.id, module, owner)
             except NotFound:
-                the_module(operating.catalogue, module)
+                find_installed_module(operating.catalogue, module)
                 raise
 
-    def at_server(api: "Api") -> "Ended":
+    def call_api(api: "AdminApiClient") -> "DisconnectResult":
         from gateway.cli.remote import credentials
 
-        return credentials.remove(api, module, user, role)
+        return credentials.remove_credential(api, module, user, role)
 
-    tell_ended(administer(work, at_server, tenant=tenant))
-    emit(as_json, {"module": module, "owner": whose, "removed": True}, lambda: say(f"Removed {module} of {whose}."))
+    print_disconnect_result(run_admin_command(work, call_api, tenant=tenant))
+    print_result(
+        as_json,
+        {"module": module, "owner": whose, "removed": True},
+        lambda: print_line(f"Removed {module} of {whose}."),
+    )
 
 
 @app.command("test", epilog="Example: mcpist credential test github")
-def ask(
+def run_test(
     module: ModuleName,
     user: UserOption = None,
     role: RoleOption = None,
@@ -182,43 +192,45 @@ def ask(
     not work.
     """
     if user or role:
-        _one_owner(user, role)
+        _require_one_owner(user, role)
 
-    async def work(accounts: "Accounts", owner: "Owner | None") -> "list[Tested]":
+    async def work(accounts: "ModuleCredentials", owner: "CredentialOwner | None") -> "list[CredentialTestResult]":
         listed = await accounts.credentials.list(accounts.tenant_id, module, owner)
         if not listed:
             raise NotFound(f"there is no such credential for {module}; `mcpist credential set {module}` stores one")
         return [await accounts.test(one) for one in listed]
 
-    tested = _on_accounts(work, tenant, module, user, role)
+    tested = _run_on_credentials(work, tenant, module, user, role)
     works = all(one.works for one in tested)
     columns = ("Owner", "Kind", "Account", "State", "Found")
-    rows = [(one.owner, one.kind, one.account, STATES[one.state], one.told) for one in tested]
-    results = [replace(one, state=STATES[one.state]) for one in tested]
+    rows = [(one.owner, one.kind, one.account, STATE_LABELS[one.state], one.told) for one in tested]
+    results = [replace(one, state=STATE_LABELS[one.state]) for one in tested]
     document = {"module": module, "works": works, "results": results}
-    emit(as_json, document, lambda: table(columns, rows, empty=""))
+    print_result(as_json, document, lambda: print_table(columns, rows, empty=""))
     if not works:
-        raise Stop(1)
+        raise CommandExit(1)
 
 
-def _one_owner(user: str | None, role: str | None) -> str:
+def _require_one_owner(user: str | None, role: str | None) -> str:
     if bool(user) == bool(role):
         raise Invalid("say whose the credential is: --user EMAIL for a person's own, or --role NAME for a shared one")
     return user or f"role {role}"
 
 
-async def _ready(operating: "Operator", tenant: str | None, module: str, user: str | None, role: str | None) -> None:
-    from gateway.cli.tenancy import the_tenant
-    from gateway.single.vault_access import opened_credentials
+async def _check_preconditions(
+    operating: "OperatorContext", tenant: str | None, module: str, user: str | None, role: str | None
+) -> None:
+    from gateway.cli.tenancy import resolve_tenant
+    from gateway.single.vault_access import open_credentials
 
-    the_vendor(the_module(operating.catalogue, module))
-    found = await the_tenant(operating, tenant)
-    async with opened_credentials(operating.deployment) as credentials:
-        await credentials.owner(found.id, email=user or "", role=role or "")
+    get_vendor_api(find_installed_module(operating.catalogue, module))
+    found = await resolve_tenant(operating, tenant)
+    async with open_credentials(operating.deployment) as credentials:
+        await credentials.resolve_owner(found.id, email=user or "", role=role or "")
 
 
-def _on_accounts(
-    work: "Callable[[Accounts, Owner | None], Awaitable[_T]]",
+def _run_on_credentials(
+    work: "Callable[[ModuleCredentials, CredentialOwner | None], Awaitable[_T]]",
     tenant: str | None,
     module: str,
     user: str | None,
@@ -227,26 +239,26 @@ def _on_accounts(
     """Run `work` with the module's accounts in the tenant, and with the owner if one is named."""
 
     async def run(settings: "Settings", report: "Report") -> _T:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.accounts import opened_accounts
-        from gateway.single.operator import operator
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.accounts import open_module_credentials
+        from gateway.single.operator import open_operator_context
 
-        async with operator(settings, report) as operating:
-            found = the_module(operating.catalogue, module)
-            the_vendor(found)
-            company = await the_tenant(operating, tenant)
-            async with opened_accounts(operating, settings, company.id, found) as accounts:
+        async with open_operator_context(settings, report) as operating:
+            found = find_installed_module(operating.catalogue, module)
+            get_vendor_api(found)
+            company = await resolve_tenant(operating, tenant)
+            async with open_module_credentials(operating, settings, company.id, found) as accounts:
                 owner = None
                 if user or role:
-                    owner = await accounts.credentials.owner(company.id, email=user or "", role=role or "")
+                    owner = await accounts.credentials.resolve_owner(company.id, email=user or "", role=role or "")
                 report(f"Asking {found.title}")
                 return await work(accounts, owner)
 
-    return locally(run)
+    return run_local(run)
 
 
-def _own(user: str | None) -> "Callable[[Api], None]":
-    def check(api: "Api") -> None:
+def _build_owner_check(user: str | None) -> "Callable[[AdminApiClient], None]":
+    def check(api: "AdminApiClient") -> None:
         from gateway.cli.remote.credentials import check_owner
 
         check_owner(api, user)
@@ -254,12 +266,16 @@ def _own(user: str | None) -> "Callable[[Api], None]":
     return check
 
 
-def _stored(stored: "Stored", whose: str, module: str, *, tested: bool) -> "Mapping[str, Any]":
-    before = stored.before
+def _build_stored_document(
+    stored: "CredentialStoreResult", whose: str, module: str, *, tested: bool
+) -> "Mapping[str, Any]":
+    before = stored.previous
     if not tested:
-        note("Note: the vendor was not asked, so nobody knows yet whether this secret works: mcpist credential test")
-    if not stored.service_on:
-        note(f"Note: {module} is off for this tenant, and nobody can use it: mcpist service enable {module}")
+        print_note(
+            "Note: the vendor was not asked, so nobody knows yet whether this secret works: mcpist credential test"
+        )
+    if not stored.is_service_enabled:
+        print_note(f"Note: {module} is off for this tenant, and nobody can use it: mcpist service enable {module}")
     return {
         "module": module,
         "owner": whose,
@@ -270,15 +286,17 @@ def _stored(stored: "Stored", whose: str, module: str, *, tested: bool) -> "Mapp
     }
 
 
-def _tell_stored(document: "Mapping[str, Any]") -> None:
+def _print_stored(document: "Mapping[str, Any]") -> None:
     now, before = document["account"], document["previous_account"]
     account = f", account {now}" if now else ""
     earlier = before if before != now else ""
     instead = f" It replaces one of {earlier}." if earlier else " It replaces the one before."
-    say(f"Stored {document['module']} for {document['owner']}{account}." + (instead if document["replaced"] else ""))
+    print_line(
+        f"Stored {document['module']} for {document['owner']}{account}." + (instead if document["replaced"] else "")
+    )
 
 
-def _document(one: "StoredCredential | CredentialView") -> dict[str, Any]:
+def _build_document(one: "StoredCredential | RemoteCredential") -> dict[str, Any]:
     return {
         "module": one.module,
         "owner": one.owner,
@@ -286,7 +304,7 @@ def _document(one: "StoredCredential | CredentialView") -> dict[str, Any]:
         "type": one.type,
         "provider": one.provider,
         "account": one.account,
-        "state": STATES.get(one.state, one.state),
+        "state": STATE_LABELS.get(one.state, one.state),
         "cause": one.cause,
         "since": one.updated_at,
         "last_used_at": one.last_used_at,

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from gateway.cli.failures import Stop
+from gateway.cli.failures import CommandExit
 from gateway.cli.options import JsonOption
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import either, load_settings, quiet_logs
+from gateway.cli.output import print_line, print_result, print_table
+from gateway.cli.session import load_settings, quiet_logs, run_local_or_remote
 
 if TYPE_CHECKING:
-    from gateway.cli.remote.api import Api
+    from gateway.cli.remote.api import AdminApiClient
     from gateway.single.finding import Finding
 
-MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
+STATE_MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
 
 
 def register(app: typer.Typer) -> None:
@@ -30,26 +30,26 @@ def doctor(as_json: JsonOption = False) -> None:
     is bad.
     """
 
-    def here() -> "list[Finding]":
-        from gateway.single.checkup import checkup
+    def run_here() -> "list[Finding]":
+        from gateway.single.checkup import diagnose
 
         settings = load_settings()
         quiet_logs(settings)
-        return asyncio.run(checkup(settings))
+        return asyncio.run(diagnose(settings))
 
-    def at_server(api: "Api") -> "list[Finding]":
-        from gateway.cli.remote.checks import findings
+    def call_api(api: "AdminApiClient") -> "list[Finding]":
+        from gateway.cli.remote.checks import fetch_findings
 
-        return findings(api)
+        return fetch_findings(api)
 
-    found = either(here, at_server)
+    found = run_local_or_remote(run_here, call_api)
     healthy = all(finding.state != "bad" for finding in found)
-    emit(as_json, {"healthy": healthy, "checks": found}, lambda: _print(found, healthy))
+    print_result(as_json, {"healthy": healthy, "checks": found}, lambda: _print_findings(found, healthy))
     if not healthy:
-        raise Stop(1)
+        raise CommandExit(1)
 
 
-def _print(found: "list[Finding]", healthy: bool) -> None:
-    rows = [(MARKS[finding.state], finding.check, finding.told) for finding in found]
-    table(("", "Check", "Found"), rows, empty="")
-    say("\nAll is well." if healthy else "\nSomething is bad: the lines above say what to do.")
+def _print_findings(found: "list[Finding]", healthy: bool) -> None:
+    rows = [(STATE_MARKS[finding.state], finding.check, finding.told) for finding in found]
+    print_table(("", "Check", "Found"), rows, empty="")
+    print_line("\nAll is well." if healthy else "\nSomething is bad: the lines above say what to do.")

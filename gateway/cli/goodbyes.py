@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateway.cli.output import note
+from gateway.cli.output import print_note
 
 if TYPE_CHECKING:
-    from broker.connect.ended import Ended
-    from core.directory.farewell import Goodbye
+    from broker.connect.ended import DisconnectResult
+    from core.directory.farewell import RevocationResult
 
 
-def tell(said: "Sequence[Goodbye]") -> None:
+def print_remaining_accounts(said: "Sequence[RevocationResult]") -> None:
     """Name those that live on at their vendors."""
     for one in said:
-        if one.lives_on:
-            note(_text(one.provider, one.account, one.manage_url))
+        if one.still_active:
+            print_note(_format_note(one.provider, one.account, one.manage_url))
 
 
-def tell_ended(ended: "Ended") -> None:
+def print_disconnect_result(ended: "DisconnectResult") -> None:
     """The same for one that was disconnected."""
-    if ended.told == "key":
-        note("Note: at the vendor the key stays valid until it is revoked there")
-    elif ended.lives_on:
-        note(_text(ended.provider, ended.account, ended.manage_url))
+    if ended.outcome == "key":
+        print_note("Note: at the vendor the key stays valid until it is revoked there")
+    elif ended.still_active:
+        print_note(_format_note(ended.provider, ended.account, ended.manage_url))
 
 
-def _text(provider: str, account: str, manage_url: str) -> str:
+def _format_note(provider: str, account: str, manage_url: str) -> str:
     where = f": {manage_url}" if manage_url else ""
     return f"Note: {provider} was not told that the access to {account or 'an account'} is over; end it there{where}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 ModuleName = Annotated[str, typer.Argument(metavar="MODULE", help="The module's name.")]
 
 
-def the_module(catalogue: "Catalogue", name: str) -> "Module":
+def find_installed_module(catalogue: "Catalogue", name: str) -> "Module":
     """The installed module of that name.
 
     Raises:
@@ -29,7 +29,7 @@ def the_module(catalogue: "Catalogue", name: str) -> "Module":
     raise NotFound(f"there is no module {name[:100]!r}; {hint}")
 
 
-def the_vendor(module: "Module") -> "VendorApi":
+def get_vendor_api(module: "Module") -> "VendorApi":
     """The vendor behind a module.
 
     Raises:

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer, load_settings
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_result, print_table
+from gateway.cli.session import load_settings, run_admin_command
 
 if TYPE_CHECKING:
     from broker.oauth.trusted_issuers import TrustedIssuer
-    from gateway.single.operator import Operator
+    from gateway.single.operator import OperatorContext
 
-app = group("Identity providers whose assertions a tenant accepts (enterprise-managed authorization).")
+app = create_group("Identity providers whose assertions a tenant accepts (enterprise-managed authorization).")
 
 Issuer = Annotated[str, typer.Argument(metavar="ISSUER", help="Exactly as its tokens have it in iss.")]
 
@@ -32,49 +32,51 @@ def trust(
     """
     private_hosts = load_settings().allowed_private_hosts
 
-    async def work(operating: "Operator") -> "TrustedIssuer":
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.client_access import trusted_issuers
+    async def work(operating: "OperatorContext") -> "TrustedIssuer":
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.client_access import open_trusted_issuers
 
-        found = await the_tenant(operating, tenant)
-        async with trusted_issuers(operating.deployment, private_hosts) as issuers:
-            return await issuers.trust(OPERATOR, found.id, issuer, jwks_uri)
+        found = await resolve_tenant(operating, tenant)
+        async with open_trusted_issuers(operating.deployment, private_hosts) as issuers:
+            return await issuers.trust(OPERATOR_ACTOR, found.id, issuer, jwks_uri)
 
-    trusted = administer(work)
-    emit(as_json, trusted, lambda: say(f"{trusted.issuer} is trusted; its keys are at {trusted.jwks_uri}"))
+    trusted = run_admin_command(work)
+    print_result(
+        as_json, trusted, lambda: print_line(f"{trusted.issuer} is trusted; its keys are at {trusted.jwks_uri}")
+    )
 
 
 @app.command("list", epilog="Example: mcpist issuer list --json")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show whose assertions a tenant accepts."""
 
-    async def work(operating: "Operator") -> "list[TrustedIssuer]":
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.client_access import trusted_issuers
+    async def work(operating: "OperatorContext") -> "list[TrustedIssuer]":
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.client_access import open_trusted_issuers
 
-        found = await the_tenant(operating, tenant)
-        async with trusted_issuers(operating.deployment, ()) as issuers:
+        found = await resolve_tenant(operating, tenant)
+        async with open_trusted_issuers(operating.deployment, ()) as issuers:
             return await issuers.list(found.id)
 
-    found = administer(work)
+    found = run_admin_command(work)
     rows = [(one.issuer, one.jwks_uri, one.created_at) for one in found]
     empty = "No issuer is trusted: `mcpist issuer trust` begins."
-    emit(as_json, found, lambda: table(("Issuer", "Keys", "Since"), rows, empty=empty))
+    print_result(as_json, found, lambda: print_table(("Issuer", "Keys", "Since"), rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist issuer remove https://acme.okta.com")
 def remove(issuer: Issuer, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Accept an identity provider's assertions no more: what was granted by its own ends within a second."""
 
-    async def work(operating: "Operator") -> None:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.client_access import trusted_issuers
+    async def work(operating: "OperatorContext") -> None:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.client_access import open_trusted_issuers
 
-        found = await the_tenant(operating, tenant)
-        async with trusted_issuers(operating.deployment, ()) as issuers:
-            await issuers.remove(OPERATOR, found.id, issuer)
+        found = await resolve_tenant(operating, tenant)
+        async with open_trusted_issuers(operating.deployment, ()) as issuers:
+            await issuers.remove(OPERATOR_ACTOR, found.id, issuer)
 
-    administer(work)
-    emit(as_json, {"issuer": issuer, "trusted": False}, lambda: say(f"{issuer} is trusted no more."))
+    run_admin_command(work)
+    print_result(as_json, {"issuer": issuer, "trusted": False}, lambda: print_line(f"{issuer} is trusted no more."))

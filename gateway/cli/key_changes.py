@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from gateway.cli.failures import Stop
+from gateway.cli.failures import CommandExit
 from gateway.cli.options import JsonOption
-from gateway.cli.output import emit, note, say
+from gateway.cli.output import print_line, print_note, print_result
 from gateway.cli.progress import Report
-from gateway.cli.session import locally
+from gateway.cli.session import run_local
 
 if TYPE_CHECKING:
-    from broker.vault.reencrypt import Reencrypted
+    from broker.vault.reencrypt import ReencryptionResult
     from core.settings import Settings
-    from gateway.single.key_rotation import KeyRotation, Rewrapped
+    from gateway.single.key_rotation import KeyRotation, RewrapResult
 
 _T = TypeVar("_T")
 
@@ -40,9 +40,13 @@ def add(as_json: JsonOption = False) -> None:
     async def work(rotation: "KeyRotation", _report: Report) -> str:
         return await rotation.add()
 
-    kek_id = _with_keys(work)
-    emit(as_json, {"id": kek_id, "active": False}, lambda: say(f"Made the key {kek_id}; it is not active yet."))
-    note(f"Copy the key file to your copy of the keys, and to each machine with a broker; then: keys activate {kek_id}")
+    kek_id = _run_with_keys(work)
+    print_result(
+        as_json, {"id": kek_id, "active": False}, lambda: print_line(f"Made the key {kek_id}; it is not active yet.")
+    )
+    print_note(
+        f"Copy the key file to your copy of the keys, and to each machine with a broker; then: keys activate {kek_id}"
+    )
 
 
 def activate(kek_id: KeyId, as_json: JsonOption = False) -> None:
@@ -55,8 +59,8 @@ def activate(kek_id: KeyId, as_json: JsonOption = False) -> None:
     async def work(rotation: "KeyRotation", _report: Report) -> None:
         await rotation.activate(kek_id)
 
-    _with_keys(work)
-    emit(as_json, {"id": kek_id, "active": True}, lambda: say(f"The key {kek_id} is active."))
+    _run_with_keys(work)
+    print_result(as_json, {"id": kek_id, "active": True}, lambda: print_line(f"The key {kek_id} is active."))
 
 
 def rewrap(as_json: JsonOption = False) -> None:
@@ -65,11 +69,11 @@ def rewrap(as_json: JsonOption = False) -> None:
     It goes on beside everything else, and no stored credential is touched. Interrupted, run it again.
     """
 
-    async def work(rotation: "KeyRotation", report: Report) -> "Rewrapped":
+    async def work(rotation: "KeyRotation", report: Report) -> "RewrapResult":
         return await rotation.rewrap(report)
 
-    done = _with_keys(work)
-    emit(as_json, done, lambda: _say_rewrapped(done))
+    done = _run_with_keys(work)
+    print_result(as_json, done, lambda: _print_rewrapped(done))
 
 
 def reencrypt(
@@ -84,17 +88,19 @@ def reencrypt(
     rewrap` is enough. It goes on beside everything else. Interrupted, run it again. Exit code 1 if a secret is left.
     """
 
-    async def work(rotation: "KeyRotation", report: Report) -> "Reencrypted":
+    async def work(rotation: "KeyRotation", report: Report) -> "ReencryptionResult":
         return await rotation.reencrypt(report, fresh=fresh)
 
-    done = _with_keys(work)
-    emit(as_json, done, lambda: say(f"Sealed {done.secrets} secrets anew; {done.data_keys} new data keys."))
+    done = _run_with_keys(work)
+    print_result(
+        as_json, done, lambda: print_line(f"Sealed {done.secrets} secrets anew; {done.data_keys} new data keys.")
+    )
     if done.busy:
-        note(f"{done.busy} secrets were in use all the time; run it again.")
+        print_note(f"{done.busy} secrets were in use all the time; run it again.")
     if done.damaged:
-        note(f"{done.damaged} secrets cannot be opened and stay as they are; `mcpist doctor` names their owners.")
+        print_note(f"{done.damaged} secrets cannot be opened and stay as they are; `mcpist doctor` names their owners.")
     if done.busy or done.damaged:
-        raise Stop(1)
+        raise CommandExit(1)
 
 
 def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
@@ -106,29 +112,33 @@ def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
     async def work(rotation: "KeyRotation", _report: Report) -> bool:
         return await rotation.retire(kek_id)
 
-    removed = _with_keys(work)
+    removed = _run_with_keys(work)
 
-    def human() -> None:
-        say(f"Nothing hangs on the key {kek_id}; it is retired" + (", and out of the key file." if removed else "."))
-        note("Backups that were made before still need it: keep its copy for as long as you keep them.")
+    def print_text() -> None:
+        print_line(
+            f"Nothing hangs on the key {kek_id}; it is retired" + (", and out of the key file." if removed else ".")
+        )
+        print_note("Backups that were made before still need it: keep its copy for as long as you keep them.")
 
-    emit(as_json, {"id": kek_id, "retired": True, "removed_from_file": removed}, human)
-
-
-def _say_rewrapped(done: "Rewrapped") -> None:
-    say(f"{done.data_keys} data keys and {done.signing_keys} signing keys were wrapped anew, under {done.kek_id}.")
+    print_result(as_json, {"id": kek_id, "retired": True, "removed_from_file": removed}, print_text)
 
 
-def _with_keys(work: "Callable[[KeyRotation, Report], Awaitable[_T]]") -> _T:
+def _print_rewrapped(done: "RewrapResult") -> None:
+    print_line(
+        f"{done.data_keys} data keys and {done.signing_keys} signing keys were wrapped anew, under {done.kek_id}."
+    )
+
+
+def _run_with_keys(work: "Callable[[KeyRotation, Report], Awaitable[_T]]") -> _T:
     async def run(settings: "Settings", report: Report) -> _T:
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.key_rotation import key_rotation
-        from gateway.single.operator import operator
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.key_rotation import open_key_rotation
+        from gateway.single.operator import open_operator_context
 
         async with (
-            operator(settings, report) as operating,
-            key_rotation(operating.deployment, operating.console, OPERATOR) as rotation,
+            open_operator_context(settings, report) as operating,
+            open_key_rotation(operating.deployment, operating.console, OPERATOR_ACTOR) as rotation,
         ):
             return await work(rotation, report)
 
-    return locally(run)
+    return run_local(run)

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gateway.cli import key_changes
-from gateway.cli.failures import Stop
-from gateway.cli.options import JsonOption, group
-from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer
+from gateway.cli.failures import CommandExit
+from gateway.cli.options import JsonOption, create_group
+from gateway.cli.output import print_line, print_note, print_result, print_table
+from gateway.cli.session import run_admin_command
 
 if TYPE_CHECKING:
-    from broker.oauth.signing_key_store import StoredKey
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from broker.oauth.signing_key_store import SigningKeyInfo
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
     from gateway.single.vault_keys import VaultKeys
 
-app = group("Keys that stored credentials are sealed with, and keys that sign access tokens.")
-signing = group("Keys that sign access tokens.")
+app = create_group("Keys that stored credentials are sealed with, and keys that sign access tokens.")
+signing = create_group("Keys that sign access tokens.")
 app.add_typer(signing, name="signing")
 key_changes.register(app)
 
@@ -31,34 +31,36 @@ def status(as_json: JsonOption = False) -> None:
     Exit code 1 if one is missing, or its keeper cannot be asked.
     """
 
-    async def work(operating: "Operator") -> "VaultKeys":
-        from gateway.single.vault_keys import vault_keys
+    async def work(operating: "OperatorContext") -> "VaultKeys":
+        from gateway.single.vault_keys import inspect_vault_keys
 
-        return await vault_keys(operating.deployment, operating.console)
+        return await inspect_vault_keys(operating.deployment, operating.console)
 
-    def at_server(api: "Api") -> "VaultKeys":
-        from gateway.cli.remote.checks import keys
+    def call_api(api: "AdminApiClient") -> "VaultKeys":
+        from gateway.cli.remote.checks import fetch_keys
 
-        return keys(api)
+        return fetch_keys(api)
 
-    found = administer(work, at_server)
-    emit(as_json, {"healthy": found.healthy, **asdict(found), "file": str(found.file)}, lambda: _print(found))
+    found = run_admin_command(work, call_api)
+    print_result(
+        as_json, {"healthy": found.healthy, **asdict(found), "file": str(found.file)}, lambda: _print_vault_keys(found)
+    )
     if not found.healthy:
-        raise Stop(1)
+        raise CommandExit(1)
 
 
 @signing.command("list", epilog="Example: mcpist keys signing list --json")
 def list_(as_json: JsonOption = False) -> None:
     """Show the signing keys: the one that signs, the one to follow, and those whose tokens may still be about."""
 
-    async def work(operating: "Operator") -> "list[StoredKey]":
-        from gateway.single.signing_keys import listed_signing_keys
+    async def work(operating: "OperatorContext") -> "list[SigningKeyInfo]":
+        from gateway.single.signing_keys import open_signing_key_store_without_keys
 
-        async with listed_signing_keys(operating.deployment) as store:
+        async with open_signing_key_store_without_keys(operating.deployment) as store:
             return await store.list()
 
-    found = administer(work)
-    emit(as_json, [asdict(key) for key in found], lambda: _print_signing(found))
+    found = run_admin_command(work)
+    print_result(as_json, [asdict(key) for key in found], lambda: _print_signing_keys(found))
 
 
 @signing.command("rotate", epilog="Example: mcpist keys signing rotate")
@@ -74,41 +76,43 @@ def rotate(
     new ones by themselves.
     """
 
-    async def work(operating: "Operator") -> str:
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.signing_keys import opened_signing_keys
+    async def work(operating: "OperatorContext") -> str:
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.signing_keys import open_signing_key_store
 
-        async with opened_signing_keys(operating.deployment) as store:
-            return await (store.replace_all(OPERATOR) if compromised else store.rotate(OPERATOR))
+        async with open_signing_key_store(operating.deployment) as store:
+            return await (store.replace_all(OPERATOR_ACTOR) if compromised else store.rotate(OPERATOR_ACTOR))
 
-    kid = administer(work)
-    emit(as_json, {"signing": kid}, lambda: say(f"Access tokens are signed with {kid}."))
+    kid = run_admin_command(work)
+    print_result(as_json, {"signing": kid}, lambda: print_line(f"Access tokens are signed with {kid}."))
     if compromised:
-        note("Every access token from before has stopped counting; clients get new ones by their refresh tokens.")
+        print_note("Every access token from before has stopped counting; clients get new ones by their refresh tokens.")
 
 
-def _print_signing(found: "list[StoredKey]") -> None:
+def _print_signing_keys(found: "list[SigningKeyInfo]") -> None:
     columns = ("Key", "State", "Counts", "Made", "Signs since", "Until")
     rows = [(key.kid, key.state, key.published, key.created_at, key.activated_at, key.retired_at) for key in found]
-    table(columns, rows, empty="No signing key yet: the first start makes one.")
+    print_table(columns, rows, empty="No signing key yet: the first start makes one.")
 
 
-def _print(found: "VaultKeys") -> None:
+def _print_vault_keys(found: "VaultKeys") -> None:
     columns = ("Key", "Active", "Needed", "Usable", "Tenants", "Data keys", "Signing keys", "Found")
     rows = [
         (key.kek_id, key.active, key.needed, key.usable, key.tenants, key.data_keys, key.signing_keys, key.told)
         for key in found.keys
     ]
-    table(columns, rows, empty="No key yet: the first start makes one.")
+    print_table(columns, rows, empty="No key yet: the first start makes one.")
     if found.to_rewrap or found.to_reencrypt:
-        say(f"\n{found.to_rewrap} data and signing keys hang on another key than the active one: mcpist keys rewrap")
-        say(f"{found.to_reencrypt} secrets hang on another data key than the newest: mcpist keys reencrypt")
+        print_line(
+            f"\n{found.to_rewrap} data and signing keys hang on another key than the active one: mcpist keys rewrap"
+        )
+        print_line(f"{found.to_reencrypt} secrets hang on another data key than the newest: mcpist keys reencrypt")
     if found.trouble:
-        say(f"\n{found.trouble}")
+        print_line(f"\n{found.trouble}")
     if "file" in found.keepers:
-        say(
+        print_line(
             f"\nThe keys are in {found.file}. Copy that file, and keep the copy apart from the backups of the "
             "database: together they open every stored credential, and without the keys nobody opens any."
         )
     else:
-        say(f"\nThe keys are kept by {', '.join(found.keepers)}.")
+        print_line(f"\nThe keys are kept by {', '.join(found.keepers)}.")

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.errors import Invalid, NotFound, Unavailable
-from gateway.cli.failures import Stop
+from gateway.cli.failures import CommandExit
 from gateway.cli.options import JsonOption
-from gateway.cli.output import emit, note, say
+from gateway.cli.output import print_line, print_note, print_result
 from gateway.cli.remote import choice
 from gateway.cli.session import quiet_logs, read_settings
 
 if TYPE_CHECKING:
     from gateway.cli.remote.logins import Login
-    from gateway.cli.remote.me import Me
+    from gateway.cli.remote.me import UserProfile
 
 Url = Annotated[
     str | None, typer.Argument(metavar="[URL]", help="Where that MCPist is, such as https://mcp.example.com.")
@@ -44,67 +44,76 @@ def login(
 
     You sign in with your browser, on this machine, and agree that the command line may act for you there.
     """
-    from gateway.cli.remote.access import begin
-    from gateway.cli.remote.sign_in import Wish
+    from gateway.cli.remote.access import sign_in_and_store
+    from gateway.cli.remote.sign_in import SignInOptions
 
     quiet_logs(read_settings())
-    server = _server(url)
-    with choice.http_to(server) as http:
-        wish = Wish(max_age=0 if new else None, open_browser=browser, seconds=timeout)
-        made = begin(http, choice.stored(), server, wish)
-    emit(as_json, _document(made), lambda: say(f"Signed in at {server} as {made.email}, tenant {made.tenant}."))
+    server = _resolve_server(url)
+    with choice.create_server_http(server) as http:
+        wish = SignInOptions(max_age=0 if new else None, open_browser=browser, seconds=timeout)
+        made = sign_in_and_store(http, choice.open_login_store(), server, wish)
+    print_result(
+        as_json,
+        _build_login_document(made),
+        lambda: print_line(f"Signed in at {server} as {made.email}, tenant {made.tenant}."),
+    )
 
 
 def logout(url: Url = None, as_json: JsonOption = False) -> None:
     """Forget a login, and end it at the server too."""
-    from gateway.cli.remote.access import end
+    from gateway.cli.remote.access import sign_out
 
     quiet_logs(read_settings())
-    logins = choice.stored()
-    server = _server(url) if url or choice.named() else _only(logins.servers())
+    logins = choice.open_login_store()
+    server = _resolve_server(url) if url or choice.get_named_server() else _get_only_server(logins.list_servers())
     found = logins.find(server)
     if found is None:
         raise NotFound(f"you are not signed in at {server}")
-    with choice.http_to(server) as http:
+    with choice.create_server_http(server) as http:
         try:
-            ended = end(http, logins, found)
+            ended = sign_out(http, logins, found)
         except (Unavailable, Invalid):
             ended = False
-    emit(as_json, {"server": server, "revoked": ended}, lambda: say(f"Signed out at {server}."))
+    print_result(as_json, {"server": server, "revoked": ended}, lambda: print_line(f"Signed out at {server}."))
     if not ended:
-        note(f"{server} could not be told: end the access of the command line on its page /account.")
-        raise Stop(Unavailable.exit_code)
+        print_note(f"{server} could not be told: end the access of the command line on its page /account.")
+        raise CommandExit(Unavailable.exit_code)
 
 
 def whoami(as_json: JsonOption = False) -> None:
     """Show who commands act as: a person who is signed in at a server, or the operator of this machine's MCPist."""
-    from gateway.cli.remote.me import me
+    from gateway.cli.remote.me import fetch_profile
 
     settings = read_settings()
     quiet_logs(settings)
-    server = choice.chosen(settings)
+    server = choice.select_server(settings)
     if server is None:
         from gateway.single.home import check_data_folder
 
         check_data_folder(settings)
-        document = {"server": None, "operator": True, "home": str(settings.home), "signed_in_at": _elsewhere()}
-        emit(as_json, document, lambda: _say_operator(document))
+        document = {
+            "server": None,
+            "operator": True,
+            "home": str(settings.home),
+            "signed_in_at": _list_signed_in_servers(),
+        }
+        print_result(as_json, document, lambda: _print_operator(document))
         return
-    with choice.connected(settings, server) as api:
-        found = me(api)
-    emit(as_json, _whole(server.server, found), lambda: _say_person(server.server, found))
+    with choice.open_admin_api(settings, server) as api:
+        found = fetch_profile(api)
+    print_result(as_json, _build_profile_document(server.server, found), lambda: _print_profile(server.server, found))
 
 
-def _server(url: str | None) -> str:
-    from gateway.cli.remote.discovery import server_url
+def _resolve_server(url: str | None) -> str:
+    from gateway.cli.remote.discovery import normalize_server_url
 
-    named = choice.named()
+    named = choice.get_named_server()
     if url is None and named is None:
         raise Invalid("say where: mcpist login https://mcp.example.com")
-    return server_url(url) if url is not None else named or ""
+    return normalize_server_url(url) if url is not None else named or ""
 
 
-def _only(servers: list[str]) -> str:
+def _get_only_server(servers: list[str]) -> str:
     if len(servers) == 1:
         return servers[0]
     if not servers:
@@ -112,7 +121,7 @@ def _only(servers: list[str]) -> str:
     raise Invalid(f"you are signed in at {', '.join(servers[:10])}: say where to sign out")
 
 
-def _document(made: "Login") -> dict[str, Any]:
+def _build_login_document(made: "Login") -> dict[str, Any]:
     return {
         "server": made.server,
         "user": made.email,
@@ -121,7 +130,7 @@ def _document(made: "Login") -> dict[str, Any]:
     }
 
 
-def _whole(server: str, found: "Me") -> dict[str, Any]:
+def _build_profile_document(server: str, found: "UserProfile") -> dict[str, Any]:
     return {
         "server": server,
         "operator": found.operator,
@@ -136,17 +145,17 @@ def _whole(server: str, found: "Me") -> dict[str, Any]:
     }
 
 
-def _elsewhere() -> list[str]:
-    return choice.stored().servers()
+def _list_signed_in_servers() -> list[str]:
+    return choice.open_login_store().list_servers()
 
 
-def _say_operator(document: dict[str, Any]) -> None:
-    say(f"The operator of {document['home']}.")
+def _print_operator(document: dict[str, Any]) -> None:
+    print_line(f"The operator of {document['home']}.")
     for server in document["signed_in_at"]:
-        say(f"Signed in at {server} too: --server {server}")
+        print_line(f"Signed in at {server} too: --server {server}")
 
 
-def _say_person(server: str, found: "Me") -> None:
+def _print_profile(server: str, found: "UserProfile") -> None:
     what = "administrator" if found.system_role == "admin" else "user"
-    say(f"{found.email} at {server}, {what} of the tenant {found.tenant.slug}.")
-    say(f"Roles: {', '.join(found.roles) or 'none'}. This access may: {', '.join(found.scopes) or 'nothing'}.")
+    print_line(f"{found.email} at {server}, {what} of the tenant {found.tenant.slug}.")
+    print_line(f"Roles: {', '.join(found.roles) or 'none'}. This access may: {', '.join(found.scopes) or 'nothing'}.")

@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.goodbyes import tell
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, say, table
+from gateway.cli.goodbyes import print_remaining_accounts
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_result, print_table
 from gateway.cli.secret_input import read_secret, refuse_on_command_line
-from gateway.cli.session import administer, load_settings
+from gateway.cli.session import load_settings, run_admin_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from broker.connect.oauth_clients import OAuthClient
-    from core.directory.farewell import Goodbye
+    from core.directory.farewell import RevocationResult
     from core.secret import Secret
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("The OAuth apps that are registered at vendors; secrets go in and never come out.")
+app = create_group("The OAuth apps that are registered at vendors; secrets go in and never come out.")
 
 ProviderName = Annotated[str, typer.Argument(metavar="PROVIDER", help="As `mcpist provider list` shows it.")]
 RoleOption = Annotated[
@@ -61,43 +61,43 @@ def set_(
     redirect URI that the app has to have at the vendor.
     """
     refuse_on_command_line(context.args)
-    settings = _settings(setting)
+    settings = _parse_settings(setting)
     secret = None if public else read_secret(f"Client secret for {provider}", from_file, stdin)
 
-    async def work(operating: "Operator") -> str:
-        from broker.connect.addresses import redirect_uri
+    async def work(operating: "OperatorContext") -> str:
+        from broker.connect.addresses import build_redirect_uri
 
         await _register(operating, tenant, provider, role, client_id, secret, auth_method, settings)
-        return redirect_uri(load_settings().public_url, provider)
+        return build_redirect_uri(load_settings().public_url, provider)
 
-    def at_server(api: "Api") -> str:
-        from gateway.cli.remote.oauth_clients import register
+    def call_api(api: "AdminApiClient") -> str:
+        from gateway.cli.remote.oauth_clients import register_oauth_client
 
-        return register(api, provider, role, client_id, secret, auth_method, settings)
+        return register_oauth_client(api, provider, role, client_id, secret, auth_method, settings)
 
-    uri = administer(work, at_server, tenant=tenant)
+    uri = run_admin_command(work, call_api, tenant=tenant)
     document = {"provider": provider, "role": role, "client_id": client_id, "redirect_uri": uri}
-    emit(as_json, document, lambda: say(f"Stored. Redirect URI to register at the vendor: {uri}"))
+    print_result(as_json, document, lambda: print_line(f"Stored. Redirect URI to register at the vendor: {uri}"))
 
 
 @app.command("list", epilog="Example: mcpist oauth-client list --json")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show the registered OAuth apps and how many accounts were connected by each; never their secrets."""
 
-    async def work(operating: "Operator") -> "list[OAuthClient]":
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.vendor_clients import closed_oauth_clients
+    async def work(operating: "OperatorContext") -> "list[OAuthClient]":
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.vendor_clients import open_oauth_clients_without_keys
 
-        found = await the_tenant(operating, tenant)
-        async with closed_oauth_clients(operating.deployment) as clients:
+        found = await resolve_tenant(operating, tenant)
+        async with open_oauth_clients_without_keys(operating.deployment) as clients:
             return await clients.list(found.id)
 
-    def at_server(api: "Api") -> "list[OAuthClient]":
-        from gateway.cli.remote.oauth_clients import oauth_clients
+    def call_api(api: "AdminApiClient") -> "list[OAuthClient]":
+        from gateway.cli.remote.oauth_clients import fetch_oauth_clients
 
-        return oauth_clients(api)
+        return fetch_oauth_clients(api)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     columns = ("Provider", "For", "Client id", "Secret", "Settings", "State", "Cause", "Accounts", "Since")
     rows = [
         (
@@ -114,7 +114,7 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
         for one in found
     ]
     empty = "No OAuth app yet: `mcpist oauth-client set` registers one, `mcpist provider list` shows for which vendors."
-    emit(as_json, [asdict(one) for one in found], lambda: table(columns, rows, empty=empty))
+    print_result(as_json, [asdict(one) for one in found], lambda: print_table(columns, rows, empty=empty))
 
 
 @app.command("remove", epilog="Example: mcpist oauth-client remove github")
@@ -126,34 +126,34 @@ def remove(
     The vendor is told that these are over. They have to be connected again by another app.
     """
 
-    async def work(operating: "Operator") -> "Sequence[Goodbye]":
+    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
         from core.errors import NotFound
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.disconnecting import opened_ends
-        from gateway.single.vendor_clients import role_id_of
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.disconnecting import open_disconnect_services
+        from gateway.single.vendor_clients import find_role_id
 
-        found = await the_tenant(operating, tenant)
-        role_id = await role_id_of(operating.deployment, found.id, role)
-        async with opened_ends(operating.deployment, load_settings()) as ends:
+        found = await resolve_tenant(operating, tenant)
+        role_id = await find_role_id(operating.deployment, found.id, role)
+        async with open_disconnect_services(operating.deployment, load_settings()) as ends:
             listed = await ends.clients.list(found.id)
             one = next((one for one in listed if (one.provider, one.role_id) == (provider, role_id)), None)
             if one is None:
                 raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")
-            return await ends.farewell.remove_client(OPERATOR, found.id, one.id)
+            return await ends.account_revoker.remove_client(OPERATOR_ACTOR, found.id, one.id)
 
-    def at_server(api: "Api") -> "Sequence[Goodbye]":
+    def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
         from gateway.cli.remote import oauth_clients
 
-        return oauth_clients.remove(api, provider, role)
+        return oauth_clients.remove_oauth_client(api, provider, role)
 
-    tell(administer(work, at_server, tenant=tenant))
+    print_remaining_accounts(run_admin_command(work, call_api, tenant=tenant))
     document = {"provider": provider, "role": role, "removed": True}
-    emit(as_json, document, lambda: say(f"The OAuth app for {provider} is removed."))
+    print_result(as_json, document, lambda: print_line(f"The OAuth app for {provider} is removed."))
 
 
 async def _register(
-    operating: "Operator",
+    operating: "OperatorContext",
     tenant: str | None,
     provider: str,
     role: str | None,
@@ -162,19 +162,19 @@ async def _register(
     auth_method: str,
     settings: dict[str, str] | None,
 ) -> None:
-    from broker.connect.oauth_clients import Registration
-    from gateway.cli.tenancy import the_tenant
-    from gateway.single.bootstrap import OPERATOR
-    from gateway.single.vendor_clients import opened_oauth_clients, role_id_of
+    from broker.connect.oauth_clients import OAuthClientRegistration
+    from gateway.cli.tenancy import resolve_tenant
+    from gateway.single.bootstrap import OPERATOR_ACTOR
+    from gateway.single.vendor_clients import find_role_id, open_oauth_clients
 
-    found = await the_tenant(operating, tenant)
-    role_id = await role_id_of(operating.deployment, found.id, role)
-    async with opened_oauth_clients(operating.deployment) as clients:
-        asked = Registration(provider, client_id, secret, role_id, auth_method, settings)
-        await clients.register(OPERATOR, found.id, asked)
+    found = await resolve_tenant(operating, tenant)
+    role_id = await find_role_id(operating.deployment, found.id, role)
+    async with open_oauth_clients(operating.deployment) as clients:
+        asked = OAuthClientRegistration(provider, client_id, secret, role_id, auth_method, settings)
+        await clients.register(OPERATOR_ACTOR, found.id, asked)
 
 
-def _settings(given: list[str] | None) -> dict[str, str] | None:
+def _parse_settings(given: list[str] | None) -> dict[str, str] | None:
     from core.errors import Invalid
 
     if given is None:

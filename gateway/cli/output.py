@@ -9,11 +9,11 @@ from uuid import UUID
 import orjson
 import typer
 
-WIDE = 240
+PIPED_WIDTH = 240
 """Columns where nobody looks at a screen: what is read by a program must not be wrapped."""
 
 
-def emit(as_json: bool, document: Any, human: Callable[[], None]) -> None:
+def print_result(as_json: bool, document: Any, human: Callable[[], None]) -> None:
     """Print `document` as JSON, or let `human` print."""
     if as_json:
         print_json(document)
@@ -23,65 +23,65 @@ def emit(as_json: bool, document: Any, human: Callable[[], None]) -> None:
 
 def print_json(document: Any) -> None:
     """One document on one line; dataclasses, times, ids and bytes (as hexadecimal) are understood."""
-    typer.echo(orjson.dumps(document, default=_plain).decode())
+    typer.echo(orjson.dumps(document, default=_to_json_value).decode())
 
 
-def pretty(document: Any) -> str:
+def format_json(document: Any) -> str:
     """JSON for a person's eyes."""
-    return orjson.dumps(document, default=_plain, option=orjson.OPT_INDENT_2).decode()
+    return orjson.dumps(document, default=_to_json_value, option=orjson.OPT_INDENT_2).decode()
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """One line on standard output."""
-    typer.echo(clean(text))
+    typer.echo(escape_control_characters(text))
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """One line on standard error, beside the result."""
-    typer.echo(clean(text), err=True)
+    typer.echo(escape_control_characters(text), err=True)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty: str) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, empty: str) -> None:
     """A table, or the line `empty` where there are no rows."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells = [[_format_cell(value) for value in row] for row in rows]
     if not cells:
-        say(empty)
+        print_line(empty)
         return
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
         shown.add_column(column, overflow="fold")
     for row in cells:
         shown.add_row(*map(Text, row))
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
     console.print(shown)
 
 
-def clean(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     """Without control characters: what a stranger wrote into a log must not steer the operator's terminal."""
     return "".join(sign if sign.isprintable() or sign == "\n" else repr(sign)[1:-1] for sign in text)
 
 
-def local(moment: datetime | None) -> str:
+def format_local_time(moment: datetime | None) -> str:
     """A time in this machine's zone, with its offset."""
     return "" if moment is None else moment.astimezone().isoformat(sep=" ", timespec="seconds")
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, datetime):
-        return local(value)
+        return format_local_time(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple | list):
-        return ", ".join(clean(str(item)) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return "" if value is None else clean(str(value)).replace("\n", " ")
+        return ", ".join(escape_control_characters(str(item)) for item in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return "" if value is None else escape_control_characters(str(value)).replace("\n", " ")
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     if isinstance(value, UUID):  # the database driver's own subclass
         return str(value)
     if isinstance(value, bytes):

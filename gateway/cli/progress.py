@@ -5,7 +5,7 @@ import logging
 import sys
 from collections.abc import Callable, Generator
 
-from gateway.cli.output import clean
+from gateway.cli.output import escape_control_characters
 
 Report = Callable[[str], None]
 
@@ -13,13 +13,13 @@ log = logging.getLogger("mcpist")
 
 
 @contextlib.contextmanager
-def shown(*, always: bool = False) -> Generator[tuple[Report, Callable[[], None]]]:
+def show_progress(*, always: bool = False) -> Generator[tuple[Report, Callable[[], None]]]:
     """A function that shows a step, and one that ends the showing.
 
     On a terminal the step stands on one line that is replaced. Elsewhere it is a log line, and only with `always`.
     """
     if not sys.stderr.isatty():
-        yield (log.info if always else _nothing), _nothing
+        yield (log.info if always else _ignore_progress), _ignore_progress
         return
     from rich.console import Console
     from rich.markup import escape
@@ -29,19 +29,19 @@ def shown(*, always: bool = False) -> Generator[tuple[Report, Callable[[], None]
 
     def report(line: str) -> None:
         if showing:
-            status.update(escape(clean(line)) + " …")
+            status.update(escape(escape_control_characters(line)) + " …")
             status.start()
 
-    def end() -> None:
+    def stop() -> None:
         nonlocal showing
         showing = False
         status.stop()
 
     try:
-        yield report, end
+        yield report, stop
     finally:
         status.stop()
 
 
-def _nothing(*_: object) -> None:
+def _ignore_progress(*_: object) -> None:
     """For where no progress is shown."""

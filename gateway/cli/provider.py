@@ -6,19 +6,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import clean, emit, note, pretty, print_json, say, table
-from gateway.cli.session import administer, read_settings
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import (
+    escape_control_characters,
+    format_json,
+    print_json,
+    print_line,
+    print_note,
+    print_result,
+    print_table,
+)
+from gateway.cli.session import read_settings, run_admin_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker.connect.shown_providers import ShownProvider, WholeProvider
-    from broker.providers.drafts import Draft, Wish
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from broker.connect.shown_providers import DetailedProvider, ProviderSummary
+    from broker.providers.drafts import DraftRequest, ProviderDraft
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("Vendors that accounts can be connected at: MCPist's own, and those that you add.")
+app = create_group("Vendors that accounts can be connected at: MCPist's own, and those that you add.")
 
 ProviderName = Annotated[str, typer.Argument(metavar="ID", help="As `mcpist provider list` shows it.")]
 
@@ -27,27 +35,27 @@ ProviderName = Annotated[str, typer.Argument(metavar="ID", help="As `mcpist prov
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show the vendors, their modules, and the redirect URI to register at each."""
 
-    async def work(operating: "Operator") -> "Sequence[ShownProvider]":
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.providers_access import opened_providers
+    async def work(operating: "OperatorContext") -> "Sequence[ProviderSummary]":
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.providers_access import open_provider_administration
 
-        found = await the_tenant(operating, tenant)
-        async with opened_providers(operating, read_settings()) as opened:
-            return await opened.shown.all(found.id)
+        found = await resolve_tenant(operating, tenant)
+        async with open_provider_administration(operating, read_settings()) as opened:
+            return await opened.views.list_summaries(found.id)
 
-    def at_server(api: "Api") -> "Sequence[ShownProvider]":
-        from gateway.cli.remote.providers import providers
+    def call_api(api: "AdminApiClient") -> "Sequence[ProviderSummary]":
+        from gateway.cli.remote.providers import fetch_providers
 
-        return providers(api)
+        return fetch_providers(api)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     columns = ("Id", "Vendor", "From", "By", "Modules", "Settings", "Redirect URI", "Problem")
     rows = [
-        (one.id, one.title, _origin(one), _ways(one), one.modules, [a.name for a in one.settings], one.redirect_uri,
+        (one.id, one.title, _format_origin(one), _list_methods(one), one.modules, [a.name for a in one.settings], one.redirect_uri,
          one.problem)
         for one in found
     ]  # fmt: skip
-    emit(as_json, [asdict(one) for one in found], lambda: table(columns, rows, empty=""))
+    print_result(as_json, [asdict(one) for one in found], lambda: print_table(columns, rows, empty=""))
 
 
 @app.command("show", epilog="Example: mcpist provider show github --document > my_github.json")
@@ -61,24 +69,26 @@ def show(
 ) -> None:
     """Show one vendor with its whole document, and what stands on it."""
 
-    async def work(operating: "Operator") -> "WholeProvider":
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.providers_access import opened_providers
+    async def work(operating: "OperatorContext") -> "DetailedProvider":
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.providers_access import open_provider_administration
 
-        found = await the_tenant(operating, tenant)
-        async with opened_providers(operating, read_settings()) as opened:
-            return await opened.shown.whole(found.id, provider)
+        found = await resolve_tenant(operating, tenant)
+        async with open_provider_administration(operating, read_settings()) as opened:
+            return await opened.views.get_details(found.id, provider)
 
-    def at_server(api: "Api") -> "WholeProvider":
-        from gateway.cli.remote.providers import whole
+    def call_api(api: "AdminApiClient") -> "DetailedProvider":
+        from gateway.cli.remote.providers import fetch_provider
 
-        return whole(api, provider)
+        return fetch_provider(api, provider)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     if document:
-        print_json({found.id: found.document}) if as_json else typer.echo(clean(pretty({found.id: found.document})))
+        print_json({found.id: found.document}) if as_json else typer.echo(
+            escape_control_characters(format_json({found.id: found.document}))
+        )
     else:
-        emit(as_json, asdict(found), lambda: _shown(found))
+        print_result(as_json, asdict(found), lambda: _print_provider(found))
 
 
 @app.command("add", epilog="Example: mcpist provider add --discover https://id.acme.example --module jira")
@@ -109,84 +119,84 @@ def add(
     Secrets do not belong into the document: they are the OAuth client's. What is there already, to the letter, is left
     as it is.
     """
-    from broker.providers.drafts import Wish
+    from broker.providers.drafts import DraftRequest
 
     only_with_discover = bool(resource or named or title or module or draft)
-    source = _source(file, discover, only_with_discover)
+    source = _read_source(file, discover, only_with_discover)
     given = source if isinstance(source, tuple) else None
-    wish = None if given else Wish(str(source), resource, named, title, tuple(module or ()))
+    wish = None if given else DraftRequest(str(source), resource, named, title, tuple(module or ()))
 
-    async def work(operating: "Operator") -> "Draft | tuple[WholeProvider, bool]":
-        return await _added_here(operating, tenant, given, wish, draft, replace)
+    async def work(operating: "OperatorContext") -> "ProviderDraft | tuple[DetailedProvider, bool]":
+        return await _add_locally(operating, tenant, given, wish, draft, replace)
 
-    def at_server(api: "Api") -> "Draft | tuple[WholeProvider, bool]":
-        from gateway.cli.remote.providers import discovered, put
+    def call_api(api: "AdminApiClient") -> "ProviderDraft | tuple[DetailedProvider, bool]":
+        from gateway.cli.remote.providers import discover_provider, put_provider
 
-        found = discovered(api, wish) if wish is not None else None
+        found = discover_provider(api, wish) if wish is not None else None
         if draft and found is not None:
             return found
-        provider, document = (found.id, found.document) if found is not None else _given(given)
-        return put(api, provider, document, replace=replace)
+        provider, document = (found.id, found.document) if found is not None else _require_document(given)
+        return put_provider(api, provider, document, replace=replace)
 
-    made = administer(work, at_server, tenant=tenant)
+    made = run_admin_command(work, call_api, tenant=tenant)
     if not isinstance(made, tuple):
         _print_draft(made, as_json)
         return
     found, new = made
-    emit(as_json, asdict(found), lambda: _print_added(found, new))
+    print_result(as_json, asdict(found), lambda: _print_added(found, new))
 
 
 @app.command("remove", epilog="Example: mcpist provider remove acme_crm")
 def remove(provider: ProviderName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Forget a vendor that was added, and on which no OAuth app and no account stands."""
 
-    async def work(operating: "Operator") -> None:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.providers_access import opened_providers
+    async def work(operating: "OperatorContext") -> None:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.providers_access import open_provider_administration
 
-        found = await the_tenant(operating, tenant)
-        async with opened_providers(operating, read_settings()) as opened:
-            await opened.added.remove(OPERATOR, found.id, provider)
+        found = await resolve_tenant(operating, tenant)
+        async with open_provider_administration(operating, read_settings()) as opened:
+            await opened.custom_providers.remove(OPERATOR_ACTOR, found.id, provider)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote.providers import remove_provider
 
         remove_provider(api, provider)
 
-    administer(work, at_server, tenant=tenant)
-    emit(as_json, {"id": provider, "removed": True}, lambda: say(f"The provider {provider} is removed."))
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"id": provider, "removed": True}, lambda: print_line(f"The provider {provider} is removed."))
 
 
-async def _added_here(
-    operating: "Operator",
+async def _add_locally(
+    operating: "OperatorContext",
     tenant: str | None,
     given: tuple[str, dict[str, Any]] | None,
-    wish: "Wish | None",
+    wish: "DraftRequest | None",
     only_draft: bool,
     replace: bool,
-) -> "Draft | tuple[WholeProvider, bool]":
-    from broker.providers.drafts import draft
-    from gateway.cli.tenancy import the_tenant
-    from gateway.single.bootstrap import OPERATOR
-    from gateway.single.providers_access import opened_providers
+) -> "ProviderDraft | tuple[DetailedProvider, bool]":
+    from broker.providers.drafts import draft_provider
+    from gateway.cli.tenancy import resolve_tenant
+    from gateway.single.bootstrap import OPERATOR_ACTOR
+    from gateway.single.providers_access import open_provider_administration
 
-    tenant_id = (await the_tenant(operating, tenant)).id
-    async with opened_providers(operating, read_settings()) as opened:
-        found = await draft(opened.discovery, wish) if wish is not None else None
+    tenant_id = (await resolve_tenant(operating, tenant)).id
+    async with open_provider_administration(operating, read_settings()) as opened:
+        found = await draft_provider(opened.discovery, wish) if wish is not None else None
         if found is not None:
-            opened.added.check(found.id, found.document)
+            opened.custom_providers.serialize_document(found.id, found.document)
             if only_draft:
                 return found
-        provider, document = (found.id, found.document) if found is not None else _given(given)
-        version = await opened.version(tenant_id, provider) if replace else None
-        _, new = await opened.added.put(OPERATOR, tenant_id, provider, document, version)
-        return await opened.shown.whole(tenant_id, provider), new
+        provider, document = (found.id, found.document) if found is not None else _require_document(given)
+        version = await opened.find_version(tenant_id, provider) if replace else None
+        _, new = await opened.custom_providers.put(OPERATOR_ACTOR, tenant_id, provider, document, version)
+        return await opened.views.get_details(tenant_id, provider), new
 
 
-def _source(file: Path | None, discover: str | None, only_with_discover: bool) -> tuple[str, dict[str, Any]] | str:
+def _read_source(file: Path | None, discover: str | None, only_with_discover: bool) -> tuple[str, dict[str, Any]] | str:
     """The id and document in the file, or the URL to ask."""
-    from broker.providers.catalogue import provider_of_text
+    from broker.providers.catalogue import parse_provider_text
     from core.errors import Invalid
 
     if discover is not None and file is None:
@@ -196,37 +206,39 @@ def _source(file: Path | None, discover: str | None, only_with_discover: bool) -
     if only_with_discover:
         raise Invalid("--resource, --id, --title, --module and --draft go with --discover; a file says all of it")
     try:
-        return provider_of_text(file.read_text("utf-8"))
+        return parse_provider_text(file.read_text("utf-8"))
     except OSError as error:
         raise Invalid(f"{file} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise Invalid(f"{file} is no text in UTF-8") from None
 
 
-def _given(given: tuple[str, dict[str, Any]] | None) -> tuple[str, dict[str, Any]]:
+def _require_document(given: tuple[str, dict[str, Any]] | None) -> tuple[str, dict[str, Any]]:
     assert given is not None, "there is a file where nothing is discovered"
     return given
 
 
-def _print_draft(found: "Draft", as_json: bool) -> None:
-    print_json({found.id: found.document}) if as_json else typer.echo(clean(pretty({found.id: found.document})))
+def _print_draft(found: "ProviderDraft", as_json: bool) -> None:
+    print_json({found.id: found.document}) if as_json else typer.echo(
+        escape_control_characters(format_json({found.id: found.document}))
+    )
     if found.scopes and not as_json:
-        note(f"Scopes that the server says it has: {' '.join(found.scopes)}")
+        print_note(f"Scopes that the server says it has: {' '.join(found.scopes)}")
 
 
-def _print_added(found: "WholeProvider", new: bool) -> None:
-    say(f"The provider {found.id} is {'added' if new else 'there as you asked for'}.")
+def _print_added(found: "DetailedProvider", new: bool) -> None:
+    print_line(f"The provider {found.id} is {'added' if new else 'there as you asked for'}.")
     if found.introduction:
-        say("MCPist becomes a client there by itself; an OAuth app that you register comes before that.")
+        print_line("MCPist becomes a client there by itself; an OAuth app that you register comes before that.")
     elif found.redirect_uri:
-        say(f"Register an OAuth app there with the redirect URI {found.redirect_uri}")
-        say(f"and give its id and secret to `mcpist oauth-client set {found.id}`.")
+        print_line(f"Register an OAuth app there with the redirect URI {found.redirect_uri}")
+        print_line(f"and give its id and secret to `mcpist oauth-client set {found.id}`.")
 
 
-def _shown(found: "WholeProvider") -> None:
+def _print_provider(found: "DetailedProvider") -> None:
     told = {
         "Vendor": found.title,
-        "From": _origin(found),
+        "From": _format_origin(found),
         "Problem": found.problem,
         "Redirect URI": found.redirect_uri,
         "Without a registered OAuth app": found.introduction and f"by {found.introduction}",
@@ -237,13 +249,13 @@ def _shown(found: "WholeProvider") -> None:
     }
     for name, value in told.items():
         if value:
-            say(f"{name}: {value}")
-    typer.echo(clean(pretty({found.id: found.document})))
+            print_line(f"{name}: {value}")
+    typer.echo(escape_control_characters(format_json({found.id: found.document})))
 
 
-def _origin(one: "ShownProvider") -> str:
+def _format_origin(one: "ProviderSummary") -> str:
     return "MCPist" if one.origin == "built_in" else "added"
 
 
-def _ways(one: "ShownProvider") -> list[str]:
+def _list_methods(one: "ProviderSummary") -> list[str]:
     return [way for way, is_there in (("oauth", one.oauth), ("key", one.key)) if is_there]

@@ -4,21 +4,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateway.cli.goodbyes import tell
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer, read_settings
+from gateway.cli.goodbyes import print_remaining_accounts
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_result, print_table
+from gateway.cli.session import read_settings, run_admin_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.directory.farewell import Goodbye
+    from core.directory.farewell import RevocationResult
     from core.directory.roles import RoleEntry
     from core.directory.roles_by_id import RoleRecord
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("Roles: what their members may use.")
+app = create_group("Roles: what their members may use.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The role's name.")]
 Permission = Annotated[
@@ -46,90 +46,92 @@ def create(
     """Make a role. It permits nothing until you allow it something."""
     _change("create_role", tenant, name, priority)
 
-    def human() -> None:
-        say(f"Made role {name}.")
-        from gateway.cli.tenancy import named
+    def print_text() -> None:
+        print_line(f"Made role {name}.")
+        from gateway.cli.tenancy import format_tenant_option
 
-        say(f"Allow it something: mcpist role allow {name} PERMISSION{named(tenant)}")
+        print_line(f"Allow it something: mcpist role allow {name} PERMISSION{format_tenant_option(tenant)}")
 
-    emit(as_json, {"name": name, "priority": priority}, human)
+    print_result(as_json, {"name": name, "priority": priority}, print_text)
 
 
 @app.command("list", epilog="Example: mcpist role list --json")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show the roles of a tenant with what they allow and deny."""
 
-    async def work(operating: "Operator") -> "list[RoleEntry]":
+    async def work(operating: "OperatorContext") -> "list[RoleEntry]":
         from core.directory.roles import list_roles
-        from gateway.cli.tenancy import the_tenant
+        from gateway.cli.tenancy import resolve_tenant
 
-        return await list_roles(operating.console, (await the_tenant(operating, tenant)).id)
+        return await list_roles(operating.console, (await resolve_tenant(operating, tenant)).id)
 
-    def at_server(api: "Api") -> "list[RoleEntry]":
-        from gateway.cli.remote.roles import roles
+    def call_api(api: "AdminApiClient") -> "list[RoleEntry]":
+        from gateway.cli.remote.roles import fetch_roles
 
-        return roles(api)
+        return fetch_roles(api)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     columns = ("Name", "Priority", "Allows", "Denies", "Members")
     rows = [(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
-    emit(as_json, found, lambda: table(columns, rows, empty="No role yet: `mcpist role create` makes one."))
+    print_result(
+        as_json, found, lambda: print_table(columns, rows, empty="No role yet: `mcpist role create` makes one.")
+    )
 
 
 @app.command("show", epilog="Example: mcpist role show reader")
 def show(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show one role: what it allows and denies, and who has it."""
 
-    async def work(operating: "Operator") -> "tuple[RoleRecord, list[str]]":
+    async def work(operating: "OperatorContext") -> "tuple[RoleRecord, list[str]]":
         from core.directory.roles_by_id import find_role
-        from core.directory.users_by_id import members
-        from gateway.cli.tenancy import the_tenant
+        from core.directory.users_by_id import list_role_members
+        from gateway.cli.tenancy import resolve_tenant
 
-        found = await the_tenant(operating, tenant)
+        found = await resolve_tenant(operating, tenant)
         role, having = await find_role(operating.console, found.id, name), list[str]()
-        while page := await members(operating.console, found.id, role.id, after=having[-1] if having else ""):
+        while page := await list_role_members(operating.console, found.id, role.id, after=having[-1] if having else ""):
             having += [one.email for one in page]
         return role, having
 
-    def at_server(api: "Api") -> "tuple[RoleRecord, list[str]]":
-        from gateway.cli.remote.roles import members_of, role_of
+    def call_api(api: "AdminApiClient") -> "tuple[RoleRecord, list[str]]":
+        from gateway.cli.remote.roles import fetch_role, fetch_role_members
 
-        role = role_of(api, name)
-        return role, members_of(api, role)
+        role = fetch_role(api, name)
+        return role, fetch_role_members(api, role)
 
-    role, having = administer(work, at_server, tenant=tenant)
+    role, having = run_admin_command(work, call_api, tenant=tenant)
     document = {"name": role.name, "priority": role.priority, "allow": role.allow, "deny": role.deny, "members": having}
 
-    def human() -> None:
-        say(f"{role.name}, priority {role.priority}")
-        say(f"Allows:  {', '.join(role.allow) or 'nothing'}")
-        say(f"Denies:  {', '.join(role.deny) or 'nothing'}")
-        say(f"Members: {', '.join(having) or 'nobody'}")
+    def print_text() -> None:
+        print_line(f"{role.name}, priority {role.priority}")
+        print_line(f"Allows:  {', '.join(role.allow) or 'nothing'}")
+        print_line(f"Denies:  {', '.join(role.deny) or 'nothing'}")
+        print_line(f"Members: {', '.join(having) or 'nobody'}")
 
-    emit(as_json, document, human)
+    print_result(as_json, document, print_text)
 
 
 @app.command("delete", epilog="Example: mcpist role delete reader")
 def delete(name: Name, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Delete a role with its permissions; its members lose what it gave them within a second."""
 
-    async def work(operating: "Operator") -> "Sequence[Goodbye]":
+    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
         from core.directory.roles import delete_role
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.disconnecting import opened_ends
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.disconnecting import open_disconnect_services
 
-        found = await the_tenant(operating, tenant)
-        async with opened_ends(operating.deployment, read_settings()) as ends:
-            return await delete_role(operating.console, OPERATOR, found.id, name, ends.farewell)
+        found = await resolve_tenant(operating, tenant)
+        async with open_disconnect_services(operating.deployment, read_settings()) as ends:
+            return await delete_role(operating.console, OPERATOR_ACTOR, found.id, name, ends.account_revoker)
 
-    def at_server(api: "Api") -> "Sequence[Goodbye]":
+    def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
         from gateway.cli.remote.roles import delete_role
 
         return delete_role(api, name)
 
-    tell(administer(work, at_server, tenant=tenant))
-    emit(as_json, {"name": name, "deleted": True}, lambda: say(f"Deleted role {name}."))
+    print_remaining_accounts(run_admin_command(work, call_api, tenant=tenant))
+    print_result(as_json, {"name": name, "deleted": True}, lambda: print_line(f"Deleted role {name}."))
 
 
 @app.command("allow", epilog="Example: mcpist role allow reader knowledge_graph:read")
@@ -143,7 +145,7 @@ def allow(
     """Let a role's members use something."""
     _grant(tenant, name, "allow", permission, unknown_ok=unknown_ok)
     document = {"role": name, "effect": "allow", "permission": permission}
-    emit(as_json, document, lambda: say(f"{name} allows {permission}."))
+    print_result(as_json, document, lambda: print_line(f"{name} allows {permission}."))
 
 
 @app.command("deny", epilog="Example: mcpist role deny editor knowledge_graph.delete_entities")
@@ -157,7 +159,7 @@ def deny(
     """Take something out of what a role allows; other roles of a member are not touched."""
     _grant(tenant, name, "deny", permission, unknown_ok=unknown_ok)
     document = {"role": name, "effect": "deny", "permission": permission}
-    emit(as_json, document, lambda: say(f"{name} denies {permission}."))
+    print_result(as_json, document, lambda: print_line(f"{name} denies {permission}."))
 
 
 @app.command("revoke", epilog="Example: mcpist role revoke reader knowledge_graph:read")
@@ -165,42 +167,42 @@ def revoke(name: Name, permission: Permission, tenant: TenantOption = None, as_j
     """Remove a permission from what a role allows and denies."""
     _change("revoke", tenant, name, permission)
     document = {"role": name, "permission": permission, "revoked": True}
-    emit(as_json, document, lambda: say(f"{name} says nothing of {permission} any more."))
+    print_result(as_json, document, lambda: print_line(f"{name} says nothing of {permission} any more."))
 
 
 def _grant(tenant: str | None, name: str, effect: str, permission: str, *, unknown_ok: bool) -> None:
-    async def work(operating: "Operator") -> None:
+    async def work(operating: "OperatorContext") -> None:
         from core.directory.roles import grant
-        from core.permissions import check_known, parse_permission
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.api_checks import tools_of
-        from gateway.single.bootstrap import OPERATOR
+        from core.permissions import check_permissions_installed, parse_permission
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.api_checks import list_tools_by_module
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        found = await the_tenant(operating, tenant)
+        found = await resolve_tenant(operating, tenant)
         if not unknown_ok:
-            check_known({parse_permission(permission)}, tools_of(operating.catalogue))
-        await grant(operating.console, OPERATOR, found.id, name, effect, permission)
+            check_permissions_installed({parse_permission(permission)}, list_tools_by_module(operating.catalogue))
+        await grant(operating.console, OPERATOR_ACTOR, found.id, name, effect, permission)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote.roles import grant
 
         grant(api, name, effect, permission, unknown_ok=unknown_ok)
 
-    administer(work, at_server, tenant=tenant)
+    run_admin_command(work, call_api, tenant=tenant)
 
 
 def _change(change: str, tenant: str | None, *given: Any) -> None:
-    async def work(operating: "Operator") -> None:
+    async def work(operating: "OperatorContext") -> None:
         from core.directory import roles
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        found = await the_tenant(operating, tenant)
-        await getattr(roles, change)(operating.console, OPERATOR, found.id, *given)
+        found = await resolve_tenant(operating, tenant)
+        await getattr(roles, change)(operating.console, OPERATOR_ACTOR, found.id, *given)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote import roles
 
         getattr(roles, change)(api, *given)
 
-    administer(work, at_server, tenant=tenant)
+    run_admin_command(work, call_api, tenant=tenant)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from core.errors import Invalid
 from core.secret import Secret
-from gateway.cli.output import note
+from gateway.cli.output import print_note
 
-MOST_BYTES = 16_384
+MAX_SECRET_BYTES = 16_384
 
 
 def refuse_on_command_line(extra: Sequence[str]) -> None:
@@ -26,7 +26,7 @@ def refuse_on_command_line(extra: Sequence[str]) -> None:
         )
 
 
-def is_asked_for(from_file: Path | None, stdin: bool) -> bool:
+def is_prompted(from_file: Path | None, stdin: bool) -> bool:
     """Whether somebody sits at the terminal to be asked."""
     return from_file is None and not stdin and sys.stdin.isatty()
 
@@ -40,38 +40,38 @@ def read_secret(what: str, from_file: Path | None, stdin: bool) -> Secret:
     if from_file is not None and stdin:
         raise Invalid("a secret comes from --stdin or from --from-file FILE, not from both")
     if from_file is not None:
-        return _checked(_file(from_file))
-    if is_asked_for(from_file, stdin):
-        return _prompted(what)
-    return _checked(sys.stdin.buffer.read(MOST_BYTES + 3))
+        return _decode_secret(_read_file(from_file))
+    if is_prompted(from_file, stdin):
+        return _prompt_secret(what)
+    return _decode_secret(sys.stdin.buffer.read(MAX_SECRET_BYTES + 3))
 
 
-def _prompted(what: str) -> Secret:
+def _prompt_secret(what: str) -> Secret:
     from getpass import getpass
 
-    return _checked(getpass(f"{what} (is not shown): ").encode(errors="surrogateescape"))
+    return _decode_secret(getpass(f"{what} (is not shown): ").encode(errors="surrogateescape"))
 
 
-def _file(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
-                note("Note: the file of --from-file can be read by others; chmod 600 it, or remove it now.")
-            return file.read(MOST_BYTES + 3)
+                print_note("Note: the file of --from-file can be read by others; chmod 600 it, or remove it now.")
+            return file.read(MAX_SECRET_BYTES + 3)
     except (OSError, ValueError) as error:
         told = error.strerror if isinstance(error, OSError) else "it is no file name"
         # Its name is not repeated: who mistakes the option gives the secret itself.
         raise Invalid(f"the file of --from-file cannot be read: {told}") from None
 
 
-def _checked(given: bytes) -> Secret:
+def _decode_secret(given: bytes) -> Secret:
     """Without the end of line that files and pipes have."""
     text = given.removesuffix(b"\n").removesuffix(b"\r")
     if not text:
         raise Invalid("no secret was given")
-    if len(text) > MOST_BYTES:
-        raise Invalid(f"a secret has at most {MOST_BYTES} bytes")
+    if len(text) > MAX_SECRET_BYTES:
+        raise Invalid(f"a secret has at most {MAX_SECRET_BYTES} bytes")
     try:
         return Secret(text.decode())
     except UnicodeDecodeError:

@@ -8,19 +8,19 @@ import typer
 
 from gateway.cli import clients
 from gateway.cli.options import JsonOption
-from gateway.cli.output import emit, print_json, say
-from gateway.cli.progress import Report, shown
-from gateway.cli.session import load_settings, locally, own_name, run_fast
+from gateway.cli.output import print_json, print_line, print_result
+from gateway.cli.progress import Report, show_progress
+from gateway.cli.session import get_program_name, load_settings, run_fast, run_local
 
 if TYPE_CHECKING:
     from core.settings import Settings
-    from gateway.single.product import Ready
+    from gateway.single.product import ServerReady
 
-Runner = Callable[["Settings", Report, "Callable[[Ready], None]"], Awaitable[None]]
+Runner = Callable[["Settings", Report, "Callable[[ServerReady], None]"], Awaitable[None]]
 
-_Ready = TypeVar("_Ready")
+_ReadyT = TypeVar("_ReadyT")
 
-FIRST_CALL = (
+EXAMPLE_CALL = (
     """call knowledge_graph create_entities --params """
     """'{"entities": [{"name": "Ada", "entityType": "person", "observations": ["likes tea"]}]}'"""
 )
@@ -40,9 +40,9 @@ def up(as_json: JsonOption = False) -> None:
     Everything runs in this one process; Ctrl-C stops it in order. The first start makes the database, a tenant, its
     administrator, a link to sign in by and an API token, which it shows once.
     """
-    from gateway.single.product import run_product
+    from gateway.single.product import run_all_in_one
 
-    _serve(run_product, as_json, _welcome)
+    _run_gateway_command(run_all_in_one, as_json, _print_welcome)
 
 
 def gateway(as_json: JsonOption = False) -> None:
@@ -53,7 +53,7 @@ def gateway(as_json: JsonOption = False) -> None:
     """
     from gateway.single.product import run_gateway
 
-    _serve(run_gateway, as_json, lambda ready: say(f"This gateway listens on {ready.mcp_url}"))
+    _run_gateway_command(run_gateway, as_json, lambda ready: print_line(f"This gateway listens on {ready.mcp_url}"))
 
 
 def broker(as_json: JsonOption = False) -> None:
@@ -63,11 +63,11 @@ def broker(as_json: JsonOption = False) -> None:
     """
     from gateway.single.split import run_broker
 
-    _run(
+    _run_until_stopped(
         run_broker,
         as_json,
         lambda ready: {"ready": True, "broker_url": ready.broker_url},
-        lambda ready: say(f"The broker listens on {ready.broker_url}"),
+        lambda ready: print_line(f"The broker listens on {ready.broker_url}"),
     )
 
 
@@ -78,36 +78,36 @@ def migrate(as_json: JsonOption = False) -> None:
     """
 
     async def work(settings: "Settings", report: Report) -> tuple[bool, str]:
-        from core.migrations import head
+        from core.migrations import get_head_revision
         from core.migrations import migrate as to_head
-        from gateway.single.home import joined
+        from gateway.single.home import attach_database
 
-        async with joined(settings, report, maker="migrate") as deployment:
+        async with attach_database(settings, report, maker="migrate") as deployment:
             report("Checking the schema")
-            return await to_head(deployment.admin, deployment.passwords), head()
+            return await to_head(deployment.admin, deployment.passwords), get_head_revision()
 
-    changed, revision = locally(work)
+    changed, revision = run_local(work)
     told = f"The database is at schema {revision}" + (" now." if changed else " already.")
-    emit(as_json, {"changed": changed, "revision": revision}, lambda: say(told))
+    print_result(as_json, {"changed": changed, "revision": revision}, lambda: print_line(told))
 
 
-def _serve(runner: Runner, as_json: bool, human: "Callable[[Ready], None]") -> None:
-    _run(runner, as_json, _document, human)
+def _run_gateway_command(runner: Runner, as_json: bool, human: "Callable[[ServerReady], None]") -> None:
+    _run_until_stopped(runner, as_json, _build_document, human)
 
 
-def _run(
-    runner: "Callable[[Settings, Report, Callable[[_Ready], None]], Awaitable[None]]",
+def _run_until_stopped(
+    runner: "Callable[[Settings, Report, Callable[[_ReadyT], None]], Awaitable[None]]",
     as_json: bool,
-    document: Callable[[_Ready], dict[str, object]],
-    human: Callable[[_Ready], None],
+    document: Callable[[_ReadyT], dict[str, object]],
+    human: Callable[[_ReadyT], None],
 ) -> None:
     from gateway.operations.logs import configure_logs
 
     settings = load_settings()
     configure_logs(settings.log_level, settings.log_format)
-    with shown(always=True) as (report, end):
+    with show_progress(always=True) as (report, end):
 
-        def on_ready(ready: _Ready) -> None:
+        def on_ready(ready: _ReadyT) -> None:
             end()
             if as_json:
                 print_json(document(ready))
@@ -121,7 +121,7 @@ def _run(
         run_fast(run())
 
 
-def _document(ready: "Ready") -> dict[str, object]:
+def _build_document(ready: "ServerReady") -> dict[str, object]:
     document: dict[str, object] = {
         "ready": True,
         "mcp_url": ready.mcp_url,
@@ -136,34 +136,34 @@ def _document(ready: "Ready") -> dict[str, object]:
     return document
 
 
-def _welcome(ready: "Ready") -> None:
-    from gateway.cli.tenancy import named
+def _print_welcome(ready: "ServerReady") -> None:
+    from gateway.cli.tenancy import format_tenant_option
 
-    tenant = named(ready.tenant)
-    say(f"MCPist is ready.\n\n  MCP endpoint   {ready.mcp_url}\n  Data folder    {ready.home}")
+    tenant = format_tenant_option(ready.tenant)
+    print_line(f"MCPist is ready.\n\n  MCP endpoint   {ready.mcp_url}\n  Data folder    {ready.home}")
     if ready.admin_email:
-        say(f"  Administrator  {ready.admin_email}")
+        print_line(f"  Administrator  {ready.admin_email}")
     if ready.sign_in_link is not None:
-        say(f"\nSign in as the administrator, once and within 15 minutes:\n\n  {ready.sign_in_link.reveal()}")
+        print_line(f"\nSign in as the administrator, once and within 15 minutes:\n\n  {ready.sign_in_link.reveal()}")
     elif ready.admin_email:
-        say(f"\nA link to sign in by: {own_name()} user link {ready.admin_email}{tenant}")
+        print_line(f"\nA link to sign in by: {get_program_name()} user link {ready.admin_email}{tenant}")
     if ready.api_token is None:
-        say(f"\nA token for a client: {own_name()} token create --name my-client{tenant}")
+        print_line(f"\nA token for a client: {get_program_name()} token create --name my-client{tenant}")
     else:
-        _first_start(ready.mcp_url, ready.api_token.reveal())
-    say("\nCtrl-C stops it.")
+        _print_client_setup(ready.mcp_url, ready.api_token.reveal())
+    print_line("\nCtrl-C stops it.")
 
 
-def _first_start(url: str, token: str) -> None:
-    _boxed("API token, shown once: keep it where you keep passwords", token)
-    say(f"\nClaude Code:\n\n{clients.claude_code(url, token)}")
-    say(f"\nCursor, ~/.cursor/mcp.json:\n\n{clients.cursor(url, token)}")
-    say(f"\nVS Code, .vscode/mcp.json (it asks for the token):\n\n{clients.vs_code(url)}")
-    say("\nThen ask your client to remember that Ada likes tea. Or try it at once, in another terminal:")
-    say(f"\n{own_name()} {FIRST_CALL}")
+def _print_client_setup(url: str, token: str) -> None:
+    _print_box("API token, shown once: keep it where you keep passwords", token)
+    print_line(f"\nClaude Code:\n\n{clients.render_claude_code(url, token)}")
+    print_line(f"\nCursor, ~/.cursor/mcp.json:\n\n{clients.render_cursor(url, token)}")
+    print_line(f"\nVS Code, .vscode/mcp.json (it asks for the token):\n\n{clients.render_vs_code(url)}")
+    print_line("\nThen ask your client to remember that Ada likes tea. Or try it at once, in another terminal:")
+    print_line(f"\n{get_program_name()} {EXAMPLE_CALL}")
 
 
-def _boxed(title: str, text: str) -> None:
+def _print_box(title: str, text: str) -> None:
     """Lines above and below only, so that the text can be copied as it is."""
     from rich import box
     from rich.console import Console
@@ -172,10 +172,10 @@ def _boxed(title: str, text: str) -> None:
 
     console = Console(file=sys.stdout, highlight=False)
     width = max(len(text), len(title)) + 6
-    say("")
+    print_line("")
     if console.width >= width:
         console.print(
             Panel(Text(text), title=title, box=box.HORIZONTALS, width=width, padding=(1, 2), border_style="bold")
         )
     else:
-        say(f"{title}:\n\n{text}")
+        print_line(f"{title}:\n\n{text}")

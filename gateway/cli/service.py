@@ -7,57 +7,58 @@ import orjson
 import typer
 
 from core.errors import Invalid
-from gateway.cli.installed import ModuleName, the_module, the_vendor
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer, either, locally
+from gateway.cli.installed import ModuleName, find_installed_module, get_vendor_api
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_note, print_result, print_table
+from gateway.cli.session import run_admin_command, run_local, run_local_or_remote
 
 if TYPE_CHECKING:
-    from core.directory.services import Service
+    from core.directory.services import TenantService
     from core.settings import Settings
     from gateway.catalogue import Catalogue
     from gateway.cli.progress import Report
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
     from modules.kit import VendorApi
 
-app = group("Modules that a tenant has switched on, and their settings.")
+app = create_group("Modules that a tenant has switched on, and their settings.")
 
 
 @app.command("list", epilog="Example: mcpist service list")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show all modules, which of them a tenant has switched on, and what is set for them."""
 
-    async def work(operating: "Operator") -> list[dict[str, Any]]:
+    async def work(operating: "OperatorContext") -> list[dict[str, Any]]:
         from core.directory.services import list_services
-        from gateway.cli.tenancy import the_tenant
+        from gateway.cli.tenancy import resolve_tenant
 
-        services = await list_services(operating.console, (await the_tenant(operating, tenant)).id)
-        return _shown(operating.catalogue, {service.module: service for service in services})
+        services = await list_services(operating.console, (await resolve_tenant(operating, tenant)).id)
+        return _build_documents(operating.catalogue, {service.module: service for service in services})
 
-    def at_server(api: "Api") -> list[dict[str, Any]]:
-        from gateway.cli.remote.services import services
+    def call_api(api: "AdminApiClient") -> list[dict[str, Any]]:
+        from gateway.cli.remote.services import fetch_services
 
-        return services(api)
+        return fetch_services(api)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     rows = [
-        (one["module"], one["enabled"], one["tools"], _as_given(one["settings"]), one["description"]) for one in found
+        (one["module"], one["enabled"], one["tools"], _format_settings(one["settings"]), one["description"])
+        for one in found
     ]
     columns = ("Module", "Enabled", "Tools", "Settings", "What for")
-    emit(as_json, found, lambda: table(columns, rows, empty="No module is installed."))
+    print_result(as_json, found, lambda: print_table(columns, rows, empty="No module is installed."))
 
 
 @app.command("enable", epilog="Example: mcpist service enable knowledge_graph")
 def enable(module: ModuleName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Switch a module on for a tenant."""
-    _switch(module, tenant, as_json, enabled=True)
+    _set_service_enabled(module, tenant, as_json, enabled=True)
 
 
 @app.command("disable", epilog="Example: mcpist service disable knowledge_graph")
 def disable(module: ModuleName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Switch a module off for a tenant: within a second it does not exist for anybody there."""
-    _switch(module, tenant, as_json, enabled=False)
+    _set_service_enabled(module, tenant, as_json, enabled=False)
 
 
 @app.command("set", epilog="Example: mcpist service set github base_url=https://github.acme.example/api/v3 timeout=60")
@@ -78,37 +79,39 @@ def set_(
     Within a second it counts for everybody there. Settings are shown and recorded: they hold no secrets.
     """
 
-    async def work(settings: "Settings", report: "Report") -> "tuple[Service, str | None]":
-        from gateway.single.operator import operator
+    async def work(settings: "Settings", report: "Report") -> "tuple[TenantService, str | None]":
+        from gateway.single.operator import open_operator_context
 
-        async with operator(settings, report) as operating:
-            api = the_vendor(the_module(operating.catalogue, module))
-            values = _pairs(given or (), unset or (), _forms(api))
-            doubt = await _doubt(settings, values.get("base_url"))
-            return await _changed(operating, tenant, module, api, values, unset or ()), doubt
+        async with open_operator_context(settings, report) as operating:
+            api = get_vendor_api(find_installed_module(operating.catalogue, module))
+            values = _parse_pairs(given or (), unset or (), _list_settings(api))
+            doubt = await _find_unreachable_reason(settings, values.get("base_url"))
+            return await _change_settings(operating, tenant, module, api, values, unset or ()), doubt
 
-    def at_server(api: "Api") -> "tuple[Service, str | None]":
-        from gateway.cli.remote.services import available, set_settings
+    def call_api(api: "AdminApiClient") -> "tuple[TenantService, str | None]":
+        from gateway.cli.remote.services import fetch_available_settings, set_settings
         from gateway.service_settings import read_value
 
-        values = _pairs(given or (), unset or (), () if given or unset else available(api, module))
+        values = _parse_pairs(given or (), unset or (), () if given or unset else fetch_available_settings(api, module))
         typed = {name: read_value(value) for name, value in values.items()}
         return set_settings(api, module, typed, unset or ()), None
 
-    service, doubt = either(lambda: locally(work), at_server, tenant=tenant)
+    service, doubt = run_local_or_remote(lambda: run_local(work), call_api, tenant=tenant)
     if doubt:
-        note(f"Note: {doubt}.")
+        print_note(f"Note: {doubt}.")
     if not service.enabled:
-        note(f"Note: {module} is off for this tenant: mcpist service enable {module}")
+        print_note(f"Note: {module} is off for this tenant: mcpist service enable {module}")
     document = {"module": module, "enabled": service.enabled, "settings": service.settings}
-    emit(as_json, document, lambda: say(f"{module}: {_as_given(service.settings) or 'nothing set'}."))
+    print_result(
+        as_json, document, lambda: print_line(f"{module}: {_format_settings(service.settings) or 'nothing set'}.")
+    )
 
 
-def _forms(api: "VendorApi") -> list[tuple[str, str]]:
+def _list_settings(api: "VendorApi") -> list[tuple[str, str]]:
     return [(name, field.description or "") for name, field in api.settings.model_fields.items()]
 
 
-def _pairs(given: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str, str]]) -> dict[str, str]:
+def _parse_pairs(given: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str, str]]) -> dict[str, str]:
     if not given and not unset:
         told = ", ".join(f"{name} ({description})" for name, description in forms)
         raise Invalid(f"nothing to set; write NAME=VALUE or --unset NAME. There are: {told}")
@@ -123,7 +126,7 @@ def _pairs(given: Sequence[str], unset: Sequence[str], forms: Sequence[tuple[str
     return values
 
 
-async def _doubt(settings: "Settings", base_url: str | None) -> str | None:
+async def _find_unreachable_reason(settings: "Settings", base_url: str | None) -> str | None:
     """Why this base URL will not be reached. The server may have another list than this command: so it is no error."""
     if base_url is None:
         return None
@@ -132,51 +135,55 @@ async def _doubt(settings: "Settings", base_url: str | None) -> str | None:
 
     lookup = SystemLookup()
     try:
-        return await why_out_of_reach(base_url, AllowedAddresses.of(settings.allowed_private_hosts), lookup)
+        return await why_out_of_reach(base_url, AllowedAddresses.from_hosts(settings.allowed_private_hosts), lookup)
     finally:
         lookup.close()
 
 
-async def _changed(
-    operating: "Operator",
+async def _change_settings(
+    operating: "OperatorContext",
     tenant: str | None,
     module: str,
     api: "VendorApi",
     values: dict[str, str],
     unset: Sequence[str],
-) -> "Service":
+) -> "TenantService":
     from core.directory.services import set_settings
-    from gateway.cli.tenancy import the_tenant
+    from gateway.cli.tenancy import resolve_tenant
     from gateway.service_settings import changed
-    from gateway.single.bootstrap import OPERATOR
+    from gateway.single.bootstrap import OPERATOR_ACTOR
 
     def change(stored: Mapping[str, Any]) -> Mapping[str, Any]:
         return changed(api.settings, stored, values, unset)
 
-    found = await the_tenant(operating, tenant)
-    return await set_settings(operating.console, OPERATOR, found.id, module, change)
+    found = await resolve_tenant(operating, tenant)
+    return await set_settings(operating.console, OPERATOR_ACTOR, found.id, module, change)
 
 
-def _switch(module: str, tenant: str | None, as_json: bool, *, enabled: bool) -> None:
-    async def work(operating: "Operator") -> None:
+def _set_service_enabled(module: str, tenant: str | None, as_json: bool, *, enabled: bool) -> None:
+    async def work(operating: "OperatorContext") -> None:
         from core.directory.services import set_service
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        found = await the_tenant(operating, tenant)
-        the_module(operating.catalogue, module)
-        await set_service(operating.console, OPERATOR, found.id, module, enabled=enabled)
+        found = await resolve_tenant(operating, tenant)
+        find_installed_module(operating.catalogue, module)
+        await set_service(operating.console, OPERATOR_ACTOR, found.id, module, enabled=enabled)
 
-    def at_server(api: "Api") -> None:
-        from gateway.cli.remote.services import switch
+    def call_api(api: "AdminApiClient") -> None:
+        from gateway.cli.remote.services import set_service_enabled
 
-        switch(api, module, enabled)
+        set_service_enabled(api, module, enabled)
 
-    administer(work, at_server, tenant=tenant)
-    emit(as_json, {"module": module, "enabled": enabled}, lambda: say(f"{module} is {'on' if enabled else 'off'}."))
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(
+        as_json,
+        {"module": module, "enabled": enabled},
+        lambda: print_line(f"{module} is {'on' if enabled else 'off'}."),
+    )
 
 
-def _as_given(settings: Mapping[str, Any]) -> str:
+def _format_settings(settings: Mapping[str, Any]) -> str:
     """Settings in the form in which they are given."""
     return ", ".join(
         f"{name}={value if isinstance(value, str) else orjson.dumps(value).decode()}"
@@ -184,7 +191,7 @@ def _as_given(settings: Mapping[str, Any]) -> str:
     )
 
 
-def _shown(catalogue: "Catalogue", services: "Mapping[str, Service]") -> list[dict[str, Any]]:
+def _build_documents(catalogue: "Catalogue", services: "Mapping[str, TenantService]") -> list[dict[str, Any]]:
     known: list[dict[str, Any]] = [
         {
             "module": one.name,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import Invalid
 from core.settings import Settings
-from gateway.cli.output import note
-from gateway.cli.progress import Report, shown
+from gateway.cli.output import print_note
+from gateway.cli.progress import Report, show_progress
 from gateway.cli.remote import choice
 
 if TYPE_CHECKING:
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
 _T = TypeVar("_T")
 
@@ -26,7 +26,7 @@ def load_settings() -> Settings:
     Raises:
         core.errors.Invalid: a variable is unknown or has the wrong form, or a server was named.
     """
-    choice.refuse_named()
+    choice.refuse_named_server()
     return read_settings()
 
 
@@ -44,9 +44,9 @@ def wants_debug() -> bool:
     return os.environ.get("MCPIST_LOG_LEVEL", "").lower() == "debug"
 
 
-def administer(
-    work: "Callable[[Operator], Awaitable[_T]]",
-    at_server: "Callable[[Api], _T] | None" = None,
+def run_admin_command(
+    work: "Callable[[OperatorContext], Awaitable[_T]]",
+    at_server: "Callable[[AdminApiClient], _T] | None" = None,
     *,
     tenant: str | None = None,
 ) -> _T:
@@ -58,37 +58,39 @@ def administer(
     """
 
     async def run(settings: Settings, report: Report) -> _T:
-        from gateway.single.operator import operator
+        from gateway.single.operator import open_operator_context
 
-        async with operator(settings, report) as operating:
+        async with open_operator_context(settings, report) as operating:
             return await work(operating)
 
-    return either(lambda: locally(run), at_server, tenant=tenant)
+    return run_local_or_remote(lambda: run_local(run), at_server, tenant=tenant)
 
 
-def either(here: Callable[[], _T], at_server: "Callable[[Api], _T] | None", *, tenant: str | None = None) -> _T:
+def run_local_or_remote(
+    here: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
+) -> _T:
     """What `here` gives, or `at_server` if a server is chosen."""
     settings = read_settings()
-    server = choice.chosen(settings)
+    server = choice.select_server(settings)
     if server is None:
         return here()
     if at_server is None:
-        raise Invalid(choice.NOT_HERE)
+        raise Invalid(choice.LOCAL_ONLY)
     quiet_logs(settings)
-    if not server.named:
-        note(f"At {server.server}:")
-    with choice.connected(settings, server) as api:
+    if not server.is_explicit:
+        print_note(f"At {server.server}:")
+    with choice.open_admin_api(settings, server) as api:
         from gateway.cli.remote.me import check_tenant
 
         check_tenant(api, tenant)
         return at_server(api)
 
 
-def locally(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T:
+def run_local(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T:
     """Run `work` with the settings and a way to show progress, in an event loop of its own."""
     settings = load_settings()
     quiet_logs(settings)
-    with shown() as (report, _):
+    with show_progress() as (report, _):
         return asyncio.run(work(settings, report))
 
 
@@ -109,7 +111,7 @@ def run_fast(work: Coroutine[Any, Any, _T]) -> _T:
         return runner.run(work)
 
 
-def own_name() -> str:
+def get_program_name() -> str:
     """How this program was called, for commands that are printed to be pasted."""
     called = sys.argv[0]
     name = "mcpist" if os.sep not in called or _on_path(called) else shlex.quote(os.path.relpath(called))

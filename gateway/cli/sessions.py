@@ -7,16 +7,16 @@ from uuid import UUID
 import typer
 
 from core.errors import Invalid
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_result, print_table
+from gateway.cli.session import run_admin_command
 
 if TYPE_CHECKING:
     from broker.identity.sessions import SessionEntry
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("Browsers that people are signed in with.")
+app = create_group("Browsers that people are signed in with.")
 
 
 @app.command("list", epilog="Example: mcpist session list --user ada@acme.example")
@@ -30,28 +30,28 @@ def list_(
 ) -> None:
     """Show the live sessions of a user, newest first."""
 
-    async def work(operating: "Operator") -> "tuple[str, list[SessionEntry]]":
-        from gateway.cli.tenancy import the_tenant, the_user
-        from gateway.single.client_access import sessions_of
+    async def work(operating: "OperatorContext") -> "tuple[str, list[SessionEntry]]":
+        from gateway.cli.tenancy import resolve_tenant, resolve_user
+        from gateway.single.client_access import open_sessions
 
-        found = await the_tenant(operating, tenant)
-        person = await the_user(operating, found, user)
-        async with sessions_of(operating.deployment) as sessions:
+        found = await resolve_tenant(operating, tenant)
+        person = await resolve_user(operating, found, user)
+        async with open_sessions(operating.deployment) as sessions:
             return person.email, await sessions.list(found.id, person.id)
 
-    def at_server(api: "Api") -> "tuple[str, list[SessionEntry]]":
-        from gateway.cli.remote.sessions import sessions
+    def call_api(api: "AdminApiClient") -> "tuple[str, list[SessionEntry]]":
+        from gateway.cli.remote.sessions import fetch_sessions
 
-        return sessions(api, user)
+        return fetch_sessions(api, user)
 
-    email, found = administer(work, at_server, tenant=tenant)
+    email, found = run_admin_command(work, call_api, tenant=tenant)
     columns = ("Id", "By", "From", "Browser", "Since", "Last seen", "Until")
     rows = [
         (one.id, one.method, one.address, one.user_agent, one.created_at, one.last_seen_at, one.expires_at)
         for one in found
     ]
     documents = [{"user": email, **asdict(one)} for one in found]
-    emit(as_json, documents, lambda: table(columns, rows, empty=f"{email} is signed in with no browser."))
+    print_result(as_json, documents, lambda: print_table(columns, rows, empty=f"{email} is signed in with no browser."))
 
 
 @app.command("end", epilog="Example: mcpist session end 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10")
@@ -63,27 +63,27 @@ def end(
     as_json: JsonOption = False,
 ) -> None:
     """End a session at once. Clients that the person has let in go on, as API tokens do."""
-    wanted = _id(session_id)
+    wanted = _parse_session_id(session_id)
 
-    async def work(operating: "Operator") -> None:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.client_access import sessions_of
+    async def work(operating: "OperatorContext") -> None:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.client_access import open_sessions
 
-        found = await the_tenant(operating, tenant)
-        async with sessions_of(operating.deployment) as sessions:
-            await sessions.end(OPERATOR, found.id, wanted)
+        found = await resolve_tenant(operating, tenant)
+        async with open_sessions(operating.deployment) as sessions:
+            await sessions.end(OPERATOR_ACTOR, found.id, wanted)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote.sessions import end_session
 
         end_session(api, str(wanted))
 
-    administer(work, at_server, tenant=tenant)
-    emit(as_json, {"id": wanted, "ended": True}, lambda: say(f"Session {wanted} has ended."))
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"id": wanted, "ended": True}, lambda: print_line(f"Session {wanted} has ended."))
 
 
-def _id(text: str) -> UUID:
+def _parse_session_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.errors import Invalid
-from gateway.cli.failures import Stop, failure_of, show
+from gateway.cli.failures import CommandExit, describe_failure, print_failure
 from gateway.cli.session import load_settings, run_fast
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from core.settings import Settings
-    from gateway.single.operator import Operator
+    from gateway.single.operator import OperatorContext
     from gateway.stdio.upstream import Upstream
 
-OUTPUT = 1
-ERRORS = 2
+OUTPUT_DESCRIPTOR = 1
+ERROR_DESCRIPTOR = 2
 
 
 def register(app: typer.Typer) -> None:
@@ -54,25 +54,28 @@ def stdio(
     if settings.url and settings.token is None:
         raise Invalid("MCPIST_URL is set and MCPIST_TOKEN is not: put an API token of that MCPist there")
     configure_logs("warning" if settings.log_level == "info" else settings.log_level, settings.log_format)
-    with _claimed_output() as output:
-        code = run_fast(_relay(settings, output, user, tenant))
+    with _claim_output() as output:
+        code = run_fast(_run_relay(settings, output, user, tenant))
     if code:
-        raise Stop(code)
+        raise CommandExit(code)
 
 
-async def _relay(settings: "Settings", output: int, user: str | None, tenant: str | None) -> int:
+async def _run_relay(settings: "Settings", output: int, user: str | None, tenant: str | None) -> int:
     from importlib.metadata import version
 
-    from gateway.stdio.lines import Lines, Output
-    from gateway.stdio.relay import Relay
-    from gateway.stdio.upstream import new_session
+    from gateway.stdio.lines import LineReader, LineWriter
+    from gateway.stdio.relay import StdioRelay
+    from gateway.stdio.upstream import create_http_session
 
-    with _stop_signals() as (stopped, listen):
-        async with _upstream(settings, user, tenant, listen) as upstream, new_session(version("mcpist")) as session:
-            lines = Lines(sys.stdin.fileno())
+    with _watch_stop_signals() as (stopped, listen):
+        async with (
+            _open_upstream(settings, user, tenant, listen) as upstream,
+            create_http_session(version("mcpist")) as session,
+        ):
+            lines = LineReader(sys.stdin.fileno())
             lines.start()
-            looking = asyncio.create_task(_look(upstream), name="finding MCPist")
-            relaying = asyncio.create_task(Relay(upstream, session, Output(output)).run(lines), name="relay")
+            looking = asyncio.create_task(_find_upstream(upstream), name="finding MCPist")
+            relaying = asyncio.create_task(StdioRelay(upstream, session, LineWriter(output)).run(lines), name="relay")
             waiting = asyncio.create_task(stopped.wait())
             await asyncio.wait({relaying, waiting}, return_when=asyncio.FIRST_COMPLETED)
             code = looking.result() if looking.done() else 0
@@ -82,36 +85,36 @@ async def _relay(settings: "Settings", output: int, user: str | None, tenant: st
             return code
 
 
-async def _look(upstream: "Upstream") -> int:
+async def _find_upstream(upstream: "Upstream") -> int:
     """Find MCPist before the first message asks for it; a failure is told to the client's log, too. The exit code."""
     try:
-        await upstream.endpoint()
+        await upstream.get_endpoint()
     except Exception as error:  # noqa: BLE001 what is expected and what is not: failure_of tells them apart
-        failure = failure_of(error)
-        show(failure, as_json=False)
+        failure = describe_failure(error)
+        print_failure(failure, as_json=False)
         return failure.exit_code
     return 0
 
 
 @contextlib.asynccontextmanager
-async def _upstream(
+async def _open_upstream(
     settings: "Settings", user: str | None, tenant: str | None, listen: Callable[[], None]
 ) -> "AsyncGenerator[Upstream]":
     if settings.url:
-        from gateway.stdio.upstream import Fixed
+        from gateway.stdio.upstream import FixedUpstream
 
         assert settings.token is not None
-        yield Fixed(settings.url, settings.token)
+        yield FixedUpstream(settings.url, settings.token)
         return
-    from gateway.single.attached import Attached
+    from gateway.single.attached import AttachedServer
 
-    async def whom(operating: "Operator") -> "tuple[UUID, UUID]":
-        from gateway.cli.tenancy import the_tenant, the_user
+    async def find_subject(operating: "OperatorContext") -> "tuple[UUID, UUID]":
+        from gateway.cli.tenancy import resolve_tenant, resolve_user
 
-        found = await the_tenant(operating, tenant)
-        return found.id, (await the_user(operating, found, user)).id
+        found = await resolve_tenant(operating, tenant)
+        return found.id, (await resolve_user(operating, found, user)).id
 
-    attached = Attached(settings, _silent, whom, given=settings.token, on_start=listen)
+    attached = AttachedServer(settings, _ignore_progress, find_subject, given=settings.token, on_start=listen)
     try:
         yield attached
     finally:
@@ -119,20 +122,20 @@ async def _upstream(
 
 
 @contextlib.contextmanager
-def _claimed_output() -> Generator[int]:
+def _claim_output() -> Generator[int]:
     """A descriptor for the protocol alone: whatever else is printed, by whomever, goes to standard error."""
     sys.stdout.flush()
-    own = os.dup(OUTPUT)
-    os.dup2(ERRORS, OUTPUT)
+    own = os.dup(OUTPUT_DESCRIPTOR)
+    os.dup2(ERROR_DESCRIPTOR, OUTPUT_DESCRIPTOR)
     try:
         yield own
     finally:
-        os.dup2(own, OUTPUT)
+        os.dup2(own, OUTPUT_DESCRIPTOR)
         os.close(own)
 
 
 @contextlib.contextmanager
-def _stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]:
+def _watch_stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]:
     """An event that SIGINT and SIGTERM set, and a function to listen anew: a product that starts takes them over."""
     stopped, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -148,5 +151,5 @@ def _stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]:
             loop.remove_signal_handler(number)
 
 
-def _silent(_line: str) -> None:
+def _ignore_progress(_line: str) -> None:
     """What clients show of standard error is for faults."""

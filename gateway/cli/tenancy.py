@@ -8,10 +8,10 @@ from gateway.cli.session import read_settings
 if TYPE_CHECKING:
     from core.directory.tenants import Tenant
     from core.directory.users import User
-    from gateway.single.operator import Operator
+    from gateway.single.operator import OperatorContext
 
 
-async def the_tenant(operating: "Operator", slug: str | None) -> "Tenant":
+async def resolve_tenant(operating: "OperatorContext", slug: str | None) -> "Tenant":
     """The named tenant, else that of the setting MCPIST_TENANT, else the only one.
 
     Raises:
@@ -24,36 +24,36 @@ async def the_tenant(operating: "Operator", slug: str | None) -> "Tenant":
         return await find_tenant(operating.console, slug)
     tenants, default = await list_tenants(operating.console), read_settings().tenant
     if default:
-        return _of_the_setting(tenants, default)
+        return _find_default_tenant(tenants, default)
     if len(tenants) == 1:
         return tenants[0]
     if not tenants:
         raise NotFound("there is no tenant yet: `mcpist up` makes the first one, or `mcpist tenant create`")
     raise Invalid(
-        f"there are {len(tenants)} tenants ({_slugs(tenants)}); choose one with --tenant SLUG, or with "
+        f"there are {len(tenants)} tenants ({_join_slugs(tenants)}); choose one with --tenant SLUG, or with "
         "MCPIST_TENANT=SLUG for all commands"
     )
 
 
-def _of_the_setting(tenants: "list[Tenant]", slug: str) -> "Tenant":
+def _find_default_tenant(tenants: "list[Tenant]", slug: str) -> "Tenant":
     found = next((tenant for tenant in tenants if tenant.slug == slug), None)
     if found is None:
         raise NotFound(
-            f"MCPIST_TENANT names the tenant {slug}, and there is none; there are: {_slugs(tenants) or 'none'}"
+            f"MCPIST_TENANT names the tenant {slug}, and there is none; there are: {_join_slugs(tenants) or 'none'}"
         )
     return found
 
 
-def _slugs(tenants: "list[Tenant]") -> str:
+def _join_slugs(tenants: "list[Tenant]") -> str:
     return ", ".join(tenant.slug for tenant in tenants[:20])
 
 
-def named(tenant: str | None) -> str:
+def format_tenant_option(tenant: str | None) -> str:
     """The option for commands that are printed after one that has named a tenant."""
     return f" --tenant {tenant}" if tenant else ""
 
 
-async def everybody(operating: "Operator", tenant: "Tenant") -> "list[User]":
+async def list_all_users(operating: "OperatorContext", tenant: "Tenant") -> "list[User]":
     """All users of a tenant."""
     from core.directory.users import list_users
 
@@ -63,7 +63,7 @@ async def everybody(operating: "Operator", tenant: "Tenant") -> "list[User]":
     return users
 
 
-async def the_user(operating: "Operator", tenant: "Tenant", email: str | None) -> "User":
+async def resolve_user(operating: "OperatorContext", tenant: "Tenant", email: str | None) -> "User":
     """The named user, or the tenant's only administrator.
 
     Raises:
@@ -75,13 +75,15 @@ async def the_user(operating: "Operator", tenant: "Tenant", email: str | None) -
     if email is not None:
         user = await find_user(operating.console, tenant.id, email)
     else:
-        user = _only([one for one in await everybody(operating, tenant) if one.system_role == "admin"])
+        user = _get_only_administrator(
+            [one for one in await list_all_users(operating, tenant) if one.system_role == "admin"]
+        )
     if user.status != "active":
         raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
     return user
 
 
-def _only(admins: "list[User]") -> "User":
+def _get_only_administrator(admins: "list[User]") -> "User":
     if len(admins) == 1:
         return admins[0]
     told = ", ".join(admin.email for admin in admins[:10]) or "none"

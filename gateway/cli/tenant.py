@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateway.cli.goodbyes import tell
-from gateway.cli.options import JsonOption, group
-from gateway.cli.output import emit, say, table
-from gateway.cli.session import administer, read_settings
+from gateway.cli.goodbyes import print_remaining_accounts
+from gateway.cli.options import JsonOption, create_group
+from gateway.cli.output import print_line, print_result, print_table
+from gateway.cli.session import read_settings, run_admin_command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.directory.farewell import Goodbye
+    from core.directory.farewell import RevocationResult
     from core.directory.tenants import Tenant
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("Companies that share this deployment.")
+app = create_group("Companies that share this deployment.")
 
 Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The tenant's short name.")]
 
 
-class Switch(StrEnum):
+class OnOff(StrEnum):
     """On or off."""
 
     ON = "on"
@@ -39,48 +39,50 @@ def create(
 ) -> None:
     """Make a tenant with its first administrator, who may use every module."""
 
-    async def work(operating: "Operator") -> "tuple[Tenant, str]":
-        from core.directory.founding import found_tenant
-        from core.directory.users import checked_email
-        from gateway.single.bootstrap import OPERATOR, modules_of
+    async def work(operating: "OperatorContext") -> "tuple[Tenant, str]":
+        from core.directory.founding import provision_tenant
+        from core.directory.users import normalize_email
+        from gateway.single.bootstrap import OPERATOR_ACTOR, list_module_names
 
-        email, modules = checked_email(admin), modules_of(operating.catalogue)
-        return await found_tenant(operating.console, OPERATOR, slug, name, email, modules), email
+        email, modules = normalize_email(admin), list_module_names(operating.catalogue)
+        return await provision_tenant(operating.console, OPERATOR_ACTOR, slug, name, email, modules), email
 
-    def at_server(api: "Api") -> "tuple[Tenant, str]":
-        from core.directory.users import checked_email
+    def call_api(api: "AdminApiClient") -> "tuple[Tenant, str]":
+        from core.directory.users import normalize_email
         from gateway.cli.remote.tenants import create_tenant
 
-        email = checked_email(admin)
+        email = normalize_email(admin)
         return create_tenant(api, slug, name, email), email
 
-    made, email = administer(work, at_server)
+    made, email = run_admin_command(work, call_api)
 
-    def human() -> None:
-        say(f"Made tenant {made.slug} with administrator {email}.")
-        say(f"A token for them: mcpist token create --tenant {made.slug} --user {email}")
+    def print_text() -> None:
+        print_line(f"Made tenant {made.slug} with administrator {email}.")
+        print_line(f"A token for them: mcpist token create --tenant {made.slug} --user {email}")
 
-    emit(as_json, {"id": made.id, "slug": made.slug, "name": made.name, "admin": email}, human)
+    print_result(as_json, {"id": made.id, "slug": made.slug, "name": made.name, "admin": email}, print_text)
 
 
 @app.command("list", epilog="Example: mcpist tenant list --json")
 def list_(as_json: JsonOption = False) -> None:
     """Show all tenants."""
 
-    async def work(operating: "Operator") -> "list[Tenant]":
+    async def work(operating: "OperatorContext") -> "list[Tenant]":
         from core.directory.tenants import list_tenants
 
         return await list_tenants(operating.console)
 
-    def at_server(api: "Api") -> "list[Tenant]":
-        from gateway.cli.remote.tenants import tenants
+    def call_api(api: "AdminApiClient") -> "list[Tenant]":
+        from gateway.cli.remote.tenants import fetch_tenants
 
-        return tenants(api)
+        return fetch_tenants(api)
 
-    found = administer(work, at_server)
+    found = run_admin_command(work, call_api)
     rows = [(one.slug, one.name, one.status, one.record_arguments) for one in found]
     columns = ("Slug", "Name", "Status", "Records arguments")
-    emit(as_json, found, lambda: table(columns, rows, empty="No tenant yet: `mcpist up` makes the first one."))
+    print_result(
+        as_json, found, lambda: print_table(columns, rows, empty="No tenant yet: `mcpist up` makes the first one.")
+    )
 
 
 @app.command("suspend", epilog="Example: mcpist tenant suspend acme")
@@ -105,64 +107,64 @@ def remove(
 ) -> None:
     """Delete a tenant with all that is its people's; only the audit log stays. Their access ends within a second."""
 
-    async def work(operating: "Operator") -> "Sequence[Goodbye]":
+    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
         from core.directory.removal import remove_tenant
         from core.directory.tenants import find_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.disconnecting import opened_ends
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.disconnecting import open_disconnect_services
 
         found = await find_tenant(operating.console, slug)
-        async with opened_ends(operating.deployment, read_settings()) as ends:
-            return await remove_tenant(operating.console, OPERATOR, found.id, confirm, ends.farewell)
+        async with open_disconnect_services(operating.deployment, read_settings()) as ends:
+            return await remove_tenant(operating.console, OPERATOR_ACTOR, found.id, confirm, ends.account_revoker)
 
-    def at_server(api: "Api") -> "Sequence[Goodbye]":
+    def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
         from gateway.cli.remote.tenants import remove_tenant
 
         return remove_tenant(api, slug, confirm)
 
-    tell(administer(work, at_server))
-    emit(as_json, {"slug": slug, "removed": True}, lambda: say(f"{slug} is gone."))
+    print_remaining_accounts(run_admin_command(work, call_api))
+    print_result(as_json, {"slug": slug, "removed": True}, lambda: print_line(f"{slug} is gone."))
 
 
 @app.command("record-arguments", epilog="Example: mcpist tenant record-arguments on --tenant acme")
 def record_arguments(
-    switch: Annotated[Switch, typer.Argument(help="on or off")],
+    switch: Annotated[OnOff, typer.Argument(help="on or off")],
     tenant: Annotated[str | None, typer.Option("--tenant", metavar="SLUG", help="The tenant.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Keep the arguments of calls in the audit log, or only a keyed digest of them (the default)."""
 
-    async def work(operating: "Operator") -> str:
-        from core.directory.tenants import set_recording
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+    async def work(operating: "OperatorContext") -> str:
+        from core.directory.tenants import set_argument_recording
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        found = await the_tenant(operating, tenant)
-        await set_recording(operating.console, OPERATOR, found.id, arguments=switch is Switch.ON)
+        found = await resolve_tenant(operating, tenant)
+        await set_argument_recording(operating.console, OPERATOR_ACTOR, found.id, arguments=switch is OnOff.ON)
         return found.slug
 
-    def at_server(api: "Api") -> str:
+    def call_api(api: "AdminApiClient") -> str:
         from gateway.cli.remote.tenants import set_recording
 
-        return set_recording(api, tenant, switch is Switch.ON)
+        return set_recording(api, tenant, switch is OnOff.ON)
 
-    slug = administer(work, at_server)
-    document = {"slug": slug, "record_arguments": switch is Switch.ON}
-    emit(as_json, document, lambda: say(f"Recording of arguments is {switch.value} for {slug}."))
+    slug = run_admin_command(work, call_api)
+    document = {"slug": slug, "record_arguments": switch is OnOff.ON}
+    print_result(as_json, document, lambda: print_line(f"Recording of arguments is {switch.value} for {slug}."))
 
 
 def _set_status(slug: str, status: str, as_json: bool) -> None:
-    async def work(operating: "Operator") -> None:
+    async def work(operating: "OperatorContext") -> None:
         from core.directory.tenants import find_tenant, set_status
-        from gateway.single.bootstrap import OPERATOR
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
         found = await find_tenant(operating.console, slug)
-        await set_status(operating.console, OPERATOR, found.id, status)
+        await set_status(operating.console, OPERATOR_ACTOR, found.id, status)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote.tenants import set_status
 
         set_status(api, slug, status)
 
-    administer(work, at_server)
-    emit(as_json, {"slug": slug, "status": status}, lambda: say(f"{slug} is {status}."))
+    run_admin_command(work, call_api)
+    print_result(as_json, {"slug": slug, "status": status}, lambda: print_line(f"{slug} is {status}."))

@@ -5,33 +5,33 @@ from datetime import datetime, timedelta
 
 from core.errors import Invalid
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_SPAN = re.compile(r"([0-9]{1,6})([smhdw])")
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DURATION = re.compile(r"([0-9]{1,6})([smhdw])")
 
 
-def before(text: str | None, now: datetime) -> datetime | None:
+def parse_past_time(text: str | None, now: datetime) -> datetime | None:
     """`text` as a moment of the past: a span counts back from `now`.
 
     Raises:
         Invalid: neither a span nor ISO 8601.
     """
-    return _moment(text, now, -1)
+    return _parse_time(text, now, -1)
 
 
-def after(text: str | None, now: datetime) -> datetime | None:
+def parse_future_time(text: str | None, now: datetime) -> datetime | None:
     """`text` as a moment to come: a span counts from `now` on.
 
     Raises:
         Invalid: neither a span nor ISO 8601.
     """
-    return _moment(text, now, 1)
+    return _parse_time(text, now, 1)
 
 
-def _moment(text: str | None, now: datetime, direction: int) -> datetime | None:
+def _parse_time(text: str | None, now: datetime, direction: int) -> datetime | None:
     if text is None:
         return None
-    if span := _SPAN.fullmatch(text.strip()):
-        return now + direction * timedelta(seconds=int(span[1]) * _UNITS[span[2]])
+    if span := _DURATION.fullmatch(text.strip()):
+        return now + direction * timedelta(seconds=int(span[1]) * _UNIT_SECONDS[span[2]])
     try:
         # A time without an offset is meant as the clock on the wall shows it.
         return datetime.fromisoformat(text.strip()).astimezone()

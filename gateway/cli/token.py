@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from core.known_clients import ResultText
-from gateway.cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, group
-from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer
+from gateway.cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_note, print_result, print_table
+from gateway.cli.session import run_admin_command
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from broker.identity.api_tokens import ApiToken
     from core.secret import Secret
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("API tokens for clients and scripts.")
+app = create_group("API tokens for clients and scripts.")
 
 
 @app.command("create", epilog="Example: mcpist token create --user ada@acme.example --name laptop --expires 90d")
@@ -44,42 +44,42 @@ def create(
 ) -> None:
     """Make a token for a user, and show it: this once and never again."""
 
-    async def work(operating: "Operator") -> "tuple[str, Secret, str, datetime | None]":
-        from broker.identity.api_tokens import SCOPES
-        from gateway.cli.tenancy import the_tenant, the_user
-        from gateway.cli.times import after
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.operator import now
+    async def work(operating: "OperatorContext") -> "tuple[str, Secret, str, datetime | None]":
+        from broker.identity.api_tokens import DEFAULT_SCOPES
+        from gateway.cli.tenancy import resolve_tenant, resolve_user
+        from gateway.cli.times import parse_future_time
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.operator import get_utc_now
 
-        found = await the_tenant(operating, tenant)
-        person = await the_user(operating, found, user)
-        until = after(expires, now())
+        found = await resolve_tenant(operating, tenant)
+        person = await resolve_user(operating, found, user)
+        until = parse_future_time(expires, get_utc_now())
         made_id, token = await operating.tokens.create(
-            OPERATOR,
+            OPERATOR_ACTOR,
             found.id,
             person.id,
             name,
-            scopes=scope or SCOPES,
+            scopes=scope or DEFAULT_SCOPES,
             read_only=read_only,
             expires_at=until,
             result_text=result_text,
         )
         return made_id, token, person.email, until
 
-    def at_server(api: "Api") -> "tuple[str, Secret, str, datetime | None]":
-        from broker.identity.api_tokens import SCOPES
+    def call_api(api: "AdminApiClient") -> "tuple[str, Secret, str, datetime | None]":
+        from broker.identity.api_tokens import DEFAULT_SCOPES
         from gateway.cli.remote.tokens import create_token
-        from gateway.cli.times import after
-        from gateway.single.operator import now
+        from gateway.cli.times import parse_future_time
+        from gateway.single.operator import get_utc_now
 
-        until = after(expires, now())
-        return *create_token(api, user, name, scope or [*SCOPES], read_only, until, result_text), until
+        until = parse_future_time(expires, get_utc_now())
+        return *create_token(api, user, name, scope or [*DEFAULT_SCOPES], read_only, until, result_text), until
 
-    made_id, token, email, until = administer(work, at_server, tenant=tenant)
+    made_id, token, email, until = run_admin_command(work, call_api, tenant=tenant)
 
-    def human() -> None:
-        say(token.reveal())
-        note(f"Token {made_id} for {email}. It is shown this once: keep it where you keep passwords.")
+    def print_text() -> None:
+        print_line(token.reveal())
+        print_note(f"Token {made_id} for {email}. It is shown this once: keep it where you keep passwords.")
 
     document = {
         "token": token.reveal(),
@@ -90,7 +90,7 @@ def create(
         "expires_at": until,
         "result_text": result_text,
     }
-    emit(as_json, document, human)
+    print_result(as_json, document, print_text)
 
 
 @app.command("list", epilog="Example: mcpist token list --user ada@acme.example")
@@ -102,23 +102,23 @@ def list_(
 ) -> None:
     """Show a tenant's live tokens: whose, what for, when used; never the tokens themselves."""
 
-    async def work(operating: "Operator") -> "list[ApiToken]":
+    async def work(operating: "OperatorContext") -> "list[ApiToken]":
         from core.directory.users import find_user
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.operator import now
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.operator import get_utc_now
 
-        found = await the_tenant(operating, tenant)
+        found = await resolve_tenant(operating, tenant)
         owner = (await find_user(operating.console, found.id, user)).id if user else None
         tokens = await operating.tokens.list(found.id, owner)
-        return [one for one in tokens if everything or _lives(one, now())]
+        return [one for one in tokens if everything or _is_live(one, get_utc_now())]
 
-    def at_server(api: "Api") -> "list[ApiToken]":
-        from gateway.cli.remote.tokens import tokens
-        from gateway.single.operator import now
+    def call_api(api: "AdminApiClient") -> "list[ApiToken]":
+        from gateway.cli.remote.tokens import fetch_tokens
+        from gateway.single.operator import get_utc_now
 
-        return [one for one in tokens(api, user) if everything or _lives(one, now())]
+        return [one for one in fetch_tokens(api, user) if everything or _is_live(one, get_utc_now())]
 
-    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in administer(work, at_server, tenant=tenant)]
+    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in run_admin_command(work, call_api, tenant=tenant)]
     columns = ("Id", "User", "Name", "Read-only", "Created", "Expires", "Last used", "Revoked")
     rows = [
         (
@@ -133,7 +133,9 @@ def list_(
         )
         for one in found
     ]
-    emit(as_json, found, lambda: table(columns, rows, empty="No live token: `mcpist token create` makes one."))
+    print_result(
+        as_json, found, lambda: print_table(columns, rows, empty="No live token: `mcpist token create` makes one.")
+    )
 
 
 @app.command("revoke", epilog="Example: mcpist token revoke 3kTq0ZbW81xY")
@@ -144,33 +146,33 @@ def revoke(
 ) -> None:
     """End a token: on every process within a second."""
 
-    async def work(operating: "Operator") -> None:
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+    async def work(operating: "OperatorContext") -> None:
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        await operating.tokens.revoke(OPERATOR, (await the_tenant(operating, tenant)).id, token_id)
+        await operating.tokens.revoke(OPERATOR_ACTOR, (await resolve_tenant(operating, tenant)).id, token_id)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote.tokens import revoke_token
 
         revoke_token(api, token_id)
 
     _refuse_whole_token(token_id)
-    administer(work, at_server, tenant=tenant)
-    emit(as_json, {"id": token_id, "revoked": True}, lambda: say(f"Token {token_id} is revoked."))
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"id": token_id, "revoked": True}, lambda: print_line(f"Token {token_id} is revoked."))
 
 
 def _refuse_whole_token(given: str) -> None:
     """A token on a command line stays in the shell's history: say so before anything else."""
     from core.errors import Invalid
-    from core.token_format import PREFIX, parse_token
+    from core.token_format import TOKEN_PREFIX, parse_token
 
-    if not given.startswith(PREFIX):
+    if not given.startswith(TOKEN_PREFIX):
         return
     parts = parse_token(given)
     what = f"its id is {parts.id}" if parts else "`mcpist token list` shows the ids"
     raise Invalid(f"that is a whole token, and your shell may remember it now; give only the id ({what})")
 
 
-def _lives(token: "ApiToken", now: "datetime") -> bool:
+def _is_live(token: "ApiToken", now: "datetime") -> bool:
     return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)

@@ -5,23 +5,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.errors import Invalid
-from gateway.cli.goodbyes import tell
-from gateway.cli.options import JsonOption, TenantOption, group
-from gateway.cli.output import emit, note, say, table
-from gateway.cli.session import administer, either, locally, read_settings
+from gateway.cli.goodbyes import print_remaining_accounts
+from gateway.cli.options import JsonOption, TenantOption, create_group
+from gateway.cli.output import print_line, print_note, print_result, print_table
+from gateway.cli.session import read_settings, run_admin_command, run_local, run_local_or_remote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.directory.farewell import Goodbye
+    from core.directory.farewell import RevocationResult
     from core.directory.users import User
     from core.secret import Secret
     from core.settings import Settings
     from gateway.cli.progress import Report
-    from gateway.cli.remote.api import Api
-    from gateway.single.operator import Operator
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.single.operator import OperatorContext
 
-app = group("People of a tenant, and their roles.")
+app = create_group("People of a tenant, and their roles.")
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The person's e-mail address.")]
 RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="The role's name.")]
@@ -38,65 +38,71 @@ def create(
 ) -> None:
     """Make a user with roles. Without a role they can use nothing yet."""
 
-    async def work(operating: "Operator") -> "User":
+    async def work(operating: "OperatorContext") -> "User":
         from core.directory.users import create_user, find_user
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        found = await the_tenant(operating, tenant)
+        found = await resolve_tenant(operating, tenant)
         system_role, roles = "admin" if admin else "user", tuple(dict.fromkeys(role or ()))
-        await create_user(operating.console, OPERATOR, found.id, email, name=name, system_role=system_role, roles=roles)
+        await create_user(
+            operating.console, OPERATOR_ACTOR, found.id, email, name=name, system_role=system_role, roles=roles
+        )
         return await find_user(operating.console, found.id, email)
 
-    def at_server(api: "Api") -> "User":
+    def call_api(api: "AdminApiClient") -> "User":
         from gateway.cli.remote.people import create_user
 
         return create_user(api, email, name, "admin" if admin else "user", tuple(dict.fromkeys(role or ())))
 
-    made = administer(work, at_server, tenant=tenant)
+    made = run_admin_command(work, call_api, tenant=tenant)
 
-    def human() -> None:
-        say(f"Made user {made.email}" + (f" with {', '.join(made.roles)}." if made.roles else " without a role."))
+    def print_text() -> None:
+        print_line(
+            f"Made user {made.email}" + (f" with {', '.join(made.roles)}." if made.roles else " without a role.")
+        )
         if not made.roles:
-            from gateway.cli.tenancy import named
+            from gateway.cli.tenancy import format_tenant_option
 
-            say(f"Give them one: mcpist user assign {made.email} ROLE{named(tenant)}")
+            print_line(f"Give them one: mcpist user assign {made.email} ROLE{format_tenant_option(tenant)}")
 
-    emit(as_json, made, human)
+    print_result(as_json, made, print_text)
 
 
 @app.command("list", epilog="Example: mcpist user list --tenant acme --json")
 def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Show all users of a tenant."""
 
-    async def work(operating: "Operator") -> "list[User]":
-        from gateway.cli.tenancy import everybody, the_tenant
+    async def work(operating: "OperatorContext") -> "list[User]":
+        from gateway.cli.tenancy import list_all_users, resolve_tenant
 
-        return await everybody(operating, await the_tenant(operating, tenant))
+        return await list_all_users(operating, await resolve_tenant(operating, tenant))
 
-    def at_server(api: "Api") -> "list[User]":
-        from gateway.cli.remote.people import users
+    def call_api(api: "AdminApiClient") -> "list[User]":
+        from gateway.cli.remote.people import fetch_users
 
-        return users(api)
+        return fetch_users(api)
 
-    found = administer(work, at_server, tenant=tenant)
+    found = run_admin_command(work, call_api, tenant=tenant)
     columns = ("E-mail", "Name", "System role", "Status", "Roles", "Since")
     rows = [(one.email, one.name, one.system_role, one.status, one.roles, one.created_at) for one in found]
-    emit(as_json, found, lambda: table(columns, rows, empty="No user yet: `mcpist user create` makes one."))
+    print_result(
+        as_json, found, lambda: print_table(columns, rows, empty="No user yet: `mcpist user create` makes one.")
+    )
 
 
 @app.command("suspend", epilog="Example: mcpist user suspend ada@acme.example")
 def suspend(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Shut a user out: their tokens stop working within a second."""
     _change("set_status", tenant, email, "suspended")
-    emit(as_json, {"email": email, "status": "suspended"}, lambda: say(f"{email} is suspended."))
+    print_result(as_json, {"email": email, "status": "suspended"}, lambda: print_line(f"{email} is suspended."))
 
 
 @app.command("resume", epilog="Example: mcpist user resume ada@acme.example")
 def resume(email: Email, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Let a suspended user in again."""
     _change("set_status", tenant, email, "active")
-    emit(as_json, {"email": email, "status": "active"}, lambda: say(f"{email} is active."))
+    print_result(as_json, {"email": email, "status": "active"}, lambda: print_line(f"{email} is active."))
 
 
 @app.command("remove", epilog="Example: mcpist user remove ada@acme.example --confirm ada@acme.example")
@@ -113,31 +119,31 @@ def remove(
     Roles, tokens, sessions, connected accounts and notes go, and so does their own entry of the allow list; the vendors
     of their accounts are told. A tenant's last active administrator stays. `mcpist user suspend` may be enough.
     """
-    from core.directory.users import checked_email
+    from core.directory.users import normalize_email
 
-    address = checked_email(email)
-    if checked_email(confirm) != address:
+    address = normalize_email(email)
+    if normalize_email(confirm) != address:
         raise Invalid("to remove a user, repeat their address as the confirmation; what goes does not come back")
 
-    async def work(operating: "Operator") -> "Sequence[Goodbye]":
+    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
         from core.directory.users import find_user
         from core.directory.users_by_id import remove_user
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
-        from gateway.single.disconnecting import opened_ends
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
+        from gateway.single.disconnecting import open_disconnect_services
 
-        found = await the_tenant(operating, tenant)
+        found = await resolve_tenant(operating, tenant)
         person = await find_user(operating.console, found.id, address)
-        async with opened_ends(operating.deployment, read_settings()) as ends:
-            return await remove_user(operating.console, OPERATOR, found.id, person.id, ends.farewell)
+        async with open_disconnect_services(operating.deployment, read_settings()) as ends:
+            return await remove_user(operating.console, OPERATOR_ACTOR, found.id, person.id, ends.account_revoker)
 
-    def at_server(api: "Api") -> "Sequence[Goodbye]":
+    def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
         from gateway.cli.remote.people import remove_user
 
         return remove_user(api, address)
 
-    tell(administer(work, at_server, tenant=tenant))
-    emit(as_json, {"email": address, "removed": True}, lambda: say(f"{address} is gone."))
+    print_remaining_accounts(run_admin_command(work, call_api, tenant=tenant))
+    print_result(as_json, {"email": address, "removed": True}, lambda: print_line(f"{address} is gone."))
 
 
 @app.command("link", epilog="Example: mcpist user link ada@acme.example")
@@ -148,60 +154,64 @@ def link(email: Email, tenant: TenantOption = None, as_json: JsonOption = False)
     """
 
     async def work(settings: "Settings", report: "Report") -> "tuple[str, Secret]":
-        from gateway.cli.tenancy import the_tenant, the_user
-        from gateway.single.bootstrap import OPERATOR, link_for
-        from gateway.single.endpoint import announced
-        from gateway.single.operator import operator
+        from gateway.cli.tenancy import resolve_tenant, resolve_user
+        from gateway.single.bootstrap import OPERATOR_ACTOR, create_sign_in_link
+        from gateway.single.endpoint import find_running_server
+        from gateway.single.operator import open_operator_context
 
-        async with operator(settings, report) as operating:
-            found = await the_tenant(operating, tenant)
-            person = await the_user(operating, found, email)
-            running = announced(settings.home)
+        async with open_operator_context(settings, report) as operating:
+            found = await resolve_tenant(operating, tenant)
+            person = await resolve_user(operating, found, email)
+            running = find_running_server(settings.home)
             url = running.mcp_url.removesuffix("/mcp") if running else settings.public_url
-            return person.email, await link_for(operating.links, OPERATOR, url, found.id, person.id)
+            return person.email, await create_sign_in_link(operating.links, OPERATOR_ACTOR, url, found.id, person.id)
 
-    def at_server(api: "Api") -> "tuple[str, Secret]":
-        from gateway.cli.remote.people import link
+    def call_api(api: "AdminApiClient") -> "tuple[str, Secret]":
+        from gateway.cli.remote.people import request_sign_in_link
 
-        return link(api, email)
+        return request_sign_in_link(api, email)
 
-    address, made = either(lambda: locally(work), at_server, tenant=tenant)
+    address, made = run_local_or_remote(lambda: run_local(work), call_api, tenant=tenant)
 
-    def human() -> None:
-        say(made.reveal())
-        note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to nobody else.")
+    def print_text() -> None:
+        print_line(made.reveal())
+        print_note(f"This signs {address} in, once and within 15 minutes, where MCPist runs. Give it to nobody else.")
 
-    emit(as_json, {"user": address, "sign_in_link": made.reveal(), "expires_in": 900}, human)
+    print_result(as_json, {"user": address, "sign_in_link": made.reveal(), "expires_in": 900}, print_text)
 
 
 @app.command("assign", epilog="Example: mcpist user assign ada@acme.example editor")
 def assign(email: Email, role: RoleName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Give a user a role."""
     _change("assign_role", tenant, email, role)
-    emit(as_json, {"email": email, "role": role, "assigned": True}, lambda: say(f"{email} has the role {role}."))
+    print_result(
+        as_json, {"email": email, "role": role, "assigned": True}, lambda: print_line(f"{email} has the role {role}.")
+    )
 
 
 @app.command("unassign", epilog="Example: mcpist user unassign ada@acme.example editor")
 def unassign(email: Email, role: RoleName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
     """Take a role from a user."""
     _change("unassign_role", tenant, email, role)
-    emit(
-        as_json, {"email": email, "role": role, "assigned": False}, lambda: say(f"{email} has the role {role} no more.")
+    print_result(
+        as_json,
+        {"email": email, "role": role, "assigned": False},
+        lambda: print_line(f"{email} has the role {role} no more."),
     )
 
 
 def _change(change: str, tenant: str | None, *given: Any) -> None:
-    async def work(operating: "Operator") -> None:
+    async def work(operating: "OperatorContext") -> None:
         from core.directory import users
-        from gateway.cli.tenancy import the_tenant
-        from gateway.single.bootstrap import OPERATOR
+        from gateway.cli.tenancy import resolve_tenant
+        from gateway.single.bootstrap import OPERATOR_ACTOR
 
-        found = await the_tenant(operating, tenant)
-        await getattr(users, change)(operating.console, OPERATOR, found.id, *given)
+        found = await resolve_tenant(operating, tenant)
+        await getattr(users, change)(operating.console, OPERATOR_ACTOR, found.id, *given)
 
-    def at_server(api: "Api") -> None:
+    def call_api(api: "AdminApiClient") -> None:
         from gateway.cli.remote import people
 
         getattr(people, change)(api, *given)
 
-    administer(work, at_server, tenant=tenant)
+    run_admin_command(work, call_api, tenant=tenant)

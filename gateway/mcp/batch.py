@@ -3,7 +3,7 @@
 import asyncio
 import math
 
-from core.bounded_work import LARGE, turn_for
+from core.bounded_work import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached
 from gateway.mcp.context import ProtocolError
 from gateway.mcp.dispatch import Answer, Arrival, Dispatcher, failure
@@ -34,7 +34,7 @@ class Batches:
         """
         if not revision.batch:
             raise Malformed(INVALID_REQUEST, "Invalid request: this protocol version has no batches; send one message")
-        await turn_for(len(body))
+        await wait_for_turn(len(body))
         messages = await self._parse(split(body, self._limit))
         loop = asyncio.get_running_loop()
         running = self._watch.enter(loop, math.inf, arrival.receive)
@@ -55,14 +55,14 @@ class Batches:
         size = 0
         for item in items:
             size += len(item)
-            if size > LARGE:
-                await turn_for(size)
+            if size > LARGE_STEP_BYTES:
+                await wait_for_turn(size)
                 size = 0
             try:
                 messages.append(parse(item, self._max_depth))
             except Malformed as malformed:
                 messages.append(malformed)
-        await turn_for(sum(map(len, items)))
+        await wait_for_turn(sum(map(len, items)))
         return messages
 
     async def _one(

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from core.hosts import Hosts
+from core.hosts import AllowedHosts
 from gateway.mcp.errors import Refusal
 from gateway.mcp.headers import Headers
 
@@ -20,7 +20,7 @@ class Accepts(NamedTuple):
 _ANYTHING = Accepts(json=True, events=False)
 
 
-def check_host(hosts: Hosts, scope: dict[str, Any], host: str | None) -> None:
+def check_host(hosts: AllowedHosts, scope: dict[str, Any], host: str | None) -> None:
     """Raises: Refusal: 421."""
     server = scope.get("server")
     if host is None or not hosts.allows(host, server[1] if server else None):

@@ -9,7 +9,7 @@ import orjson
 
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
-from core.known_clients import BY_NAME
+from core.known_clients import RESULT_TEXT_BY_CLIENT_NAME
 from core.secret import Secret
 from gateway.changes import Changes
 from gateway.mcp.context import AskByUrl, Authority, Handler, ProtocolError, RequestContext, Result
@@ -141,7 +141,7 @@ class Dispatcher:
                 raise
             return renderer.render(message.method, _told(message.method, str(error)))
         except Unavailable as error:
-            return renderer.render(message.method, _told(message.method, error.told))
+            return renderer.render(message.method, _told(message.method, error.text_with_retry))
         except MCPistError as error:
             return renderer.render(message.method, _told(message.method, str(error)))
         except ClientGone:
@@ -264,7 +264,7 @@ def _short_text(revision: Revision, arrival: Arrival) -> bool:
     request of a revision that has a field for it."""
     wanted = arrival.caller.credential.result_text
     if not wanted and revision.modern:
-        wanted = BY_NAME.get(arrival.client_name)
+        wanted = RESULT_TEXT_BY_CLIENT_NAME.get(arrival.client_name)
     return wanted == "short" and revision.structured
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from core.bounded_work import turn_for
+from core.bounded_work import wait_for_turn
 from core.errors import LimitReached, MCPistError, Unavailable
-from core.hosts import Hosts
+from core.hosts import AllowedHosts
 from gateway.mcp import body, cors
 from gateway.mcp.batch import Batches
 from gateway.mcp.checks import ALLOW, Accepts, check_accept, check_content, check_host, check_single
@@ -90,7 +90,7 @@ class McpEndpoint:
         self._authenticate = authenticate
         self._admit = admit
         self._observe = observe
-        self._hosts = Hosts(settings.public_url)
+        self._hosts = AllowedHosts(settings.public_url)
         self._origins = cors.Origins(settings.allowed_origins, settings.public_url)
         self._proxies = Proxies(settings.trusted_proxies)
         self._watch = Watch(settings.disconnect_watch_after, settings.keep_alive)
@@ -177,10 +177,10 @@ class McpEndpoint:
             if is_batch(content):
                 exchange.method = "batch"
                 return await self._batches.answer(content, arrival, by_header(header))
-            await turn_for(len(content))
+            await wait_for_turn(len(content))
             message = parse(content, self._settings.max_depth)
             exchange.method = message.method
-            await turn_for(len(content))
+            await wait_for_turn(len(content))
             if message.id and message.method:
                 if message.method == "initialize" and self._tells_sessions and (told := session_id(message)):
                     exchange.reply.headers.append((SESSION, told))

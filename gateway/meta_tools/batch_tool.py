@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import orjson
 
-from core.audit.event import Outcome
-from core.bounded_work import turn_for
+from core.audit.event import CallOutcome
+from core.bounded_work import wait_for_turn
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool
@@ -63,7 +63,7 @@ class BatchTool:
         view = self._sieve.view(request.caller)
         steps, problems = parse(commands)
         await self._record_denied(view, request, steps)
-        await turn_for(request.size)
+        await wait_for_turn(request.size)
         if problems:  # a plan without the steps that could not be read would only name what follows from that
             return problems
         planned = plan(steps, view.find, _check, unknown_tool_text=NO_SUCH_TOOL)
@@ -86,7 +86,7 @@ class BatchTool:
         try:
             demand_scope(request.caller, tool, needed)
         except InsufficientScope:
-            await self._runner.refuse(request, tool, orjson.dumps(step.params), Outcome.DENIED, "scope")
+            await self._runner.refuse(request, tool, orjson.dumps(step.params), CallOutcome.DENIED, "scope")
             raise
 
     async def _record_denied(self, view: View, request: RequestContext, steps: list[Step]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.storage import LEAST_FREE, free_bytes
+from core.storage import MIN_FREE_BYTES, get_free_bytes
 
 Check = Callable[[], Awaitable[bool | str]]
 Clock = Callable[[], float]
@@ -81,7 +81,7 @@ def disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:
     """``full`` where the embedded database has no room for the next segment of its log."""
 
     async def has_room() -> bool | str:
-        return True if await asyncio.to_thread(free_bytes, home) >= LEAST_FREE else "full"
+        return True if await asyncio.to_thread(get_free_bytes, home) >= MIN_FREE_BYTES else "full"
 
     return has_room
 

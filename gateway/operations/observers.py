@@ -1,6 +1,6 @@
 """What is told about requests and tool runs: numbers, one line a run, and spans where tracing is configured."""
 
-from core.audit.event import Outcome
+from core.audit.event import CallOutcome
 from gateway.mcp.ports import Observation
 from gateway.operations.call_log import CallLog
 from gateway.operations.metrics import Metrics
@@ -36,5 +36,5 @@ class Observers:
         self._metrics.response(observation.status)
 
     def _log(self, run: ToolRun, name: str) -> None:
-        error = None if run.outcome is Outcome.OK else run.outcome.value
+        error = None if run.outcome is CallOutcome.OK else run.outcome.value
         self._call_log.tool_run(run.request_id, name, run.digest.hex()[:16], run.seconds, error)

@@ -9,7 +9,7 @@ from gateway.postgres.errors import PostgresError
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SystemAccount:
     """A user to change to before running a PostgreSQL program."""
 
     name: str
@@ -17,7 +17,7 @@ class Account:
     gid: int
 
 
-def account_to_drop_to(run_as: str) -> Account | None:
+def find_runtime_account(run_as: str) -> SystemAccount | None:
     """The account to change to when this process is root; None for a plain user, who runs everything as itself.
 
     Raises: PostgresError if there is no such user, or if it is root itself.
@@ -30,10 +30,10 @@ def account_to_drop_to(run_as: str) -> Account | None:
         raise PostgresError(f"There is no system user {run_as!r} to run PostgreSQL as; name an existing one.") from None
     if entry.pw_uid == 0:
         raise PostgresError("PostgreSQL does not run as root; name another system user for it, such as nobody.")
-    return Account(run_as, entry.pw_uid, entry.pw_gid)
+    return SystemAccount(run_as, entry.pw_uid, entry.pw_gid)
 
 
-def owner_name(path: Path) -> str:
+def get_owner_name(path: Path) -> str:
     uid = path.stat().st_uid
     try:
         return pwd.getpwuid(uid).pw_name
@@ -41,12 +41,12 @@ def owner_name(path: Path) -> str:
         return f"uid {uid}"
 
 
-def blocked_parent(path: Path, account: Account) -> Path | None:
+def find_blocked_parent(path: Path, account: SystemAccount) -> Path | None:
     """The outermost folder above `path` that the account may not pass through (by its mode; ACLs are not read)."""
     return next((parent for parent in reversed(path.parents) if not may_traverse(parent, account)), None)
 
 
-def may_traverse(folder: Path, account: Account) -> bool:
+def may_traverse(folder: Path, account: SystemAccount) -> bool:
     status = folder.stat()
     if status.st_uid == account.uid:
         return bool(status.st_mode & 0o100)

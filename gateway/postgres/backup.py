@@ -17,19 +17,19 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from gateway.postgres.binaries import bundled
+from gateway.postgres.binaries import find_bundled_binaries
 from gateway.postgres.cluster import sync_folder
 from gateway.postgres.errors import BackupError
-from gateway.postgres.process import first_complaint
+from gateway.postgres.process import find_first_error
 from gateway.postgres.server import ServerAddress
 
 _QUIET = ("--no-psqlrc", "--quiet", "--no-password")
 _MAGIC = b"PGDMP"
 _CHUNK = 1 << 18
-_HEAD = 4096  # bytes of a script that surely hold its opening SETs and no data
+_HEADER_BYTES = 4096  # bytes of a script that surely hold its opening SETs and no data
 _ERROR_LIMIT = 1 << 16
 
-_LOOK = """
+_INSPECT_QUERY = """
 SELECT current_setting('server_version_num'),
   (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
@@ -48,15 +48,15 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Tools:
+class _ClientPrograms:
     """PostgreSQL's client programs, set to one database. The password travels in their environment, never in argv."""
 
     server: str
     environment: Mapping[str, str]
     folder: Path | None
 
-    def program(self, name: str) -> str:
-        return bundled().program(name) if self.folder is None else str(self.folder / name)
+    def get_program_path(self, name: str) -> str:
+        return find_bundled_binaries().get_program_path(name) if self.folder is None else str(self.folder / name)
 
 
 async def dump(
@@ -70,10 +70,10 @@ async def dump(
 
     Raises: BackupError if the file exists (unless `force`), or with PostgreSQL's reason.
     """
-    tools = _tools(server, program_dir)
-    with _staged(target, force) as descriptor:
-        argv = [tools.program("pg_dump"), "--format=custom", "--no-password", f"--dbname={tools.server}"]
-        async with _running(argv, tools, stdout=descriptor) as (process, errors):
+    tools = _find_client_programs(server, program_dir)
+    with _stage_file(target, force) as descriptor:
+        argv = [tools.get_program_path("pg_dump"), "--format=custom", "--no-password", f"--dbname={tools.server}"]
+        async with _run_program(argv, tools, stdout=descriptor) as (process, errors):
             if await process.wait() != 0:
                 raise BackupError(f"No backup was made: {_explain(errors)}")
 
@@ -84,23 +84,33 @@ async def restore(server: ServerAddress | str, source: Path, *, program_dir: Pat
     Raises: BackupError if the file is none of ours, the database is not empty, or with PostgreSQL's reason.
     """
     _check_file(source)
-    tools = _tools(server, program_dir)
-    version = await _version_of_empty(tools)
-    reader_argv = [tools.program("pg_restore"), "--file=-", str(source)]
-    writer_argv = [tools.program("psql"), *_QUIET, "--output=/dev/null", "-v", "ON_ERROR_STOP=1", "-d", tools.server]
+    tools = _find_client_programs(server, program_dir)
+    version = await _read_version_of_empty(tools)
+    reader_argv = [tools.get_program_path("pg_restore"), "--file=-", str(source)]
+    writer_argv = [
+        tools.get_program_path("psql"),
+        *_QUIET,
+        "--output=/dev/null",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-d",
+        tools.server,
+    ]
     pipe = asyncio.subprocess.PIPE
     async with (
-        _running(reader_argv, tools, stdout=pipe) as (reader, reader_errors),
-        _running(writer_argv, tools, stdin=pipe) as (writer, writer_errors),
+        _run_program(reader_argv, tools, stdout=pipe) as (reader, reader_errors),
+        _run_program(writer_argv, tools, stdin=pipe) as (writer, writer_errors),
     ):
-        code = await _pump(reader, writer, version)
+        code = await _pump_script(reader, writer, version)
         if code:
             raise BackupError(f"Nothing was restored: {_explain(reader_errors)}")
         if await writer.wait() != 0 or code is None:
             raise BackupError(f"Nothing was restored: {_explain(writer_errors)}")
 
 
-async def _pump(reader: asyncio.subprocess.Process, writer: asyncio.subprocess.Process, version: int) -> int | None:
+async def _pump_script(
+    reader: asyncio.subprocess.Process, writer: asyncio.subprocess.Process, version: int
+) -> int | None:
     """Send the script in one transaction, and COMMIT only after pg_restore has vouched for the whole file.
 
     Returns: pg_restore's exit code, None if psql gave up first.
@@ -108,7 +118,7 @@ async def _pump(reader: asyncio.subprocess.Process, writer: asyncio.subprocess.P
     assert reader.stdout is not None
     assert writer.stdin is not None
     try:
-        head = await _read_up_to(reader.stdout, _HEAD)
+        head = await _read_up_to(reader.stdout, _HEADER_BYTES)
         if version < 170000:  # pg_restore writes this setting for every server; 16 does not know it
             head = head.replace(b"\nSET transaction_timeout = 0;\n", b"\n", 1)
         writer.stdin.write(b"BEGIN;\n" + head)
@@ -133,13 +143,22 @@ async def _read_up_to(stream: asyncio.StreamReader, size: int) -> bytes:
         return error.partial
 
 
-async def _version_of_empty(tools: _Tools) -> int:
+async def _read_version_of_empty(tools: _ClientPrograms) -> int:
     """The server's version number, such as 160004.
 
     Raises: BackupError if the database holds anything, or does not answer.
     """
-    argv = [tools.program("psql"), *_QUIET, "--no-align", "--tuples-only", "-c", _LOOK, "-d", tools.server]
-    async with _running(argv, tools, stdout=asyncio.subprocess.PIPE) as (process, errors):
+    argv = [
+        tools.get_program_path("psql"),
+        *_QUIET,
+        "--no-align",
+        "--tuples-only",
+        "-c",
+        _INSPECT_QUERY,
+        "-d",
+        tools.server,
+    ]
+    async with _run_program(argv, tools, stdout=asyncio.subprocess.PIPE) as (process, errors):
         assert process.stdout is not None
         answer = await process.stdout.read()
         if await process.wait() != 0:
@@ -151,8 +170,12 @@ async def _version_of_empty(tools: _Tools) -> int:
 
 
 @contextlib.asynccontextmanager
-async def _running(
-    argv: list[str], tools: _Tools, *, stdin: int = asyncio.subprocess.DEVNULL, stdout: int = asyncio.subprocess.DEVNULL
+async def _run_program(
+    argv: list[str],
+    tools: _ClientPrograms,
+    *,
+    stdin: int = asyncio.subprocess.DEVNULL,
+    stdout: int = asyncio.subprocess.DEVNULL,
 ) -> AsyncGenerator[tuple[asyncio.subprocess.Process, IO[bytes]], None]:
     """A program and the file that collects its error output; the program does not outlive the block."""
     with tempfile.TemporaryFile() as errors:
@@ -182,7 +205,7 @@ def _explain(errors: IO[bytes]) -> str:
     missing = re.search(r'role "([^"]{1,63})" does not exist', said)
     if missing and "connection to server" not in said:
         return f"the server has no role {missing[1]}. Create MCPist's roles there first."
-    return first_complaint(said)
+    return find_first_error(said)
 
 
 def _check_file(source: Path) -> None:
@@ -196,7 +219,7 @@ def _check_file(source: Path) -> None:
 
 
 @contextlib.contextmanager
-def _staged(target: Path, force: bool) -> Generator[int, None, None]:
+def _stage_file(target: Path, force: bool) -> Generator[int, None, None]:
     """A descriptor of a private file beside the target that takes its name if the block succeeds."""
     taken = BackupError(f"{target} exists already; choose another name, or say that it may be replaced.")
     if target.exists() and not force:
@@ -221,15 +244,17 @@ def _staged(target: Path, force: bool) -> Generator[int, None, None]:
         staging.unlink(missing_ok=True)
 
 
-def _tools(server: ServerAddress | str, folder: Path | None) -> _Tools:
-    url, password = (server.url(), server.password) if isinstance(server, ServerAddress) else _without_password(server)
+def _find_client_programs(server: ServerAddress | str, folder: Path | None) -> _ClientPrograms:
+    url, password = (
+        (server.build_url(), server.password) if isinstance(server, ServerAddress) else _split_password(server)
+    )
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PGCONNECT_TIMEOUT": "10", "PGAPPNAME": "mcpist backup"}
     if password is not None:
         environment["PGPASSWORD"] = password
-    return _Tools(url, environment, folder)
+    return _ClientPrograms(url, environment, folder)
 
 
-def _without_password(url: str) -> tuple[str, str | None]:
+def _split_password(url: str) -> tuple[str, str | None]:
     parts = urlsplit(url)
     scheme = parts.scheme.partition("+")[0]
     if scheme not in ("postgresql", "postgres"):

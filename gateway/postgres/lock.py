@@ -9,7 +9,7 @@ from types import TracebackType
 from gateway.postgres.errors import HomeInUse
 
 _ATTEMPTS = 5
-_PAUSE = 0.02  # seconds; `is_held` takes the lock for some microseconds
+_PAUSE_SECONDS = 0.02  # seconds; `is_held` takes the lock for some microseconds
 
 
 class HomeLock:
@@ -28,7 +28,7 @@ class HomeLock:
             descriptor = _try_lock(path, fcntl.LOCK_EX)
             if descriptor is not None:
                 return cls(descriptor)
-            await asyncio.sleep(_PAUSE)
+            await asyncio.sleep(_PAUSE_SECONDS)
         raise HomeInUse(f"Another MCPist is running on {path.parent}; stop it, or choose another MCPIST_HOME.")
 
     def release(self) -> None:

@@ -2,12 +2,12 @@
 
 import re
 
-REFUSED = "InvalidPasswordError"
+INVALID_PASSWORD_ERROR = "InvalidPasswordError"
 """The name of asyncpg's error, for those who do without its import."""
 _USER = re.compile(r'user "([^"]{1,63})"')
 
 
-def refused_login(error: BaseException) -> str:
+def explain_refused_login(error: BaseException) -> str:
     """The remedy for asyncpg's InvalidPasswordError: whose password it was, and which file it stands in."""
     from core.migrations import LOGIN_ROLES  # after the refusal: `mcpist --help` loads no database client
     from gateway.postgres.cluster import SUPERUSER

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.postgres.account import Account
+from gateway.postgres.account import SystemAccount
 from gateway.postgres.errors import PostgresError
-from gateway.postgres.home import SOCKET_NAME, Layout
+from gateway.postgres.home import SOCKET_NAME, DataFolderLayout
 
-POLL = 0.01  # seconds
+POLL_SECONDS = 0.01  # seconds
 # Fast shutdown (checkpoint), then immediate (recovery at the next start), then the kernel's. All keep committed data.
-LADDER = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
+STOP_SIGNALS = ((signal.SIGINT, 60.0), (signal.SIGQUIT, 10.0), (signal.SIGKILL, 5.0))
 _PID_FILE = "postmaster.pid"
 
 
@@ -39,7 +39,7 @@ def read_pid_file(data: Path) -> PidFile | None:
         return None
 
 
-def spawn(argv: list[str], account: Account | None, output: int) -> subprocess.Popen[bytes]:
+def spawn(argv: list[str], account: SystemAccount | None, output: int) -> subprocess.Popen[bytes]:
     """Start a PostgreSQL program as a direct child.
 
     It gets a session of its own: Ctrl-C on the terminal must reach MCPist only, which drains before it stops the
@@ -68,14 +68,14 @@ def spawn(argv: list[str], account: Account | None, output: int) -> subprocess.P
         ) from None
 
 
-def first_complaint(output: str) -> str:
+def find_first_error(output: str) -> str:
     """The first line in which a program of PostgreSQL's says what went wrong (later ones may quote rows)."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     complaints = (line for line in lines if re.search(r"FATAL|PANIC|ERROR|error:", line))
     return next(complaints, lines[-1] if lines else "it did not say why")[:500]
 
 
-def server_pids(layout: Layout) -> list[int]:
+def find_server_pids(layout: DataFolderLayout) -> list[int]:
     """The live processes (postmaster and its children) of the server on this data folder.
 
     Found by the cluster's name in their command lines: that tells them from a process that got a dead server's pid,
@@ -83,11 +83,11 @@ def server_pids(layout: Layout) -> list[int]:
     which have no command line; where PID 1 does not reap, a dead server stays a zombie that `kill -0` calls alive.
     """
     owner = layout.data.stat().st_uid
-    listing = _from_proc(owner) if Path("/proc/self/cmdline").exists() else _from_ps(owner)
+    listing = _list_from_proc(owner) if Path("/proc/self/cmdline").exists() else _list_from_ps(owner)
     return [pid for pid, line in listing if layout.name in line and _is_postgres(line)]
 
 
-async def end_previous(layout: Layout, report: Callable[[str], None]) -> None:
+async def stop_previous(layout: DataFolderLayout, report: Callable[[str], None]) -> None:
     """End what an earlier run left on this data folder: a live server, children of a killed one, stale lock files.
 
     A live orphan is stopped and not adopted: so the server is always our own child, runs this version's binaries and
@@ -95,15 +95,15 @@ async def end_previous(layout: Layout, report: Callable[[str], None]) -> None:
 
     Raises: PostgresError if some process does not end.
     """
-    left = server_pids(layout)
+    left = find_server_pids(layout)
     noted = read_pid_file(layout.data)
     if noted is not None and noted.pid in left:
         report("Stopping the PostgreSQL server that an earlier MCPist left running")
-        await end(noted.pid, lambda: noted.pid in server_pids(layout))
+        await stop_process(noted.pid, lambda: noted.pid in find_server_pids(layout))
     # Children of a killed postmaster notice its death and leave, unless they are deep in a computation.
-    if not await _wait(lambda: not server_pids(layout), 5.0):
-        for pid in server_pids(layout):
-            await end(pid, lambda pid=pid: pid in server_pids(layout), skip=1)
+    if not await _wait_until(lambda: not find_server_pids(layout), 5.0):
+        for pid in find_server_pids(layout):
+            await stop_process(pid, lambda pid=pid: pid in find_server_pids(layout), skip=1)
     # PostgreSQL itself takes the pid of a zombie, or of a process that got the same pid since, for a live server.
     (layout.data / _PID_FILE).unlink(missing_ok=True)
 
@@ -113,28 +113,28 @@ def remove_socket(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-async def end(pid: int, alive: Callable[[], bool], *, skip: int = 0) -> None:
+async def stop_process(pid: int, alive: Callable[[], bool], *, skip: int = 0) -> None:
     """Signal a process, each time harder, until it is gone; `skip` leaves out the first steps of the ladder.
 
     Raises: PostgresError if it survives everything.
     """
-    for number, patience in LADDER[skip:]:
+    for number, patience in STOP_SIGNALS[skip:]:
         if not alive():
             return
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-        if await _wait(lambda: not alive(), patience):
+        if await _wait_until(lambda: not alive(), patience):
             return
     raise PostgresError(f"The PostgreSQL process {pid} does not end, not even when killed; restart the machine.")
 
 
-async def _wait(condition: Callable[[], bool], patience: float) -> bool:
+async def _wait_until(condition: Callable[[], bool], patience: float) -> bool:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience
     while not condition():
         if loop.time() > deadline:
             return False
-        await asyncio.sleep(POLL)
+        await asyncio.sleep(POLL_SECONDS)
     return True
 
 
@@ -143,14 +143,14 @@ def _is_postgres(line: str) -> bool:
     return line.startswith("postgres: ") or program.endswith("/postgres")
 
 
-def _from_proc(owner: int) -> Iterator[tuple[int, str]]:
+def _list_from_proc(owner: int) -> Iterator[tuple[int, str]]:
     for folder in Path("/proc").iterdir():
         with contextlib.suppress(OSError):  # the process is gone
             if folder.name.isdigit() and folder.stat().st_uid == owner:
                 yield int(folder.name), (folder / "cmdline").read_text("utf-8", "surrogateescape")
 
 
-def _from_ps(owner: int) -> Iterator[tuple[int, str]]:
+def _list_from_ps(owner: int) -> Iterator[tuple[int, str]]:
     listing = subprocess.run(["ps", "-axww", "-o", "pid=,uid=,args="], capture_output=True, check=True)  # noqa: S607
     for line in listing.stdout.decode("utf-8", "surrogateescape").splitlines():
         pid, uid, arguments = line.split(None, 2)

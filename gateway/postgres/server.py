@@ -10,21 +10,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from gateway.postgres.account import Account
+from gateway.postgres.account import SystemAccount
 from gateway.postgres.binaries import Binaries
 from gateway.postgres.cluster import SUPERUSER
 from gateway.postgres.errors import PostgresError
-from gateway.postgres.home import PORT, Layout, prepare_socket_dir
-from gateway.postgres.process import POLL, end, end_previous, first_complaint, read_pid_file, remove_socket, spawn
+from gateway.postgres.home import POSTGRES_PORT, DataFolderLayout, prepare_socket_dir
+from gateway.postgres.process import (
+    POLL_SECONDS,
+    find_first_error,
+    read_pid_file,
+    remove_socket,
+    spawn,
+    stop_previous,
+    stop_process,
+)
 
-_WATCH = 0.1  # seconds
-_LOOK_AT_LOG = 10.0
-_LOG_LIMIT = 16 << 20  # bytes; as much again is kept as server.log.1
+_WATCH_SECONDS = 0.1  # seconds
+_LOG_CHECK_SECONDS = 10.0
+_MAX_LOG_BYTES = 16 << 20  # bytes; as much again is kept as server.log.1
 
 # On the command line, so that they hold for old data folders too and nothing inside the folder can undo them.
 _SETTINGS = {
     "listen_addresses": "",
-    "port": str(PORT),
+    "port": str(POSTGRES_PORT),
     "unix_socket_permissions": "0700",
     "fsync": "on",
     "full_page_writes": "on",
@@ -50,25 +58,25 @@ class ServerAddress:
     superuser: str = SUPERUSER
     database: str = "postgres"
 
-    def url(self) -> str:
+    def build_url(self) -> str:
         """A libpq URL without the password."""
         folder, database = quote(str(self.socket_dir), ""), quote(self.database, "")
         return f"postgresql://{self.superuser}@/{database}?host={folder}&port={self.port}"
 
 
-class Server:
+class Postmaster:
     """One postmaster after the other on the same cluster."""
 
     def __init__(
         self,
-        layout: Layout,
+        layout: DataFolderLayout,
         binaries: Binaries,
-        account: Account | None,
+        account: SystemAccount | None,
         socket_dir: Path,
         password: str,
         clock: Callable[[], float],
     ) -> None:
-        self.address = ServerAddress(socket_dir, PORT, password)
+        self.address = ServerAddress(socket_dir, POSTGRES_PORT, password)
         self._layout = layout
         self._binaries = binaries
         self._account = account
@@ -82,15 +90,15 @@ class Server:
 
     async def launch(self, report: Report) -> None:
         """Raises: PostgresError if the server ends before it is ready."""
-        await end_previous(self._layout, report)
+        await stop_previous(self._layout, report)
         prepare_socket_dir(self.address.socket_dir, self._account)
         remove_socket(self.address.socket_dir)
-        _limit(self._layout.log)
+        _truncate_log(self._layout.log)
         log = os.open(self._layout.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             said_before = os.fstat(log).st_size
             report("Starting PostgreSQL")
-            self._process = spawn(self._command(), self._account, log)
+            self._process = spawn(self._build_command(), self._account, log)
         finally:
             os.close(log)
         self._started = self._clock()
@@ -99,18 +107,18 @@ class Server:
     async def wait_for_death(self) -> float:
         """Returns: the seconds it lived."""
         log = self._layout.log
-        while self._alive():
-            _limit(log)
-            await self._death_or(_LOOK_AT_LOG)
+        while self._is_alive():
+            _truncate_log(log)
+            await self._wait_for_death_or(_LOG_CHECK_SECONDS)
         return self._clock() - self._started
 
-    async def _death_or(self, seconds: float) -> None:
+    async def _wait_for_death_or(self, seconds: float) -> None:
         """Wait for the server's end; where the system cannot tell of it (Linux can), look again soon."""
         assert self._process is not None
         try:
             descriptor = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):
-            await asyncio.sleep(_WATCH)
+            await asyncio.sleep(_WATCH_SECONDS)
             return
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
         loop.add_reader(descriptor, ended.set)
@@ -123,18 +131,18 @@ class Server:
 
     async def stop(self) -> None:
         if self._process is not None:
-            await end(self._process.pid, self._alive)
+            await stop_process(self._process.pid, self._is_alive)
         if self.address.socket_dir.parent != self._layout.folder:
             shutil.rmtree(self.address.socket_dir, ignore_errors=True)
 
-    def _alive(self) -> bool:
+    def _is_alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def _command(self) -> list[str]:
+    def _build_command(self) -> list[str]:
         quoted = str(self.address.socket_dir).replace('"', '""')
         settings = {**_SETTINGS, "cluster_name": self._layout.name, "unix_socket_directories": f'"{quoted}"'}
         pairs = [argument for name, value in settings.items() for argument in ("-c", f"{name}={value}")]
-        return [self._binaries.program("postgres"), "-D", str(self._layout.data), *pairs]
+        return [self._binaries.get_program_path("postgres"), "-D", str(self._layout.data), *pairs]
 
     async def _wait_until_ready(self, process: subprocess.Popen[bytes], said_before: int, report: Report) -> None:
         told = self._started
@@ -146,23 +154,23 @@ class Server:
             if now - told >= 1:
                 told = now
                 report(f"PostgreSQL is recovering after an unclean stop ({now - self._started:.0f} s)")
-            await asyncio.sleep(POLL)
-        said = _tail(self._layout.log, said_before)
+            await asyncio.sleep(POLL_SECONDS)
+        said = _read_tail(self._layout.log, said_before)
         raise PostgresError(
-            f"PostgreSQL ended with code {process.returncode} before it was ready: {first_complaint(said)} "
+            f"PostgreSQL ended with code {process.returncode} before it was ready: {find_first_error(said)} "
             f"(its log: {self._layout.log})"
         )
 
 
-def _limit(log: Path) -> None:
+def _truncate_log(log: Path) -> None:
     """Start the log anew when it is long. The server appends, so a live one simply goes on at the new end."""
     with contextlib.suppress(OSError):
-        if log.stat().st_size > _LOG_LIMIT:
+        if log.stat().st_size > _MAX_LOG_BYTES:
             shutil.copyfile(log, log.with_suffix(".log.1"))
             os.truncate(log, 0)
 
 
-def _tail(log: Path, start: int) -> str:
+def _read_tail(log: Path, start: int) -> str:
     with log.open("rb") as file:
         file.seek(start)
         return file.read(1 << 16).decode("utf-8", "replace")

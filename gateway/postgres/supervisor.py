@@ -7,19 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from core.storage import LEAST_FREE, free_bytes, full_disk, storage_trouble
-from gateway.postgres.account import Account, account_to_drop_to
-from gateway.postgres.binaries import Binaries, bundled, copied, remove_other_copies
+from core.storage import MIN_FREE_BYTES, explain_full_disk, explain_storage_error, get_free_bytes
+from gateway.postgres.account import SystemAccount, find_runtime_account
+from gateway.postgres.binaries import Binaries, copy_binaries, find_bundled_binaries, remove_other_copies
 from gateway.postgres.cluster import ensure_cluster, read_password
 from gateway.postgres.errors import HomeInUse, OwnerGone, PostgresError
-from gateway.postgres.home import Layout, existing_home, prepare_home
+from gateway.postgres.home import DataFolderLayout, find_layout, prepare_home
 from gateway.postgres.lock import HomeLock, is_held
-from gateway.postgres.process import read_pid_file, server_pids
-from gateway.postgres.server import Report, Server, ServerAddress
+from gateway.postgres.process import find_server_pids, read_pid_file
+from gateway.postgres.server import Postmaster, Report, ServerAddress
 
 _FIRST_DELAY = 0.1  # seconds
-_LONGEST_DELAY = 10.0
-_LIVED_WELL = 10.0  # seconds of life after which the next death counts as the first again
+_MAX_DELAY = 10.0
+_STABLE_SECONDS = 10.0  # seconds of life after which the next death counts as the first again
 _ATTACH_POLL = 0.05
 
 _log = logging.getLogger(__name__)
@@ -48,10 +48,10 @@ class EmbeddedPostgres:
         self._run_as = run_as
         self._short_parent = short_parent
         self._clock = clock
-        self._report = on_progress or _silent
+        self._report = on_progress or _ignore_progress
         self._turn = asyncio.Lock()
         self._lock: HomeLock | None = None
-        self._server: Server | None = None
+        self._server: Postmaster | None = None
         self._watcher: asyncio.Task[None] | None = None
 
     async def start(self) -> ServerAddress:
@@ -68,7 +68,7 @@ class EmbeddedPostgres:
                 return await self._start()
             except BaseException as error:
                 await self._stop()
-                if not isinstance(error, HomeInUse) and (trouble := storage_trouble(error, self._home)):
+                if not isinstance(error, HomeInUse) and (trouble := explain_storage_error(error, self._home)):
                     raise PostgresError(f"MCPist cannot start: {trouble}.") from error
                 raise
 
@@ -78,27 +78,29 @@ class EmbeddedPostgres:
             await self._stop()
 
     async def _start(self) -> ServerAddress:
-        account = account_to_drop_to(self._run_as)
+        account = find_runtime_account(self._run_as)
         layout = prepare_home(self._home, account)
         self._lock = await HomeLock.acquire(layout.lock)
         binaries = await self._prepare(layout, account)
         password = await asyncio.to_thread(read_password, layout)
-        self._server = Server(layout, binaries, account, layout.socket_dir(self._short_parent), password, self._clock)
+        self._server = Postmaster(
+            layout, binaries, account, layout.get_socket_dir(self._short_parent), password, self._clock
+        )
         await self._server.launch(self._report)
         if account is not None:
-            await _in_thread(remove_other_copies, binaries)
+            await _run_in_thread(remove_other_copies, binaries)
         self.ready.set()
         self._watcher = asyncio.create_task(self._watch(self._server), name="watch PostgreSQL")
         return self._server.address
 
-    async def _prepare(self, layout: Layout, account: Account | None) -> Binaries:
-        binaries = bundled()
+    async def _prepare(self, layout: DataFolderLayout, account: SystemAccount | None) -> Binaries:
+        binaries = find_bundled_binaries()
         if account is not None:
             self._report(f"Preparing PostgreSQL {binaries.version}")
-            binaries = await _in_thread(copied, binaries, layout.binaries)
+            binaries = await _run_in_thread(copy_binaries, binaries, layout.binaries)
         if not layout.data.exists():
             self._report("Creating the database")
-        await _in_thread(ensure_cluster, layout, binaries, account)
+        await _run_in_thread(ensure_cluster, layout, binaries, account)
         return binaries
 
     async def _stop(self) -> None:
@@ -116,41 +118,43 @@ class EmbeddedPostgres:
                 self._lock.release()
                 self._lock = None
 
-    async def _watch(self, server: Server) -> None:
+    async def _watch(self, server: Postmaster) -> None:
         delay = _FIRST_DELAY
         while True:
             lived = await server.wait_for_death()
             self.ready.clear()
-            if lived > _LIVED_WELL:
+            if lived > _STABLE_SECONDS:
                 delay = _FIRST_DELAY
-            why = f": {full_disk(self._home)}" if free_bytes(self._home) < LEAST_FREE else ""
-            self._tell(f"PostgreSQL ended with code {server.code}{why}; it is started again in {delay:.1f} s")
+            why = f": {explain_full_disk(self._home)}" if get_free_bytes(self._home) < MIN_FREE_BYTES else ""
+            self._report_progress(
+                f"PostgreSQL ended with code {server.code}{why}; it is started again in {delay:.1f} s"
+            )
             await asyncio.sleep(delay)
-            delay = min(delay * 2, _LONGEST_DELAY)
+            delay = min(delay * 2, _MAX_DELAY)
             try:
                 await server.launch(self._report)
             except (PostgresError, OSError) as error:  # a full disk, too, must not end the watch
-                self._tell(storage_trouble(error, self._home) or str(error))
+                self._report_progress(explain_storage_error(error, self._home) or str(error))
             else:
-                self._tell("PostgreSQL is running again")
+                self._report_progress("PostgreSQL is running again")
                 self.ready.set()
 
-    def _tell(self, line: str) -> None:
+    def _report_progress(self, line: str) -> None:
         _log.warning("%s", line)
         self._report(line)
 
 
-async def attach(home: Path, *, on_progress: Report | None = None) -> ServerAddress:
+async def attach_server(home: Path, *, on_progress: Report | None = None) -> ServerAddress:
     """The address of the server that another process owns, as soon as it accepts connections.
 
     Raises: OwnerGone if no process owns the folder (any more): then start the server instead.
     """
-    layout = existing_home(home)
-    report = on_progress or _silent
+    layout = find_layout(home)
+    report = on_progress or _ignore_progress
     waiting = False
     while layout is not None and is_held(layout.lock):
         noted = read_pid_file(layout.data)
-        if noted is not None and noted.ready and noted.pid in server_pids(layout):
+        if noted is not None and noted.ready and noted.pid in find_server_pids(layout):
             return ServerAddress(noted.socket_dir, noted.port, read_password(layout))
         if not waiting:
             report("Waiting for the MCPist that owns this data folder")
@@ -159,7 +163,7 @@ async def attach(home: Path, *, on_progress: Report | None = None) -> ServerAddr
     raise OwnerGone(f"No MCPist is running on {home}; start it there first.")
 
 
-async def _in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+async def _run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Run it in a thread, and if we are cancelled, wait for its end first: it must not outlive the folder's lock."""
     work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
     try:
@@ -169,5 +173,5 @@ async def _in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kw
             await asyncio.wait([work])
 
 
-def _silent(_line: str) -> None:
+def _ignore_progress(_line: str) -> None:
     """For callers that show no progress."""

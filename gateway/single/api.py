@@ -4,40 +4,40 @@ from importlib.metadata import version
 
 from starlette.types import ASGIApp
 
-from admin_ui.api.app import api as control_plane_api
-from admin_ui.api.checks import NoChecks
-from admin_ui.api.parts import AdminParts
-from broker.connect.parts import ConnectParts
+from admin_ui.api.app import build_admin_api as control_plane_api
+from admin_ui.api.checks import NoDeploymentChecks
+from admin_ui.api.parts import AdminDependencies
+from broker.connect.parts import ConnectServices
 from broker.oauth.grants import Grants
-from broker.oauth.own_clients import OWN_CLIENTS
+from broker.oauth.own_clients import FIRST_PARTY_CLIENTS
 from broker.oauth.registered_clients import RegisteredClients
 from broker.web import requests
-from broker.web.api.app import api as identity_api
-from broker.web.api.app import section
-from broker.web.api.authentication import Authenticator
-from broker.web.api.connections import section as connections
-from broker.web.api.parts import IdentityParts
-from broker.web.parts import WebParts
-from core.api.door import Door
+from broker.web.api.app import build_identity_api as identity_api
+from broker.web.api.app import build_identity_section
+from broker.web.api.authentication import ApiAuthenticator
+from broker.web.api.connections import build_connect_section as connections
+from broker.web.api.parts import IdentityDependencies
+from broker.web.parts import WebDependencies
+from core.api.door import ApiSecurity
 from core.db import Database
 from core.settings import Settings
 from gateway.auth.protected_resource import metadata_url
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
-from gateway.single.api_checks import ServerChecks, installed_modules
-from gateway.single.bootstrap import modules_of
-from gateway.single.trust_zone import TrustZone
+from gateway.single.api_checks import ServerChecks, build_installed_modules
+from gateway.single.bootstrap import list_module_names
+from gateway.single.trust_zone import BrokerRuntime
 
 
-def admin_api(
-    zone: TrustZone,
-    parts: WebParts,
+def build_admin_api(
+    zone: BrokerRuntime,
+    parts: WebDependencies,
     grants: Grants,
     refusals: Refusals,
     console: Database | None,
     catalogue: Catalogue,
-    connect: ConnectParts,
+    connect: ConnectServices,
     settings: Settings,
     deployment: Deployment | None,
 ) -> ASGIApp:
@@ -45,30 +45,37 @@ def admin_api(
     doctor looks at."""
     release = version("mcpist")
     clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
-    identity = IdentityParts(zone.tokens, zone.door.sessions, grants, clients, zone.door.links, zone.door.identities)
-    door = _door(zone, parts, refusals)
+    identity = IdentityDependencies(
+        zone.tokens,
+        zone.identity_services.sessions,
+        grants,
+        clients,
+        zone.identity_services.links,
+        zone.identity_services.identities,
+    )
+    door = _build_security(zone, parts, refusals)
     if console is None:
         return identity_api(door, identity, connections(connect), version=release)
-    sections = section(identity), connections(connect)
+    sections = build_identity_section(identity), connections(connect)
     looking = None if deployment is None else ServerChecks(settings, deployment, console, zone.database, catalogue)
-    installed, checks = installed_modules(catalogue), looking or NoChecks()
-    control = AdminParts(console, modules_of(catalogue), installed, checks, connect.farewell)
+    installed, checks = build_installed_modules(catalogue), looking or NoDeploymentChecks()
+    control = AdminDependencies(console, list_module_names(catalogue), installed, checks, connect.account_revoker)
     return control_plane_api(door, control, *sections, version=release)
 
 
-def _door(zone: TrustZone, parts: WebParts, refusals: Refusals) -> Door:
-    def address(request: requests.Request) -> str:
-        return requests.client_address(request, parts.proxies)
+def _build_security(zone: BrokerRuntime, parts: WebDependencies, refusals: Refusals) -> ApiSecurity:
+    def get_client_address(request: requests.Request) -> str:
+        return requests.get_client_address(request, parts.proxies)
 
-    authenticate = Authenticator(
+    authenticate = ApiAuthenticator(
         zone.database,
         zone.broker,  # its refusals bring the pass for the audit log of their tenant
-        zone.door.sessions,
+        zone.identity_services.sessions,
         parts.cookies,
         refusals,
-        address,
+        get_client_address,
         parts.settings.operator_tenant,
     )
     challenge = f'Bearer realm="mcpist", resource_metadata="{metadata_url(parts.settings.public_url)}"'
-    own = frozenset(client.id for client in OWN_CLIENTS)
-    return Door(authenticate, parts.settings.public_url, zone.clock, address, challenge, own)
+    own = frozenset(client.id for client in FIRST_PARTY_CLIENTS)
+    return ApiSecurity(authenticate, parts.settings.public_url, zone.clock, get_client_address, challenge, own)

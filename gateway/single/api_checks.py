@@ -7,21 +7,21 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from admin_ui.api.installed import InstalledModule, SettingForm
+from admin_ui.api.installed import InstalledModule, SettingDefinition
 from core.db import Database
 from core.directory.tenants import get_tenant
 from core.settings import Settings
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
 from gateway.service_settings import applied
-from gateway.single.checkup import deployment_findings, service_findings
+from gateway.single.checkup import check_services, diagnose_deployment
 from gateway.single.finding import Finding
-from gateway.single.vault_checkup import credentials_of, first_of
-from gateway.single.vault_keys import vault_keys
+from gateway.single.vault_checkup import check_tenant_credentials, limit_credential_findings
+from gateway.single.vault_keys import inspect_vault_keys
 
 
 class ServerChecks:
-    """Implements :class:`admin_ui.api.checks.Checks`. The deployment is looked at for one caller at a time: it takes
+    """Implements :class:`admin_ui.api.checks.DeploymentChecks`. The deployment is looked at for one caller at a time: it takes
     connections and the keys' keepers.
     """
 
@@ -35,24 +35,24 @@ class ServerChecks:
         self._catalogue = catalogue
         self._turn = asyncio.Lock()
 
-    async def keys(self) -> Mapping[str, Any]:
+    async def check_keys(self) -> Mapping[str, Any]:
         async with self._turn:
-            found = await vault_keys(self._deployment, self._console)
+            found = await inspect_vault_keys(self._deployment, self._console)
         return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
 
-    async def deployment(self) -> Sequence[Finding]:
+    async def check_deployment(self) -> Sequence[Finding]:
         async with self._turn:
-            return await deployment_findings(self._settings, self._deployment)
+            return await diagnose_deployment(self._settings, self._deployment)
 
-    async def tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[Finding]:
+    async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[Finding]:
         tenant = await get_tenant(self._console, tenant_id)
-        services = await service_findings(self._console, tenant) if user_id is None else []
+        services = await check_services(self._console, tenant) if user_id is None else []
         url = self._settings.public_url
-        credentials = await credentials_of(self._broker, self._console, tenant, self._catalogue, url, user_id)
-        return [*services, *first_of(credentials)]
+        credentials = await check_tenant_credentials(self._broker, self._console, tenant, self._catalogue, url, user_id)
+        return [*services, *limit_credential_findings(credentials)]
 
 
-def tools_of(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool]]:
+def list_tools_by_module(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool]]:
     """The tools of each module by name, with whether each only reads: what permissions can match."""
     return {
         module: {entry.tool.name: entry.tool.hints.read_only for entry in entries}
@@ -60,14 +60,14 @@ def tools_of(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool]]:
     }
 
 
-def installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
+def build_installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
     """All modules of a catalogue, as the control plane may know them."""
     found: dict[str, InstalledModule] = {}
     for one in catalogue.modules:
         form = None if one.vendor is None else one.vendor.settings
         fields = {} if form is None else form.model_fields
-        settings = tuple(SettingForm(name, field.description or "") for name, field in fields.items())
+        settings = tuple(SettingDefinition(name, field.description or "") for name, field in fields.items())
         change = None if form is None else partial(applied, form)
-        tools = tools_of(catalogue)[one.name]
+        tools = list_tools_by_module(catalogue)[one.name]
         found[one.name] = InstalledModule(one.name, one.title, one.description, tools, settings, change)
     return found

@@ -17,27 +17,27 @@ from core.secret import Secret
 from core.settings import Settings
 from core.token_format import parse_token
 from gateway.postgres.errors import HomeInUse, PostgresError
-from gateway.postgres.home import existing_home
+from gateway.postgres.home import find_layout
 from gateway.postgres.lock import is_held
-from gateway.single.bootstrap import OPERATOR
-from gateway.single.endpoint import announced, answers
+from gateway.single.bootstrap import OPERATOR_ACTOR
+from gateway.single.endpoint import find_running_server, is_answering
 from gateway.single.home import Report
-from gateway.single.operator import Operator, now, operator
-from gateway.single.product import Ready, run_product
-from gateway.stdio.upstream import Endpoint
+from gateway.single.operator import OperatorContext, get_utc_now, open_operator_context
+from gateway.single.product import ServerReady, run_all_in_one
+from gateway.stdio.upstream import UpstreamEndpoint
 
-LIFETIME = timedelta(hours=12)
-PATIENCE = 60.0
-RESTART = 3.0
+TOKEN_LIFETIME = timedelta(hours=12)
+READY_TIMEOUT = 60.0
+RESTART_GRACE = 3.0
 """Seconds in which a product that we had joined may come back, before we start one in its place."""
-POLL = 0.05
+POLL_SECONDS = 0.05
 
 log = logging.getLogger(__name__)
 
-Whom = Callable[[Operator], Awaitable[tuple[UUID, UUID]]]
+SubjectLookup = Callable[[OperatorContext], Awaitable[tuple[UUID, UUID]]]
 
 
-class Attached:
+class AttachedServer:
     """Implements :class:`gateway.stdio.upstream.Upstream` on a data folder.
 
     `whom` finds the tenant and the user to speak for. The tokens made for them live for twelve hours at most and are
@@ -45,7 +45,13 @@ class Attached:
     """
 
     def __init__(
-        self, settings: Settings, report: Report, whom: Whom, *, given: Secret | None, on_start: Callable[[], None]
+        self,
+        settings: Settings,
+        report: Report,
+        whom: SubjectLookup,
+        *,
+        given: Secret | None,
+        on_start: Callable[[], None],
     ) -> None:
         self._settings = settings
         self._report = report
@@ -53,12 +59,12 @@ class Attached:
         self._given = given
         self._on_start = on_start
         self._turn = asyncio.Lock()
-        self._endpoint: Endpoint | None = None
+        self._endpoint: UpstreamEndpoint | None = None
         self._tokens: list[tuple[UUID, str]] = []
         self._unseen: str | None = None
         self._product: asyncio.Task[None] | None = None
 
-    async def endpoint(self) -> Endpoint:
+    async def get_endpoint(self) -> UpstreamEndpoint:
         """Where the product listens, and a token for it; both are made when first asked for.
 
         Raises:
@@ -66,14 +72,14 @@ class Attached:
         """
         async with self._turn:
             if self._endpoint is None:
-                self._endpoint = await self._found()
+                self._endpoint = await self._find_endpoint()
             return self._endpoint
 
-    async def renewed(self, old: Endpoint) -> Endpoint:
+    async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
         """Look again, after a product has gone or a token has expired."""
         async with self._turn:
             if self._endpoint is None or self._endpoint == old:
-                self._endpoint = await self._found(again=True)
+                self._endpoint = await self._find_endpoint(again=True)
             return self._endpoint
 
     async def close(self) -> None:
@@ -81,39 +87,39 @@ class Attached:
         try:
             if self._tokens:
                 async with asyncio.timeout(10):
-                    await self._revoke()
+                    await self._revoke_tokens()
         except (MCPistError, PostgresError, asyncpg.PostgresError, OSError) as error:
             log.warning("a token was not revoked; it expires by itself", extra={"cause": type(error).__name__})
         finally:
-            await self._stop()
+            await self._stop_product()
 
-    async def _found(self, *, again: bool = False) -> Endpoint:
-        url = await self._url(again)
-        return Endpoint(url, self._given or await self._mint())
+    async def _find_endpoint(self, *, again: bool = False) -> UpstreamEndpoint:
+        url = await self._find_url(again)
+        return UpstreamEndpoint(url, self._given or await self._create_token())
 
-    async def _url(self, again: bool) -> str:
+    async def _find_url(self, again: bool) -> str:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while loop.time() - began < PATIENCE:
-            running = announced(self._settings.home)
-            if running is not None and await answers(running.mcp_url, "/healthz"):
+        while loop.time() - began < READY_TIMEOUT:
+            running = find_running_server(self._settings.home)
+            if running is not None and await is_answering(running.mcp_url, "/healthz"):
                 return running.mcp_url
-            patient = again and self._product is None and loop.time() - began < RESTART
-            if not patient and not self._is_owned() and (url := await self._start()):
+            patient = again and self._product is None and loop.time() - began < RESTART_GRACE
+            if not patient and not self._is_folder_owned() and (url := await self._start_product()):
                 return url
-            await asyncio.sleep(POLL)
+            await asyncio.sleep(POLL_SECONDS)
         raise Unavailable(f"the MCPist on {self._settings.home} does not become ready; see its log, or `mcpist doctor`")
 
-    def _is_owned(self) -> bool:
-        layout = None if self._settings.database_url else existing_home(self._settings.home)
+    def _is_folder_owned(self) -> bool:
+        layout = None if self._settings.database_url else find_layout(self._settings.home)
         return layout is not None and is_held(layout.lock)
 
-    async def _start(self) -> str | None:
+    async def _start_product(self) -> str | None:
         """Run a product here; None where somebody else was quicker."""
-        await self._stop()
-        ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
-        own = replace(self._settings, host="127.0.0.1", port=_free_port(), public_url="", metrics_port=0)
-        self._product = asyncio.create_task(run_product(own, self._report, ready.set_result), name="own product")
+        await self._stop_product()
+        ready: asyncio.Future[ServerReady] = asyncio.get_running_loop().create_future()
+        own = replace(self._settings, host="127.0.0.1", port=_find_free_port(), public_url="", metrics_port=0)
+        self._product = asyncio.create_task(run_all_in_one(own, self._report, ready.set_result), name="own product")
         await asyncio.wait({self._product, ready}, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
             try:
@@ -126,24 +132,28 @@ class Attached:
         self._unseen = parts.id if first is not None and (parts := parse_token(first.reveal())) else None
         return ready.result().mcp_url
 
-    async def _mint(self) -> Secret:
-        async with operator(self._settings, self._report) as operating:
+    async def _create_token(self) -> Secret:
+        async with open_operator_context(self._settings, self._report) as operating:
             tenant_id, user_id = await self._whom(operating)
             if self._unseen is not None:  # the token of the first start: here is nobody whom it could be shown to
-                await operating.tokens.revoke(OPERATOR, tenant_id, self._unseen)
+                await operating.tokens.revoke(OPERATOR_ACTOR, tenant_id, self._unseen)
                 self._unseen = None
             made, token = await operating.tokens.create(
-                OPERATOR, tenant_id, user_id, f"mcpist stdio, process {os.getpid()}", expires_at=now() + LIFETIME
+                OPERATOR_ACTOR,
+                tenant_id,
+                user_id,
+                f"mcpist stdio, process {os.getpid()}",
+                expires_at=get_utc_now() + TOKEN_LIFETIME,
             )
             self._tokens.append((tenant_id, made))
             return token
 
-    async def _revoke(self) -> None:
-        async with operator(self._settings, self._report) as operating:
+    async def _revoke_tokens(self) -> None:
+        async with open_operator_context(self._settings, self._report) as operating:
             for tenant_id, made in self._tokens:
-                await operating.tokens.revoke(OPERATOR, tenant_id, made)
+                await operating.tokens.revoke(OPERATOR_ACTOR, tenant_id, made)
 
-    async def _stop(self) -> None:
+    async def _stop_product(self) -> None:
         product, self._product = self._product, None
         if product is not None:
             product.cancel()
@@ -152,7 +162,7 @@ class Attached:
                 product.result()
 
 
-def _free_port() -> int:
+def _find_free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port

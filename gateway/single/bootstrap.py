@@ -8,15 +8,15 @@ from broker.identity.api_tokens import ApiTokens
 from broker.identity.one_time_links import OneTimeLinks
 from core.db import Database
 from core.directory.actor import Actor
-from core.directory.founding import found_tenant
+from core.directory.founding import provision_tenant
 from core.directory.tenants import find_tenant, list_tenants
 from core.directory.users import find_user
 from core.secret import Secret
 from gateway.catalogue import Catalogue
 
-FIRST_TENANT = "default"
-FIRST_ADMIN = "admin@localhost"
-OPERATOR = Actor("operator")
+FIRST_TENANT_SLUG = "default"
+FIRST_ADMIN_EMAIL = "admin@localhost"
+OPERATOR_ACTOR = Actor("operator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +31,31 @@ class FirstAccess:
     tenant: str = ""
 
 
-async def first_access(
+async def create_first_access(
     console: Database, tokens: ApiTokens, links: OneTimeLinks, catalogue: Catalogue, public_url: str
 ) -> FirstAccess:
     """Make the first tenant, its administrator and their ways in, unless the deployment has had them already."""
     slugs = [tenant.slug for tenant in await list_tenants(console)]
-    if slugs and FIRST_TENANT not in slugs:
+    if slugs and FIRST_TENANT_SLUG not in slugs:
         return FirstAccess("")
     if not slugs:
-        await found_tenant(console, OPERATOR, FIRST_TENANT, "", FIRST_ADMIN, modules_of(catalogue))
-    tenant = await find_tenant(console, FIRST_TENANT)
+        await provision_tenant(
+            console, OPERATOR_ACTOR, FIRST_TENANT_SLUG, "", FIRST_ADMIN_EMAIL, list_module_names(catalogue)
+        )
+    tenant = await find_tenant(console, FIRST_TENANT_SLUG)
     if await tokens.list(tenant.id):
-        return FirstAccess(FIRST_ADMIN, tenant=FIRST_TENANT if len(slugs) > 1 else "")
-    admin = await find_user(console, tenant.id, FIRST_ADMIN)
-    link = await link_for(links, OPERATOR, public_url, tenant.id, admin.id)
-    _, token = await tokens.create(OPERATOR, tenant.id, admin.id, "first start")  # last: by it a start is no first one
-    return FirstAccess(FIRST_ADMIN, token, link)
+        return FirstAccess(FIRST_ADMIN_EMAIL, tenant=FIRST_TENANT_SLUG if len(slugs) > 1 else "")
+    admin = await find_user(console, tenant.id, FIRST_ADMIN_EMAIL)
+    link = await create_sign_in_link(links, OPERATOR_ACTOR, public_url, tenant.id, admin.id)
+    _, token = await tokens.create(
+        OPERATOR_ACTOR, tenant.id, admin.id, "first start"
+    )  # last: by it a start is no first one
+    return FirstAccess(FIRST_ADMIN_EMAIL, token, link)
 
 
-async def link_for(links: OneTimeLinks, actor: Actor, public_url: str, tenant_id: UUID, user_id: UUID) -> Secret:
+async def create_sign_in_link(
+    links: OneTimeLinks, actor: Actor, public_url: str, tenant_id: UUID, user_id: UUID
+) -> Secret:
     """The URL that signs a user in, once and within 15 minutes.
 
     Raises:
@@ -60,6 +66,6 @@ async def link_for(links: OneTimeLinks, actor: Actor, public_url: str, tenant_id
     return Secret(f"{public_url}/sign-in/link?code={code.reveal()}")
 
 
-def modules_of(catalogue: Catalogue) -> tuple[str, ...]:
+def list_module_names(catalogue: Catalogue) -> tuple[str, ...]:
     """What is switched on in a new tenant: everything."""
     return tuple(module.name for module in catalogue.modules)

@@ -8,32 +8,32 @@ from broker.identity.sessions import Sessions
 from broker.oauth.registered_clients import RegisteredClients
 from broker.oauth.trusted_issuers import TrustedIssuers
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 from gateway.deployment import Deployment
-from gateway.single.operator import BROKER, connected, now
+from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
 
 
 @contextlib.asynccontextmanager
-async def registered_clients(deployment: Deployment) -> AsyncGenerator[RegisteredClients]:
+async def open_registered_clients(deployment: Deployment) -> AsyncGenerator[RegisteredClients]:
     """The clients that administrators have registered."""
-    async with connected(deployment, BROKER, most=2) as database:
-        yield RegisteredClients(database, load_or_create(deployment.peppers), clock=now)
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database:
+        yield RegisteredClients(database, load_or_create(deployment.peppers), clock=get_utc_now)
 
 
 @contextlib.asynccontextmanager
-async def sessions_of(deployment: Deployment) -> AsyncGenerator[Sessions]:
+async def open_sessions(deployment: Deployment) -> AsyncGenerator[Sessions]:
     """The browsers that people are signed in with."""
-    async with connected(deployment, BROKER, most=2) as database:
-        yield Sessions(database, clock=now)
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database:
+        yield Sessions(database, clock=get_utc_now)
 
 
 @contextlib.asynccontextmanager
-async def trusted_issuers(deployment: Deployment, private_hosts: Sequence[str]) -> AsyncGenerator[TrustedIssuers]:
+async def open_trusted_issuers(deployment: Deployment, private_hosts: Sequence[str]) -> AsyncGenerator[TrustedIssuers]:
     """The issuers that tenants trust; `private_hosts` are those that the operator lets MCPist ask."""
-    documents = Documents(AllowedAddresses.of(private_hosts))
+    documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(private_hosts))
     await documents.open()
     try:
-        async with connected(deployment, BROKER, most=2) as database:
-            yield TrustedIssuers(database, documents, clock=now)
+        async with open_role_database(deployment, BROKER_ROLE, most=2) as database:
+            yield TrustedIssuers(database, documents, clock=get_utc_now)
     finally:
         await documents.close()

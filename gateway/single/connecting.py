@@ -8,66 +8,73 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from broker.connect.accounts import AccountRows
-from broker.connect.added_providers import AddedProviders
-from broker.connect.connecting import Connecting
-from broker.connect.doctor import Doctor
-from broker.connect.finishing import Finishing
-from broker.connect.flows import Flows
-from broker.connect.introductions import Introductions
-from broker.connect.leftovers import Leftovers
-from broker.connect.offers import Offered
-from broker.connect.parts import ConnectParts
-from broker.connect.pasted_keys import KeyCheck, KeyRefused, PastedKeys
-from broker.connect.provider_book import ProviderBook
-from broker.connect.redeeming import Redeeming
-from broker.connect.services import Services
-from broker.connect.sessions import ConnectSessions
-from broker.connect.shown_providers import ShownProviders
-from broker.providers.catalogue import own_providers
-from broker.providers.discovery import Discovery
+from broker.connect.accounts import AccountWriter
+from broker.connect.added_providers import CustomProviders
+from broker.connect.connecting import ConnectAuthorization
+from broker.connect.doctor import ConnectionHealth
+from broker.connect.finishing import GrantConfirmation
+from broker.connect.flows import ConnectFlowStore
+from broker.connect.introductions import AutomaticClientRegistration
+from broker.connect.leftovers import GrantReaper
+from broker.connect.offers import ModuleManifest
+from broker.connect.parts import ConnectServices
+from broker.connect.pasted_keys import KeyCheck, KeyRefused, VendorApiKeys
+from broker.connect.provider_book import ProviderRegistry
+from broker.connect.redeeming import CodeExchange
+from broker.connect.services import AvailableServices
+from broker.connect.sessions import ConnectSessionStore
+from broker.connect.shown_providers import ProviderViews
+from broker.providers.catalogue import load_builtin_providers
+from broker.providers.discovery import MetadataDiscovery
 from broker.vault.vault import Vault
-from broker.vendor_oauth.account import VendorAccounts
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.account import UserinfoClient
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.credential_headers import CredentialScheme
 from core.db import Database
 from core.errors import Invalid
 from core.limits import CallerLimits
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 from core.secret import Secret
 from core.settings import Settings
 from gateway.catalogue import Catalogue
 from gateway.service_settings import parsed
-from gateway.single.disconnecting import ends_of
-from gateway.single.gateway import vendor_sessions
-from gateway.single.rechecking import rechecker
-from gateway.single.trust_zone import TrustZone
-from gateway.single.vendor_account import GivenCredential, account_of, place_of, trouble_of
+from gateway.single.disconnecting import build_disconnect_services
+from gateway.single.gateway import open_vendor_sessions
+from gateway.single.rechecking import build_rechecker
+from gateway.single.trust_zone import BrokerRuntime
+from gateway.single.vendor_account import (
+    UnleasedCredential,
+    classify_key_trouble,
+    fetch_vendor_account,
+    get_key_origins,
+)
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import ToolError
 
-DRAFTS = 0.2, 20, 2
+DRAFT_LIMITS = 0.2, 20, 2
 """Of one tenant, servers that are looked at for a draft: a second over time, at once, and at the same time."""
 
 
 @contextlib.asynccontextmanager
-async def connect_parts(zone: TrustZone, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[ConnectParts]:
+async def open_connect_services(
+    zone: BrokerRuntime, settings: Settings, catalogue: Catalogue
+) -> AsyncGenerator[ConnectServices]:
     """Everything that the connect pages and their API work with, and the way to the vendors for as long."""
-    async with vendor_sessions(settings) as sessions:
-        check, modules = _KeyCheck(catalogue, sessions), offered(catalogue)
-        parts = assembled(
+    async with open_vendor_sessions(settings) as sessions:
+        check, modules = _ModuleKeyCheck(catalogue, sessions), build_module_manifests(catalogue)
+        parts = build_connect_services(
             zone.database,
             zone.vault,
             settings.public_url,
             modules,
-            zone.http,
+            zone.oauth_http,
             check,
             zone.documents,
             clock=zone.clock,
         )
-        left = Leftovers(zone.database, parts.disconnecting)
-        asking = rechecker(zone.database, zone.vault, catalogue, sessions)
+        left = GrantReaper(zone.database, parts.disconnect_service)
+        asking = build_rechecker(zone.database, zone.vault, catalogue, sessions)
         tasks = [
             asyncio.create_task(left.run(), name="left accounts"),
             asyncio.create_task(asking.run(), name="refused credentials"),
@@ -80,10 +87,10 @@ async def connect_parts(zone: TrustZone, settings: Settings, catalogue: Catalogu
             await asyncio.wait(tasks)
 
 
-def offered(catalogue: Catalogue) -> tuple[Offered, ...]:
+def build_module_manifests(catalogue: Catalogue) -> tuple[ModuleManifest, ...]:
     """The modules that have a vendor: all that the connect flow knows of modules."""
     return tuple(
-        Offered(
+        ModuleManifest(
             module.name,
             module.title,
             {entry.tool.name: entry.tool.hints.read_only for entry in catalogue.tools[module.name]},
@@ -94,38 +101,38 @@ def offered(catalogue: Catalogue) -> tuple[Offered, ...]:
     )
 
 
-def assembled(
+def build_connect_services(
     database: Database,
     vault: Vault,
     public_url: str,
-    modules: Sequence[Offered],
-    http: VendorHttp,
+    modules: Sequence[ModuleManifest],
+    http: VendorHttpClient,
     check: KeyCheck,
-    documents: Documents,
+    documents: JsonDocumentFetcher,
     *,
     clock: Callable[[], datetime],
-) -> ConnectParts:
+) -> ConnectServices:
     """The parts; `database` is in the broker's role."""
-    book, rows = ProviderBook(own_providers()), AccountRows(vault)
-    ends = ends_of(database, vault, http, clock=clock)
-    clients, credentials, disconnecting = ends.clients, ends.credentials, ends.disconnecting
-    flows = Flows(database, vault, clock=clock)
-    introductions = Introductions(clients, http, public_url)
-    services = Services(database, clients, book, modules, introductions)
-    finishing = Finishing(database, rows, flows, book, disconnecting, services)
-    vendor = VendorAccounts(http)
-    redeeming = Redeeming(
+    book, rows = ProviderRegistry(load_builtin_providers()), AccountWriter(vault)
+    ends = build_disconnect_services(database, vault, http, clock=clock)
+    clients, credentials, disconnecting = ends.clients, ends.credentials, ends.disconnect_service
+    flows = ConnectFlowStore(database, vault, clock=clock)
+    introductions = AutomaticClientRegistration(clients, http, public_url)
+    services = AvailableServices(database, clients, book, modules, introductions)
+    finishing = GrantConfirmation(database, rows, flows, book, disconnecting, services)
+    vendor = UserinfoClient(http)
+    redeeming = CodeExchange(
         database,
         services=services,
         flows=flows,
         clients=clients,
         book=book,
         rows=rows,
-        endpoint=VendorTokenEndpoint(http),
+        endpoint=HttpTokenEndpointClient(http),
         vendor=vendor,
         finishing=finishing,
     )
-    connecting = Connecting(
+    connecting = ConnectAuthorization(
         database,
         public_url,
         services=services,
@@ -134,31 +141,31 @@ def assembled(
         redeeming=redeeming,
         introductions=introductions,
     )
-    providers = AddedProviders(database, book, documents.allow, [one.name for one in modules])
-    keys = PastedKeys(database, services, credentials, disconnecting, vendor, check)
-    return ConnectParts(
+    providers = CustomProviders(database, book, documents.allow, [one.name for one in modules])
+    keys = VendorApiKeys(database, services, credentials, disconnecting, vendor, check)
+    return ConnectServices(
         database=database,
         public_url=public_url,
-        services=services,
-        connecting=connecting,
-        finishing=finishing,
-        disconnecting=disconnecting,
-        farewell=ends.farewell,
-        keys=keys,
-        clients=clients,
-        book=book,
-        providers=providers,
-        introductions=introductions,
-        discovery=Discovery(documents),
-        drafting=CallerLimits(*DRAFTS, clock=time.monotonic),
-        shown=ShownProviders(database, book, providers, public_url),
+        available_services=services,
+        authorization=connecting,
+        confirmation=finishing,
+        disconnect_service=disconnecting,
+        account_revoker=ends.account_revoker,
+        api_keys=keys,
+        oauth_clients=clients,
+        provider_registry=book,
+        custom_providers=providers,
+        client_registration=introductions,
+        discovery=MetadataDiscovery(documents),
+        draft_limits=CallerLimits(*DRAFT_LIMITS, clock=time.monotonic),
+        provider_views=ProviderViews(database, book, providers, public_url),
         credentials=credentials,
-        sessions=ConnectSessions(database, services, clock=clock),
-        doctor=Doctor(book, modules),
+        connect_sessions=ConnectSessionStore(database, services, clock=clock),
+        connection_health=ConnectionHealth(book, modules),
     )
 
 
-class _KeyCheck:
+class _ModuleKeyCheck:
     """Implements :class:`broker.connect.pasted_keys.KeyCheck` by the request that the module names."""
 
     def __init__(self, catalogue: Catalogue, sessions: VendorSessions) -> None:
@@ -170,9 +177,9 @@ class _KeyCheck:
         assert api is not None, "only modules with a vendor are offered"
         try:
             known = parsed(api.settings, settings)
-            credential = GivenCredential(secret, scheme, place_of(api, known))
-            return await account_of(self._sessions, api, known, credential, str(uuid4()))
+            credential = UnleasedCredential(secret, scheme, get_key_origins(api, known))
+            return await fetch_vendor_account(self._sessions, api, known, credential, str(uuid4()))
         except Invalid:
             raise KeyRefused("setup") from None
         except ToolError as problem:
-            raise KeyRefused(trouble_of(problem)) from None
+            raise KeyRefused(classify_key_trouble(problem)) from None

@@ -5,47 +5,53 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from broker.connect.accounts import AccountRows
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.farewell import VendorFarewell
-from broker.connect.oauth_clients import OAuthClients
-from broker.connect.provider_book import ProviderBook
-from broker.providers.catalogue import own_providers
-from broker.vault.credentials import Credentials
-from broker.vault.keys import LocalKeys
+from broker.connect.accounts import AccountWriter
+from broker.connect.disconnecting import DisconnectService
+from broker.connect.farewell import BulkAccountRevoker
+from broker.connect.oauth_clients import OAuthClientStore
+from broker.connect.provider_book import ProviderRegistry
+from broker.providers.catalogue import load_builtin_providers
+from broker.vault.credentials import CredentialStore
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.db import Database
 from core.errors import Invalid
 from core.settings import Settings
 from gateway.deployment import Deployment
-from gateway.single.operator import BROKER, connected, now
-from gateway.single.vault_access import NO_DEPLOYMENT, guard_of, opened_keys
-from gateway.single.vendor_oauth import vendor_http
+from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
+from gateway.single.vault_access import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
+from gateway.single.vendor_oauth import open_vendor_http
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class DisconnectServices:
     """One account at a time, or all of whoever is removed; with what both work with."""
 
     database: Database
-    credentials: Credentials
-    clients: OAuthClients
-    disconnecting: Disconnecting
-    farewell: VendorFarewell
+    credentials: CredentialStore
+    clients: OAuthClientStore
+    disconnect_service: DisconnectService
+    account_revoker: BulkAccountRevoker
 
 
-def ends_of(database: Database, vault: Vault, http: VendorHttp, *, clock: Callable[[], datetime]) -> Ends:
+def build_disconnect_services(
+    database: Database, vault: Vault, http: VendorHttpClient, *, clock: Callable[[], datetime]
+) -> DisconnectServices:
     """`database` is in the broker's role."""
-    book, credentials = ProviderBook(own_providers()), Credentials(database, vault, clock=clock)
-    clients, endpoint = OAuthClients(database, vault, book), VendorTokenEndpoint(http)
-    disconnecting = Disconnecting(database, AccountRows(vault), clients, book, endpoint, credentials)
-    return Ends(database, credentials, clients, disconnecting, VendorFarewell(database, disconnecting, clients))
+    book, credentials = ProviderRegistry(load_builtin_providers()), CredentialStore(database, vault, clock=clock)
+    clients, endpoint = OAuthClientStore(database, vault, book), HttpTokenEndpointClient(http)
+    disconnecting = DisconnectService(database, AccountWriter(vault), clients, book, endpoint, credentials)
+    return DisconnectServices(
+        database, credentials, clients, disconnecting, BulkAccountRevoker(database, disconnecting, clients)
+    )
 
 
 @contextlib.asynccontextmanager
-async def opened_ends(deployment: Deployment, settings: Settings, *, sealing: bool = False) -> AsyncGenerator[Ends]:
+async def open_disconnect_services(
+    deployment: Deployment, settings: Settings, *, sealing: bool = False
+) -> AsyncGenerator[DisconnectServices]:
     """For a command. Where the vault's keys are lost nothing can be told to a vendor, and all else works, unless
     something has to be sealed too.
 
@@ -53,13 +59,15 @@ async def opened_ends(deployment: Deployment, settings: Settings, *, sealing: bo
         Invalid: `sealing`, and a key is missing, wrong or readable by others; the text names it.
     """
     async with contextlib.AsyncExitStack() as stack:
-        database = await stack.enter_async_context(connected(deployment, BROKER, most=4))
-        http = await stack.enter_async_context(vendor_http(settings))
+        database = await stack.enter_async_context(open_role_database(deployment, BROKER_ROLE, most=4))
+        http = await stack.enter_async_context(open_vendor_http(settings))
         try:
-            keys = await stack.enter_async_context(opened_keys(deployment))
-            vault = await open_vault(database, keys, clock=now, guard=await guard_of(deployment, database))
+            keys = await stack.enter_async_context(open_key_provider(deployment))
+            vault = await open_vault(
+                database, keys, clock=get_utc_now, guard=await load_deployment_guard(deployment, database)
+            )
         except Invalid:
             if sealing:
                 raise
-            vault = Vault(LocalKeys("", {}), NO_DEPLOYMENT, clock=now)
-        yield ends_of(database, vault, http, clock=now)
+            vault = Vault(InMemoryKeyProvider("", {}), NO_DEPLOYMENT, clock=get_utc_now)
+        yield build_disconnect_services(database, vault, http, clock=get_utc_now)

@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-ENDPOINT = "endpoint.json"
-PATIENCE = 3.0
+ENDPOINT_FILE = "endpoint.json"
+PROBE_TIMEOUT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class RunningServer:
     """A running product."""
 
     mcp_url: str
     pid: int
 
 
-def announced(home: Path) -> Announced | None:
+def find_running_server(home: Path) -> RunningServer | None:
     """What the running product says of itself; None where none runs, or a killed one left its file behind."""
     try:
-        said: Any = json.loads((home / ENDPOINT).read_text())
-        found = Announced(str(said["mcp_url"]), int(said["pid"]))
+        said: Any = json.loads((home / ENDPOINT_FILE).read_text())
+        found = RunningServer(str(said["mcp_url"]), int(said["pid"]))
         os.kill(found.pid, 0)
     except PermissionError:
         return None
@@ -35,9 +35,9 @@ def announced(home: Path) -> Announced | None:
 
 
 @contextlib.contextmanager
-def announce(home: Path, mcp_url: str) -> Generator[None]:
+def announce_server(home: Path, mcp_url: str) -> Generator[None]:
     """Say where the product of `home` listens, for as long as the block lasts."""
-    path = home / ENDPOINT
+    path = home / ENDPOINT_FILE
     temporary = path.with_suffix(".new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -49,11 +49,11 @@ def announce(home: Path, mcp_url: str) -> Generator[None]:
         path.unlink(missing_ok=True)
 
 
-async def answers(mcp_url: str, path: str) -> bool:
+async def is_answering(mcp_url: str, path: str) -> bool:
     """Whether the product behind `mcp_url` answers 200 to GET `path`, such as ``/readyz``."""
     import aiohttp
 
-    timeout = aiohttp.ClientTimeout(total=PATIENCE)
+    timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT)
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,

@@ -39,13 +39,13 @@ from gateway.operations.metrics import Metrics
 from gateway.operations.observers import Observers
 from gateway.operations.tracing import Traces, start_traces
 from gateway.sieve.sieve import Sieve
-from gateway.single.operator import GATEWAY, connected
-from gateway.single.start_files import identity_settings
+from gateway.single.operator import GATEWAY_ROLE, open_role_database
+from gateway.single.start_files import load_identity_settings
 from gateway.tool_runner import ToolRunner
 from gateway.vendor_session.session import VendorSessions
 from gateway.vendors import Vendors
 
-CONNECTIONS = 16
+GATEWAY_CONNECTIONS = 16
 START_SECONDS = 2.0
 
 
@@ -61,7 +61,7 @@ class Gateway:
 
 
 @contextlib.asynccontextmanager
-async def gateway(
+async def open_gateway(
     settings: Settings,
     deployment: Deployment,
     reached: contextlib.AbstractAsyncContextManager[Broker],
@@ -73,22 +73,22 @@ async def gateway(
     `reached` is the way to the broker, for as long as the gateway runs.
     """
     async with (
-        connected(deployment, GATEWAY, most=CONNECTIONS) as database,
+        open_role_database(deployment, GATEWAY_ROLE, most=GATEWAY_CONNECTIONS) as database,
         reached as broker,
-        vendor_sessions(settings) as sessions,
-        _tasks() as start,
+        open_vendor_sessions(settings) as sessions,
+        _run_background_tasks() as start,
     ):
         traces = start_traces(settings.tracing, version("mcpist"))
-        generations = Generations(deployment.role(GATEWAY), database)
+        generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
         passes = AuditPasses()
-        audit = AuditWriter(database, pass_of=passes.of)
+        audit = AuditWriter(database, pass_of=passes.get)
         start(generations.run())
         start(audit.run())
-        parts = _Parts(
+        parts = _GatewayDependencies(
             settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, passes, sessions
         )
-        built = _assembled(parts)
-        await generations.begun(within=START_SECONDS)
+        built = _build_gateway(parts)
+        await generations.wait_until_trusted(within=START_SECONDS)
         yield built
         built.refusals.flush()
         await audit.close()
@@ -96,9 +96,9 @@ async def gateway(
 
 
 @contextlib.asynccontextmanager
-async def vendor_sessions(settings: Settings) -> AsyncGenerator[VendorSessions]:
+async def open_vendor_sessions(settings: Settings) -> AsyncGenerator[VendorSessions]:
     """The one HTTP session of this process towards vendors."""
-    sessions = VendorSessions(AllowedAddresses.of(settings.allowed_private_hosts))
+    sessions = VendorSessions(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await sessions.open()
     try:
         yield sessions
@@ -107,7 +107,7 @@ async def vendor_sessions(settings: Settings) -> AsyncGenerator[VendorSessions]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _GatewayDependencies:
     settings: Settings
     deployment: Deployment
     broker: Broker
@@ -121,16 +121,16 @@ class _Parts:
     sessions: VendorSessions
 
 
-def _assembled(parts: _Parts) -> Gateway:
+def _build_gateway(parts: _GatewayDependencies) -> Gateway:
     metrics = Metrics()
     observers = Observers(metrics, parts.call_log)
-    refusals = _refusals(parts, metrics)
+    refusals = _build_refusals(parts, metrics)
     authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
     sieve = Sieve(parts.catalogue)
     links = ConnectLinks(parts.settings.public_url)
     leases = Leases(parts.broker, parts.generations, links)
     vendors = Vendors(parts.broker, parts.generations, leases, parts.sessions, links)
-    limits = _limits(parts.settings, metrics)
+    limits = _create_caller_limits(parts.settings, metrics)
     runner = ToolRunner(
         sieve,
         parts.database,
@@ -145,28 +145,28 @@ def _assembled(parts: _Parts) -> Gateway:
     endpoint = McpEndpoint(
         entered(meta_tools.handlers(), parts.traces),
         authenticate,
-        _mcp_settings(parts.settings),
+        _build_mcp_settings(parts.settings),
         server_version=version("mcpist"),
         instructions=meta_tools.instructions,
-        admit=_admission(limits, metrics),
+        admit=_build_admission(limits, metrics),
         is_current=authenticate.is_current,
         observe=observers.request,
         elicitation=Elicitation(parts.deployment.digest_key),
         connected=vendors.connected,
     )
-    health = Health(_checks(parts), clock=time.monotonic)
-    _watch(metrics, parts, authenticate)
-    metadata = ProtectedResource(parts.settings.public_url, _authorization_server(parts.settings))
+    health = Health(_build_health_checks(parts), clock=time.monotonic)
+    _register_gauges(metrics, parts, authenticate)
+    metadata = ProtectedResource(parts.settings.public_url, _get_authorization_server(parts.settings))
     app = App({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **health_routes(health)})
     return Gateway(app, endpoint, health, metrics, refusals)
 
 
-def _refusals(parts: _Parts, metrics: Metrics) -> Refusals:
+def _build_refusals(parts: _GatewayDependencies, metrics: Metrics) -> Refusals:
     most = parts.settings.failed_auth_per_minute
     return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics, parts.passes)
 
 
-def _mcp_settings(settings: Settings) -> McpSettings:
+def _build_mcp_settings(settings: Settings) -> McpSettings:
     return McpSettings(
         public_url=settings.public_url,
         trusted_proxies=settings.trusted_proxies,
@@ -176,21 +176,21 @@ def _mcp_settings(settings: Settings) -> McpSettings:
     )
 
 
-def _authorization_server(settings: Settings) -> str:
+def _get_authorization_server(settings: Settings) -> str:
     """Where clients of /mcp get their tokens: here, unless somewhere else is named."""
     if settings.authorization_server:
         return settings.authorization_server
-    external = identity_settings(settings).external
+    external = load_identity_settings(settings).external
     return external.issuer if external else settings.public_url
 
 
-def _limits(settings: Settings, metrics: Metrics) -> CallerLimits:
+def _create_caller_limits(settings: Settings, metrics: Metrics) -> CallerLimits:
     limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
     metrics.watch("mcpist_limited_callers", lambda: len(limits))
     return limits
 
 
-def _admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
+def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
     def admit(caller: Caller) -> Release:
         key = caller.credential.id
         try:
@@ -203,26 +203,26 @@ def _admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Rel
     return admit
 
 
-def _checks(parts: _Parts) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
-    async def reachable() -> bool:
+def _build_health_checks(parts: _GatewayDependencies) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
+    async def is_database_reachable() -> bool:
         return await parts.database.call("SELECT true")
 
-    async def current() -> bool:
+    async def are_generations_current() -> bool:
         return parts.generations.trusted
 
-    async def writing() -> bool:
+    async def is_audit_writing() -> bool:
         return not parts.audit.stalled
 
     checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
-        "database": reachable,
-        "generations": current,
-        "audit": writing,
+        "database": is_database_reachable,
+        "generations": are_generations_current,
+        "audit": is_audit_writing,
     }
     # An own server's disk is elsewhere.
     return checks if parts.settings.database_url is not None else {**checks, "disk": disk_check(parts.settings.home)}
 
 
-def _watch(metrics: Metrics, parts: _Parts, authenticate: Authenticator) -> None:
+def _register_gauges(metrics: Metrics, parts: _GatewayDependencies, authenticate: Authenticator) -> None:
     metrics.watch("mcpist_audit_queue_records", lambda: parts.audit.waiting)
     metrics.watch("mcpist_audit_records", lambda: parts.audit.written)
     metrics.watch("mcpist_credentials_cached", lambda: len(authenticate))
@@ -232,7 +232,7 @@ def _watch(metrics: Metrics, parts: _Parts, authenticate: Authenticator) -> None
 
 
 @contextlib.asynccontextmanager
-async def _tasks() -> AsyncGenerator[Callable[[Coroutine[Any, Any, None]], None]]:
+async def _run_background_tasks() -> AsyncGenerator[Callable[[Coroutine[Any, Any, None]], None]]:
     """Background tasks that live as long as the block. One that fails is a fault of ours: it ends the block."""
     async with asyncio.TaskGroup() as group:
         started: list[asyncio.Task[None]] = []

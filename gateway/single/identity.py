@@ -8,31 +8,31 @@ from collections.abc import AsyncGenerator, Callable
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from broker.connect.parts import ConnectParts
-from broker.oauth.single_use import SingleUse
+from broker.connect.parts import ConnectServices
+from broker.oauth.single_use import ReplayCache
 from broker.web import account, connect_session, oauth, sign_in
 from broker.web import connect as connect_pages
-from broker.web.app import identity_app
-from broker.web.parts import web_parts
+from broker.web.app import build_identity_app
+from broker.web.parts import build_web_dependencies
 from core.db import Database
 from core.settings import Settings
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
-from gateway.single.authorization_server import authorization_server, grants_of, registration_of
-from gateway.single.connecting import connect_parts
-from gateway.single.notices import notices
-from gateway.single.trust_zone import TrustZone
+from gateway.single.authorization_server import build_authorization_server, build_grants, build_registration
+from gateway.single.connecting import open_connect_services
+from gateway.single.notices import run_notifications
+from gateway.single.trust_zone import BrokerRuntime
 
-API = "/api/"
+API_PATH = "/api/"
 SWEEP_SECONDS = 3600.0
 
 log = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
-async def identity(
-    zone: TrustZone,
+async def open_web_application(
+    zone: BrokerRuntime,
     settings: Settings,
     refusals: Refusals,
     console: Database | None,
@@ -44,51 +44,54 @@ async def identity(
     Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
     without `deployment` it does not look at keys and folders.
     """
-    sweeping = asyncio.create_task(_sweep(zone), name="identity sweeper")
+    sweeping = asyncio.create_task(_sweep_expired(zone), name="identity sweeper")
     try:
-        async with connect_parts(zone, settings, catalogue) as connect, notices(zone, settings, catalogue):
-            yield _application(zone, settings, refusals, console, catalogue, connect, deployment)
+        async with (
+            open_connect_services(zone, settings, catalogue) as connect,
+            run_notifications(zone, settings, catalogue),
+        ):
+            yield _build_application(zone, settings, refusals, console, catalogue, connect, deployment)
     finally:
         sweeping.cancel()
         await asyncio.wait([sweeping])
 
 
-def _application(
-    zone: TrustZone,
+def _build_application(
+    zone: BrokerRuntime,
     settings: Settings,
     refusals: Refusals,
     console: Database | None,
     catalogue: Catalogue,
-    connect: ConnectParts,
+    connect: ConnectServices,
     deployment: Deployment | None,
 ) -> ASGIApp:
 
-    def api() -> ASGIApp:
-        from gateway.single.api import admin_api  # the framework's import takes half a second
+    def build_api() -> ASGIApp:
+        from gateway.single.api import build_admin_api  # the framework's import takes half a second
 
-        return admin_api(zone, parts, grants, refusals, console, catalogue, connect, settings, deployment)
+        return build_admin_api(zone, parts, grants, refusals, console, catalogue, connect, settings, deployment)
 
-    parts = web_parts(settings, zone.identity, zone.clock)
-    grants = grants_of(zone)
-    server = authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
+    parts = build_web_dependencies(settings, zone.identity, zone.clock)
+    grants = build_grants(zone)
+    server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
     routes = [
-        *sign_in.routes(parts, zone.door),
-        *account.routes(parts, zone.door, zone.tokens, grants if server else None),
-        *connect_session.routes(parts, zone.door, connect),
-        *connect_pages.routes(parts, zone.door, connect),
-        *(oauth.routes(parts, server) if server else ()),
-        _Below(API, _Later(api)),
+        *sign_in.build_sign_in_routes(parts, zone.identity_services),
+        *account.build_account_routes(parts, zone.identity_services, zone.tokens, grants if server else None),
+        *connect_session.build_connect_session_routes(parts, zone.identity_services, connect),
+        *connect_pages.build_connect_routes(parts, zone.identity_services, connect),
+        *(oauth.build_oauth_routes(parts, server) if server else ()),
+        _PrefixRoute(API_PATH, _LazyApplication(build_api)),
     ]
-    return identity_app(parts, routes)
+    return build_identity_app(parts, routes)
 
 
-async def _sweep(zone: TrustZone) -> None:
+async def _sweep_expired(zone: BrokerRuntime) -> None:
     """Once an hour; and at the start, have the keys made that the first access token will need."""
-    swept = (grants_of(zone), SingleUse(zone.database, clock=zone.clock), registration_of(zone))
+    swept = (build_grants(zone), ReplayCache(zone.database, clock=zone.clock), build_registration(zone))
     while True:
         try:
             if zone.own_tokens is not None:
-                await zone.own_tokens.keys.document()
+                await zone.own_tokens.keys.get_jwks()
             for table in swept:
                 await table.sweep()
         except Exception as error:  # noqa: BLE001 nothing may end the sweeper; the next hour is early enough
@@ -96,7 +99,7 @@ async def _sweep(zone: TrustZone) -> None:
         await asyncio.sleep(SWEEP_SECONDS)
 
 
-class _Later:
+class _LazyApplication:
     """An application that is built when it is first asked, in a thread: no start of the product waits for it."""
 
     def __init__(self, build: Callable[[], ASGIApp]) -> None:
@@ -111,7 +114,7 @@ class _Later:
         await self._built(scope, receive, send)
 
 
-class _Below(BaseRoute):
+class _PrefixRoute(BaseRoute):
     """All paths that begin so go to another application, which sees them whole."""
 
     def __init__(self, prefix: str, app: ASGIApp) -> None:

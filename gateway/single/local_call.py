@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
-from broker.identity.in_process import InProcess
-from broker.interface import Refused
+from broker.identity.in_process import InProcessSubject
+from broker.interface import CredentialRefusal
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller
@@ -24,14 +24,14 @@ from gateway.mcp.context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
 from gateway.operations.tracing import NoTraces
 from gateway.sieve.sieve import Sieve
-from gateway.single.gateway import vendor_sessions
-from gateway.single.operator import GATEWAY, Operator, connected
-from gateway.single.trust_zone import trust_zone
+from gateway.single.gateway import open_vendor_sessions
+from gateway.single.operator import GATEWAY_ROLE, OperatorContext, open_role_database
+from gateway.single.trust_zone import open_broker_runtime
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
 from gateway.vendors import Vendors
 from modules.kit import OUTCOME_UNKNOWN
 
-CLIENT = "mcpist call"
+CLIENT_NAME = "mcpist call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class LocalCaller:
         Raises:
             Unavailable: it took longer than a call may.
         """
-        request = self._request()
+        request = self._create_request()
         try:
             async with asyncio.timeout(self.timeout):
                 return await self.runner.run(request, module, tool, params)
@@ -59,20 +59,26 @@ class LocalCaller:
             what = OUTCOME_UNKNOWN if request.changes else "MCPIST_CALL_TIMEOUT gives it more time"
             raise Unavailable(f"the call took too long; {what}") from None
 
-    async def schema(self, params: Params) -> Result:
+    async def get_schema(self, params: Params) -> Result:
         """What ``get_module_schema`` answers this user."""
         return await get_module_schema(
-            self.sieve.view(self.caller), self._request(), params, self.runner.record_lookups, self.vendors.connection
+            self.sieve.view(self.caller),
+            self._create_request(),
+            params,
+            self.runner.record_lookups,
+            self.vendors.connection,
         )
 
-    def _request(self) -> RequestContext:
+    def _create_request(self) -> RequestContext:
         deadline = asyncio.get_running_loop().time() + self.timeout
-        return RequestContext(Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT, subject=self.subject)
+        return RequestContext(
+            Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT_NAME, subject=self.subject
+        )
 
 
 @contextlib.asynccontextmanager
-async def local_caller(
-    operating: Operator, settings: Settings, tenant_id: UUID, user_id: UUID
+async def open_local_caller(
+    operating: OperatorContext, settings: Settings, tenant_id: UUID, user_id: UUID
 ) -> AsyncGenerator[LocalCaller]:
     """A caller as the gateway makes one of a verified token; at the end the audit log has everything.
 
@@ -82,31 +88,33 @@ async def local_caller(
         NotFound: the user or the tenant is suspended or gone.
     """
     deployment, catalogue, passes = operating.deployment, operating.catalogue, AuditPasses()
-    subject = InProcess(tenant_id, user_id)
+    subject = InProcessSubject(tenant_id, user_id)
     async with (
-        connected(deployment, GATEWAY, most=6) as database,
-        trust_zone(deployment, settings, catalogue, only_for=subject) as zone,
-        vendor_sessions(settings) as sessions,
-        _writing(database, passes) as audit,
+        open_role_database(deployment, GATEWAY_ROLE, most=6) as database,
+        open_broker_runtime(deployment, settings, catalogue, only_for=subject) as zone,
+        open_vendor_sessions(settings) as sessions,
+        _open_audit_writer(database, passes) as audit,
     ):
         verdict = await zone.broker.verify(subject.secret)
-        passes.keep(verdict.tenant_id, verdict.audit_pass)
-        loaded = None if isinstance(verdict, Refused) else await load_caller(database, verdict)
+        passes.store(verdict.tenant_id, verdict.audit_pass)
+        loaded = None if isinstance(verdict, CredentialRefusal) else await load_caller(database, verdict)
         if loaded is None:
             raise NotFound("this user, or the whole tenant, is suspended")
-        generations = Generations(deployment.role(GATEWAY), database)  # not listened to: nothing is kept for long
+        generations = Generations(
+            deployment.get_role_address(GATEWAY_ROLE), database
+        )  # not listened to: nothing is kept for long
         links = ConnectLinks(settings.public_url)
         vendors = Vendors(zone.broker, generations, Leases(zone.broker, generations, links), sessions, links)
         sieve = Sieve(catalogue)
         runner = ToolRunner(
-            sieve, database, vendors, audit, deployment.digest_key, _Unobserved(), NoTraces(), _no_charge
+            sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoTraces(), _charge_nothing
         )
         yield LocalCaller(loaded[0], sieve, runner, vendors, subject.secret, settings.call_timeout)
 
 
 @contextlib.asynccontextmanager
-async def _writing(database: Database, passes: AuditPasses) -> AsyncGenerator[AuditWriter]:
-    audit = AuditWriter(database, pass_of=passes.of)
+async def _open_audit_writer(database: Database, passes: AuditPasses) -> AsyncGenerator[AuditWriter]:
+    audit = AuditWriter(database, pass_of=passes.get)
     task = asyncio.create_task(audit.run(), name="audit writer")
     try:
         yield audit
@@ -115,7 +123,7 @@ async def _writing(database: Database, passes: AuditPasses) -> AsyncGenerator[Au
         await task
 
 
-class _Unobserved:
+class _NoObserver:
     """One call of an operator needs no metrics."""
 
     def started(self) -> None: ...
@@ -127,5 +135,5 @@ class _Unobserved:
     def denied(self, run: ToolRun, names: int) -> None: ...
 
 
-def _no_charge(caller: Caller, names: int) -> None:
+def _charge_nothing(caller: Caller, names: int) -> None:
     """Calls of the operator are not rate-limited."""

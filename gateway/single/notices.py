@@ -4,30 +4,32 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
 
-from broker.notices.mail import Mail
-from broker.notices.teller import Channel, Teller
-from broker.notices.webhook import Webhook
-from broker.providers.catalogue import own_providers
+from broker.notices.mail import MailChannel
+from broker.notices.teller import NotificationChannel, NotificationDispatcher
+from broker.notices.webhook import WebhookChannel
+from broker.providers.catalogue import load_builtin_providers
 from core.settings import Settings
 from gateway.catalogue import Catalogue
-from gateway.single.start_files import notice_settings
-from gateway.single.trust_zone import TrustZone
+from gateway.single.start_files import load_notification_settings
+from gateway.single.trust_zone import BrokerRuntime
 
 
 @contextlib.asynccontextmanager
-async def notices(zone: TrustZone, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[None]:
+async def run_notifications(zone: BrokerRuntime, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[None]:
     """Tell, until the block is left. Without a file nobody is told, and what would have been is closed.
 
     Raises:
         core.errors.Invalid: the file is wrong, or others may read it; the text says what.
     """
-    chosen = notice_settings(settings)
-    channels: list[Channel] = []
+    chosen = load_notification_settings(settings)
+    channels: list[NotificationChannel] = []
     if chosen.mail is not None:
-        channels.append(Mail(chosen.mail))
+        channels.append(MailChannel(chosen.mail))
     if chosen.webhook is not None:
-        channels.append(Webhook(chosen.webhook, zone.http))
-    teller = Teller(zone.database, channels, _titles(catalogue), settings.public_url, clock=zone.clock)
+        channels.append(WebhookChannel(chosen.webhook, zone.oauth_http))
+    teller = NotificationDispatcher(
+        zone.database, channels, _build_title_lookup(catalogue), settings.public_url, clock=zone.clock
+    )
     telling = asyncio.create_task(teller.run(), name="notices")
     try:
         yield
@@ -36,8 +38,8 @@ async def notices(zone: TrustZone, settings: Settings, catalogue: Catalogue) -> 
         await asyncio.wait([telling])
 
 
-def _titles(catalogue: Catalogue) -> Callable[[str], str]:
-    titles = {name: provider.title for name, provider in own_providers().known.items()} | {
+def _build_title_lookup(catalogue: Catalogue) -> Callable[[str], str]:
+    titles = {name: provider.title for name, provider in load_builtin_providers().known.items()} | {
         module.name: module.title for module in catalogue.modules
     }
     return lambda service: titles.get(service, service)

@@ -14,15 +14,15 @@ from core.migrations import migrate
 from core.settings import Settings
 from gateway.catalogue import Catalogue, installed
 from gateway.deployment import Deployment
-from gateway.single.home import Report, joined
+from gateway.single.home import Report, attach_database
 
-CONSOLE = "mcpist_console"
-BROKER = "mcpist_broker"
-GATEWAY = "mcpist_gateway"
+CONSOLE_ROLE = "mcpist_console"
+BROKER_ROLE = "mcpist_broker"
+GATEWAY_ROLE = "mcpist_gateway"
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class OperatorContext:
     """An opened deployment. `console` administers, `tokens` and `links` are the broker's services."""
 
     deployment: Deployment
@@ -36,36 +36,36 @@ class Operator:
         return installed()
 
 
-def now() -> datetime:
+def get_utc_now() -> datetime:
     """The clock of everything that stores a time."""
     return datetime.now(UTC)
 
 
 @contextlib.asynccontextmanager
-async def operator(settings: Settings, report: Report) -> AsyncGenerator[Operator]:
+async def open_operator_context(settings: Settings, report: Report) -> AsyncGenerator[OperatorContext]:
     """Open the data folder for administration; the schema is brought up to date first."""
-    async with joined(settings, report) as deployment:
+    async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords)
-        async with opened(deployment) as operating:
+        async with open_operator_context_on(deployment) as operating:
             yield operating
 
 
 @contextlib.asynccontextmanager
-async def opened(deployment: Deployment) -> AsyncGenerator[Operator]:
+async def open_operator_context_on(deployment: Deployment) -> AsyncGenerator[OperatorContext]:
     """The console's and the broker's connections to a deployment whose schema is up to date."""
     async with (
-        connected(deployment, CONSOLE, most=3) as console,
-        connected(deployment, BROKER, most=5) as broker,
+        open_role_database(deployment, CONSOLE_ROLE, most=3) as console,
+        open_role_database(deployment, BROKER_ROLE, most=5) as broker,
     ):
-        tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=now)
-        links = OneTimeLinks(broker, Sessions(broker, clock=now), clock=now)
-        yield Operator(deployment, console, tokens, links)
+        tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=get_utc_now)
+        links = OneTimeLinks(broker, Sessions(broker, clock=get_utc_now), clock=get_utc_now)
+        yield OperatorContext(deployment, console, tokens, links)
 
 
 @contextlib.asynccontextmanager
-async def connected(deployment: Deployment, role: str, *, most: int) -> AsyncGenerator[Database]:
+async def open_role_database(deployment: Deployment, role: str, *, most: int) -> AsyncGenerator[Database]:
     """A pool of at most `most` connections as one of the product's roles."""
-    database = Database(deployment.role(role), most_connections=most)
+    database = Database(deployment.get_role_address(role), most_connections=most)
     await database.open()
     try:
         yield database

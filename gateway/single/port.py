@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 from core.errors import Conflict, MCPistError, Unavailable
 from core.settings import Settings
 from gateway.operations.health import ALIVE
-from gateway.single.endpoint import announced
-from gateway.single.serving import listening
+from gateway.single.endpoint import find_running_server
+from gateway.single.serving import open_listener
 
-PATIENCE = 1.0  # seconds
+PROBE_TIMEOUT = 1.0  # seconds
 
 
 @contextlib.contextmanager
-def opened_port(settings: Settings) -> Generator[socket.socket]:
+def open_port(settings: Settings) -> Generator[socket.socket]:
     """The port of the settings, taken.
 
     Raises:
@@ -28,21 +28,21 @@ def opened_port(settings: Settings) -> Generator[socket.socket]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            listener = stack.enter_context(listening(settings))
+            listener = stack.enter_context(open_listener(settings))
         except Unavailable as refused:
             if not isinstance(refused.__cause__, OSError):
                 raise
-            raise port_trouble(settings, refused.__cause__) from None
+            raise build_port_error(settings, refused.__cause__) from None
         yield listener
 
 
-def port_trouble(settings: Settings, error: OSError) -> MCPistError:
+def build_port_error(settings: Settings, error: OSError) -> MCPistError:
     """What to do where the port cannot be opened."""
     where = f"port {settings.port} on {settings.host}"
     if error.errno != errno.EADDRINUSE:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
         return Unavailable(f"{where} cannot be opened ({reason}); choose another MCPIST_PORT or MCPIST_HOST")
-    running = announced(settings.home)
+    running = find_running_server(settings.home)
     if running is not None and urlsplit(running.mcp_url).port == settings.port:
         return Conflict(
             f"MCPist itself listens on {where}: process {running.pid} serves this data folder at {running.mcp_url}. "
@@ -54,7 +54,7 @@ def port_trouble(settings: Settings, error: OSError) -> MCPistError:
 
 
 def _is_mcpist(host: str, port: int) -> bool:
-    connection = http.client.HTTPConnection(_reachable(host), port, timeout=PATIENCE)
+    connection = http.client.HTTPConnection(_get_probe_host(host), port, timeout=PROBE_TIMEOUT)
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().read(len(ALIVE) + 1) == ALIVE
@@ -64,7 +64,7 @@ def _is_mcpist(host: str, port: int) -> bool:
         connection.close()
 
 
-def _reachable(host: str) -> str:
+def _get_probe_host(host: str) -> str:
     with contextlib.suppress(ValueError):
         if (address := ip_address(host)).is_unspecified:
             return "127.0.0.1" if address.version == 4 else "::1"

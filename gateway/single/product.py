@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broker.interface import Broker
-from core.audit.sealer import Sealer
+from core.audit.sealer import AuditSealer
 from core.errors import Unavailable
 from core.migrations import migrate
 from core.secret import Secret
@@ -21,24 +21,24 @@ from gateway.deployment import Deployment
 from gateway.operations.call_log import CallLog, write_to
 from gateway.operations.logs import format_for
 from gateway.operations.metrics_server import serve_metrics
-from gateway.single.bootstrap import FirstAccess, first_access
-from gateway.single.endpoint import announce
-from gateway.single.gateway import Gateway, gateway
-from gateway.single.home import Report, joined, owned
-from gateway.single.identity import identity
-from gateway.single.operator import Operator, now, opened
-from gateway.single.port import opened_port
-from gateway.single.serving import served, stop_signals
-from gateway.single.split import gateway_deployment, remote_broker
-from gateway.single.trust_zone import trust_zone
+from gateway.single.bootstrap import FirstAccess, create_first_access
+from gateway.single.endpoint import announce_server
+from gateway.single.gateway import Gateway, open_gateway
+from gateway.single.home import Report, attach_database, start_database
+from gateway.single.identity import open_web_application
+from gateway.single.operator import OperatorContext, get_utc_now, open_operator_context_on
+from gateway.single.port import open_port
+from gateway.single.serving import serve_application, watch_stop_signals
+from gateway.single.split import open_gateway_deployment, open_remote_broker
+from gateway.single.trust_zone import open_broker_runtime
 
-NO_ACCESS = FirstAccess("")
+NO_FIRST_ACCESS = FirstAccess("")
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ServerReady:
     """Where the product listens and how to get in; `api_token` and `sign_in_link` are there at the first start only.
     `tenant` is the one to name in commands, "" where there is one only."""
 
@@ -51,74 +51,74 @@ class Ready:
     tenant: str = ""
 
 
-async def run_product(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
+async def run_all_in_one(settings: Settings, report: Report, on_ready: Callable[[ServerReady], None]) -> None:
     """Run database, broker and gateway until SIGINT or SIGTERM; then drain, and stop everything in order.
 
     Raises:
         core.errors.MCPistError, gateway.postgres.errors.PostgresError: it cannot start; the text says what to do.
     """
-    with stop_signals() as stop, opened_port(settings) as listener:
-        async with owned(settings, report) as deployment:
+    with watch_stop_signals() as stop, open_port(settings) as listener:
+        async with start_database(settings, report) as deployment:
             report("Checking the database")
             if await migrate(deployment.admin, deployment.passwords):
                 report("The database has the newest schema")
-            async with opened(deployment) as operating, _sealing(operating):
-                access = await first_access(
+            async with open_operator_context_on(deployment) as operating, _run_sealer(operating):
+                access = await create_first_access(
                     operating.console, operating.tokens, operating.links, operating.catalogue, settings.public_url
                 )
-                async with _whole(settings, operating, listener, access) as ready:
-                    with announce(settings.home, ready.mcp_url):
+                async with _run_broker_and_gateway(settings, operating, listener, access) as ready:
+                    with announce_server(settings.home, ready.mcp_url):
                         on_ready(ready)
                         await stop.wait()
 
 
-async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
+async def run_gateway(settings: Settings, report: Report, on_ready: Callable[[ServerReady], None]) -> None:
     """Run one more gateway beside a product that runs already, on another port, until SIGINT or SIGTERM.
 
     Where the settings name a broker, the gateway has none of its own, and needs neither the broker's keys nor its role.
     """
     if settings.broker_url:
-        await _run_beside_a_broker(settings, report, on_ready)
+        await _run_with_remote_broker(settings, report, on_ready)
         return
-    with stop_signals() as stop, opened_port(settings) as listener:
+    with watch_stop_signals() as stop, open_port(settings) as listener:
         async with (
-            joined(settings, report) as deployment,
-            opened(deployment) as operating,
-            _whole(settings, operating, listener) as ready,
+            attach_database(settings, report) as deployment,
+            open_operator_context_on(deployment) as operating,
+            _run_broker_and_gateway(settings, operating, listener) as ready,
         ):
             on_ready(ready)
             await stop.wait()
 
 
-async def _run_beside_a_broker(settings: Settings, report: Report, on_ready: Callable[[Ready], None]) -> None:
-    with stop_signals() as stop, opened_port(settings) as listener:
+async def _run_with_remote_broker(settings: Settings, report: Report, on_ready: Callable[[ServerReady], None]) -> None:
+    with watch_stop_signals() as stop, open_port(settings) as listener:
         async with (
-            gateway_deployment(settings, report) as deployment,
-            _gateway(settings, deployment, remote_broker(settings), installed()) as running,
-            _serving(settings, running, listener) as ready,
+            open_gateway_deployment(settings, report) as deployment,
+            _run_logged_gateway(settings, deployment, open_remote_broker(settings), installed()) as running,
+            _serve_gateway(settings, running, listener) as ready,
         ):
             on_ready(ready)
             await stop.wait()
 
 
 @contextlib.asynccontextmanager
-async def _whole(
-    settings: Settings, operating: Operator, listener: socket.socket, access: FirstAccess = NO_ACCESS
-) -> AsyncGenerator[Ready]:
+async def _run_broker_and_gateway(
+    settings: Settings, operating: OperatorContext, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
+) -> AsyncGenerator[ServerReady]:
     """Trust zone, gateway, pages and admin API behind one port."""
     deployment, catalogue = operating.deployment, operating.catalogue
     async with (
-        trust_zone(deployment, settings, catalogue) as zone,
-        _gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as running,
-        identity(zone, settings, running.refusals, operating.console, catalogue, deployment) as app,
+        open_broker_runtime(deployment, settings, catalogue) as zone,
+        _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as running,
+        open_web_application(zone, settings, running.refusals, operating.console, catalogue, deployment) as app,
     ):
         running.app.otherwise = app
-        async with _serving(settings, running, listener, access) as ready:
+        async with _serve_gateway(settings, running, listener, access) as ready:
             yield ready
 
 
 @contextlib.asynccontextmanager
-async def _gateway(
+async def _run_logged_gateway(
     settings: Settings,
     deployment: Deployment,
     broker: contextlib.AbstractAsyncContextManager[Broker],
@@ -126,23 +126,23 @@ async def _gateway(
 ) -> AsyncGenerator[Gateway]:
     call_log = CallLog(write_to(sys.stderr.fileno()), clock=time.time, form=format_for(settings.log_format, sys.stderr))
     try:
-        async with gateway(settings, deployment, broker, catalogue, call_log) as running:
+        async with open_gateway(settings, deployment, broker, catalogue, call_log) as running:
             yield running
     finally:
         call_log.close()
 
 
 @contextlib.asynccontextmanager
-async def _serving(
-    settings: Settings, running: Gateway, listener: socket.socket, access: FirstAccess = NO_ACCESS
-) -> AsyncGenerator[Ready]:
+async def _serve_gateway(
+    settings: Settings, running: Gateway, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
+) -> AsyncGenerator[ServerReady]:
     """A gateway behind its port, and what looks after it."""
     async with contextlib.AsyncExitStack() as stack:
         if settings.metrics_port:
-            await stack.enter_async_context(_metrics(settings, running))
-        await stack.enter_async_context(served(running.app, listener, settings))
+            await stack.enter_async_context(_serve_metrics(settings, running))
+        await stack.enter_async_context(serve_application(running.app, listener, settings))
         stack.callback(_drain, running)
-        yield Ready(
+        yield ServerReady(
             f"{settings.public_url}/mcp",
             None,
             settings.home,
@@ -160,7 +160,7 @@ def _drain(running: Gateway) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _metrics(settings: Settings, running: Gateway) -> AsyncGenerator[None]:
+async def _serve_metrics(settings: Settings, running: Gateway) -> AsyncGenerator[None]:
     from importlib.metadata import version
 
     from gateway.operations.exposition import registry_of  # 50 ms of import that only metrics need
@@ -171,8 +171,8 @@ async def _metrics(settings: Settings, running: Gateway) -> AsyncGenerator[None]
 
 
 @contextlib.asynccontextmanager
-async def _sealing(operating: Operator) -> AsyncGenerator[None]:
-    sealer = Sealer(operating.console, now)
+async def _run_sealer(operating: OperatorContext) -> AsyncGenerator[None]:
+    sealer = AuditSealer(operating.console, get_utc_now)
     task = asyncio.create_task(sealer.run(), name="audit sealer")
     try:
         yield

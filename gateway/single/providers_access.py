@@ -5,48 +5,50 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from uuid import UUID
 
-from broker.connect.added_providers import AddedProviders
-from broker.connect.provider_book import ProviderBook
-from broker.connect.shown_providers import ShownProviders
-from broker.providers.catalogue import own_providers
-from broker.providers.discovery import Discovery
+from broker.connect.added_providers import CustomProviders
+from broker.connect.provider_book import ProviderRegistry
+from broker.connect.shown_providers import ProviderViews
+from broker.providers.catalogue import load_builtin_providers
+from broker.providers.discovery import MetadataDiscovery
 from core.errors import NotFound
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 from core.settings import Settings
-from gateway.single.operator import BROKER, Operator, connected
+from gateway.single.operator import BROKER_ROLE, OperatorContext, open_role_database
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedProviders:
+class ProviderAdministration:
     """What administers providers."""
 
-    shown: ShownProviders
-    added: AddedProviders
-    discovery: Discovery
+    views: ProviderViews
+    custom_providers: CustomProviders
+    discovery: MetadataDiscovery
 
-    async def version(self, tenant_id: UUID, provider: str) -> int | None:
+    async def find_version(self, tenant_id: UUID, provider: str) -> int | None:
         """The version of a provider that was added; None where there is none, or it is one of MCPist's own."""
         try:
-            found, _ = await self.added.find(tenant_id, provider)
+            found, _ = await self.custom_providers.find(tenant_id, provider)
         except NotFound:
             return None
         return None if found is None else found.version
 
 
 @contextlib.asynccontextmanager
-async def opened_providers(operating: Operator, settings: Settings) -> AsyncGenerator[OpenedProviders]:
+async def open_provider_administration(
+    operating: OperatorContext, settings: Settings
+) -> AsyncGenerator[ProviderAdministration]:
     """Providers, to show and to change; `settings` name the public URL and the hosts that may be asked."""
-    allow = AllowedAddresses.of(settings.allowed_private_hosts)
+    allow = AllowedAddresses.from_hosts(settings.allowed_private_hosts)
     modules = [module.name for module in operating.catalogue.modules if module.vendor is not None]
-    documents = Documents(allow)
+    documents = JsonDocumentFetcher(allow)
     await documents.open()
     try:
-        async with connected(operating.deployment, BROKER, most=2) as database:
-            book = ProviderBook(own_providers())
-            added = AddedProviders(database, book, allow, modules)
-            yield OpenedProviders(
-                ShownProviders(database, book, added, settings.public_url), added, Discovery(documents)
+        async with open_role_database(operating.deployment, BROKER_ROLE, most=2) as database:
+            book = ProviderRegistry(load_builtin_providers())
+            added = CustomProviders(database, book, allow, modules)
+            yield ProviderAdministration(
+                ProviderViews(database, book, added, settings.public_url), added, MetadataDiscovery(documents)
             )
     finally:
         await documents.close()

@@ -3,33 +3,33 @@
 from collections.abc import Mapping
 from typing import Any
 
-from broker.rejections.recheck import Parts, Rechecker
-from broker.rejections.suspects import Suspect
+from broker.rejections.recheck import RecheckDependencies, Rechecker
+from broker.rejections.suspects import RejectedCredential
 from broker.rejections.timing import RejectionTiming
-from broker.rejections.verdicts import Asked, Verdict
+from broker.rejections.verdicts import CredentialVerdict, ProbeResult
 from broker.vault.vault import Vault
 from core.db import Database
 from core.errors import MCPistError
 from gateway.catalogue import Catalogue
 from gateway.service_settings import parsed
-from gateway.single.trust_zone import vendor_urls
-from gateway.single.vendor_account import GivenCredential, account_of
+from gateway.single.trust_zone import list_vendor_urls
+from gateway.single.vendor_account import UnleasedCredential, fetch_vendor_account
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import ToolError, VendorProblem
 from modules.kit.vendor import Problem
 
-MOST_SECONDS = 20.0
-VERDICTS: Mapping[Problem, Verdict] = {
-    "unauthorized": Verdict.REJECTED,
-    "rate_limited": Verdict.BUSY,
-    "unavailable": Verdict.UNKNOWN,
-    "too_large": Verdict.UNKNOWN,
-    "refused": Verdict.UNKNOWN,
+MAX_RECHECK_SECONDS = 20.0
+VERDICT_BY_PROBLEM: Mapping[Problem, CredentialVerdict] = {
+    "unauthorized": CredentialVerdict.REJECTED,
+    "rate_limited": CredentialVerdict.BUSY,
+    "unavailable": CredentialVerdict.UNKNOWN,
+    "too_large": CredentialVerdict.UNKNOWN,
+    "refused": CredentialVerdict.UNKNOWN,
 }
 """What a problem says of the credential; any other is told to somebody who is known."""
 
 
-def rechecker(
+def build_rechecker(
     database: Database,
     vault: Vault,
     catalogue: Catalogue,
@@ -37,30 +37,34 @@ def rechecker(
     timing: RejectionTiming | None = None,
 ) -> Rechecker:
     """Asks about the credentials of all tenants; `database` is in the broker's role."""
-    ask = VendorAsker(catalogue, sessions)
-    return Rechecker(Parts(database, vault, ask, vendor_urls(catalogue), timing or RejectionTiming()))
+    ask = VendorCredentialProbe(catalogue, sessions)
+    return Rechecker(
+        RecheckDependencies(database, vault, ask, list_vendor_urls(catalogue), timing or RejectionTiming())
+    )
 
 
-class VendorAsker:
-    """Implements :class:`broker.rejections.recheck.Asker` by the request that the module names."""
+class VendorCredentialProbe:
+    """Implements :class:`broker.rejections.recheck.CredentialProbe` by the request that the module names."""
 
     def __init__(self, catalogue: Catalogue, sessions: VendorSessions) -> None:
         self._modules = {module.name: module for module in catalogue.modules}
         self._sessions = sessions
 
-    async def __call__(self, suspect: Suspect, settings: Mapping[str, Any]) -> Asked:
+    async def __call__(self, suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
         module = self._modules.get(suspect.module)
         api = module.vendor if module else None
         if api is None:
-            return Asked(Verdict.UNKNOWN)
-        credential = GivenCredential(suspect.secret, suspect.scheme, suspect.origins)
+            return ProbeResult(CredentialVerdict.UNKNOWN)
+        credential = UnleasedCredential(suspect.secret, suspect.scheme, suspect.origins)
         key = f"{suspect.id}/{suspect.version}"
         try:
             known = parsed(api.settings, settings)
-            known = known.model_copy(update={"timeout": min(known.timeout, MOST_SECONDS)})
-            await account_of(self._sessions, api, known, credential, key, suspect.attributes)
+            known = known.model_copy(update={"timeout": min(known.timeout, MAX_RECHECK_SECONDS)})
+            await fetch_vendor_account(self._sessions, api, known, credential, key, suspect.attributes)
         except VendorProblem as problem:
-            return Asked(VERDICTS.get(problem.kind, Verdict.ACCEPTED), problem.retry_after or 0.0)
+            return ProbeResult(
+                VERDICT_BY_PROBLEM.get(problem.kind, CredentialVerdict.ACCEPTED), problem.retry_after or 0.0
+            )
         except (ToolError, MCPistError):
-            return Asked(Verdict.UNKNOWN)
-        return Asked(Verdict.ACCEPTED)
+            return ProbeResult(CredentialVerdict.UNKNOWN)
+        return ProbeResult(CredentialVerdict.ACCEPTED)

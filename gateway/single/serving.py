@@ -16,27 +16,29 @@ from gateway.app import Application
 from gateway.http_server.limits import HttpLimits
 from gateway.http_server.server import HttpServer, serving
 
-MOST_CONNECTIONS = 4_096
-OPEN_FILES = 65_536
-YOUNG_OBJECTS = 10_000
+MAX_CONNECTIONS = 4_096
+MAX_OPEN_FILES = 65_536
+GC_YOUNG_THRESHOLD = 10_000
 """Containers made before the collector looks at them; at its default of 700 most belong to calls still running."""
 
 
 @contextlib.asynccontextmanager
-async def served(app: Application, listener: socket.socket, settings: Settings) -> AsyncGenerator[HttpServer]:
+async def serve_application(
+    app: Application, listener: socket.socket, settings: Settings
+) -> AsyncGenerator[HttpServer]:
     """Serve until the block is left; then accept nothing new and give what runs some seconds."""
     limits = HttpLimits(
-        connections=min(MOST_CONNECTIONS, _raise_open_files() // 2),
+        connections=min(MAX_CONNECTIONS, _raise_open_file_limit() // 2),
         connections_per_address=settings.connections_per_address,
     )
     server = HttpServer(app, limits=limits, proxies=TrustedProxies(settings.trusted_proxies))
-    _spare_what_stays()
+    _freeze_startup_objects()
     async with serving(server, listener):
         yield server
 
 
 @contextlib.contextmanager
-def stop_signals() -> Generator[asyncio.Event]:
+def watch_stop_signals() -> Generator[asyncio.Event]:
     """An event that SIGINT and SIGTERM set. A second signal changes nothing: the database is stopped in order."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -50,7 +52,7 @@ def stop_signals() -> Generator[asyncio.Event]:
 
 
 @contextlib.contextmanager
-def listening(settings: Settings) -> Generator[socket.socket]:
+def open_listener(settings: Settings) -> Generator[socket.socket]:
     """The port, taken before anything else starts: a taken one is told at once."""
     try:
         family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
@@ -65,14 +67,14 @@ def listening(settings: Settings) -> Generator[socket.socket]:
 
 
 @contextlib.contextmanager
-def listening_at(path: Path) -> Generator[socket.socket]:
+def open_unix_listener(path: Path) -> Generator[socket.socket]:
     """A Unix socket for the owner and the group of its folder; what a killed process left there is taken away.
 
     Raises:
         Unavailable: somebody listens there, or the path cannot be used.
     """
     try:
-        if _is_listened_at(path):
+        if _is_socket_in_use(path):
             raise Unavailable(f"somebody listens at {path} already; stop them, or choose another MCPIST_BROKER_URL")
         path.unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -88,7 +90,7 @@ def listening_at(path: Path) -> Generator[socket.socket]:
         path.unlink(missing_ok=True)
 
 
-def _is_listened_at(path: Path) -> bool:
+def _is_socket_in_use(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(path))
@@ -97,17 +99,17 @@ def _is_listened_at(path: Path) -> bool:
     return True
 
 
-def _raise_open_files() -> int:
+def _raise_open_file_limit() -> int:
     """Let the process open as many files as it may; how many those are."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = OPEN_FILES if most == resource.RLIM_INFINITY else min(most, OPEN_FILES)
+    most = MAX_OPEN_FILES if most == resource.RLIM_INFINITY else min(most, MAX_OPEN_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     return most
 
 
-def _spare_what_stays() -> None:
+def _freeze_startup_objects() -> None:
     """Take all that start-up has made out of the garbage collector's sight: a full collection stops every call, 100 ms
     with our modules and their libraries in it, 1 ms without."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 10, 10)
+    gc.set_threshold(GC_YOUNG_THRESHOLD, 10, 10)

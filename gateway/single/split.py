@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from broker.http.app import BrokerApp
-from broker.http.client import UNIX, HttpBroker, http_broker
-from broker.http.gateway_keys import load_private, make_pair
-from broker.http.service_token import ServiceKey, ServiceTokens
+from broker.http.client import UNIX_PREFIX, HttpBroker, open_http_broker
+from broker.http.gateway_keys import load_private_key, make_key_pair
+from broker.http.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from broker.http.wire import PATHS
 from core.address import DatabaseAddress
 from core.audit.writer import AuditWriter
@@ -28,17 +28,17 @@ from core.settings import Settings
 from gateway.app import App
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import installed
-from gateway.deployment import KEYS, Deployment, open_as
+from gateway.deployment import KEYS_FOLDER, Deployment, open_deployment_as
 from gateway.operations.health import Check, Health, disk_check, health_routes
-from gateway.single.home import Report, joined
-from gateway.single.identity import identity
-from gateway.single.operator import BROKER, GATEWAY
-from gateway.single.port import opened_port
-from gateway.single.serving import listening_at, served, stop_signals
-from gateway.single.start_files import GATEWAY_KEY, GATEWAYS, served_gateways
-from gateway.single.trust_zone import trust_zone
+from gateway.single.home import Report, attach_database
+from gateway.single.identity import open_web_application
+from gateway.single.operator import BROKER_ROLE, GATEWAY_ROLE
+from gateway.single.port import open_port
+from gateway.single.serving import open_unix_listener, serve_application, watch_stop_signals
+from gateway.single.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_gateways
+from gateway.single.trust_zone import open_broker_runtime
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 log = logging.getLogger(__name__)
 
@@ -56,62 +56,65 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
     Raises:
         core.errors.MCPistError, gateway.postgres.errors.PostgresError: it cannot start; the text says what to do.
     """
-    with stop_signals() as stop, _listening(settings) as (listener, url):
-        async with _broker_deployment(settings, report) as deployment:
-            tokens = ServiceTokens(served_gateways(settings))
-            async with _broker_app(settings, deployment, tokens) as app, served(app, listener, settings):
+    with watch_stop_signals() as stop, _open_broker_listener(settings) as (listener, url):
+        async with _open_broker_deployment(settings, report) as deployment:
+            tokens = ServiceTokenVerifier(load_served_gateways(settings))
+            async with (
+                _open_broker_app(settings, deployment, tokens) as app,
+                serve_application(app, listener, settings),
+            ):
                 on_ready(BrokerReady(url))
                 await stop.wait()
 
 
 @contextlib.asynccontextmanager
-async def gateway_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     """What a gateway beside a broker has; nothing of it opens the vault or another role's tables.
 
     Raises:
         core.errors.Invalid: MCPIST_DATABASE_URL is not the gateway's own, or the digest key is missing.
     """
     if settings.database_url is None:
-        async with joined(settings, report) as deployment:
+        async with attach_database(settings, report) as deployment:
             yield deployment
         return
-    yield await _only(settings.home, settings.database_url, GATEWAY, make_keys=False)
+    yield await _open_single_role_deployment(settings.home, settings.database_url, GATEWAY_ROLE, make_keys=False)
 
 
 @contextlib.asynccontextmanager
-async def remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
+async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
     """The broker that the settings name, asked with this gateway's key.
 
     Raises:
         core.errors.Invalid: there is no usable key.
     """
     if settings.gateway_key is None:
-        make_pair(settings.home / KEYS / GATEWAY_KEY, settings.home / KEYS / GATEWAYS)
-    key = ServiceKey(load_private(settings.gateway_key or settings.home / KEYS / GATEWAY_KEY))
+        make_key_pair(settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE, settings.home / KEYS_FOLDER / GATEWAYS_FILE)
+    key = ServiceTokenSigner(load_private_key(settings.gateway_key or settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE))
     log.info("asking the broker", extra={"url": settings.broker_url, "gateway": key.gateway})
     if _is_open_to_eavesdroppers(settings.broker_url):
         log.warning("MCPIST_BROKER_URL is plain http to another machine: tokens can be read on the way; use https")
-    async with http_broker(settings.broker_url, key) as client:
+    async with open_http_broker(settings.broker_url, key) as client:
         yield client
 
 
 @contextlib.asynccontextmanager
-async def _broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
     url = settings.database_url
-    if url is not None and urlsplit(url.reveal()).username == BROKER:
-        yield await _only(settings.home, url, BROKER, make_keys=True)
+    if url is not None and urlsplit(url.reveal()).username == BROKER_ROLE:
+        yield await _open_single_role_deployment(settings.home, url, BROKER_ROLE, make_keys=True)
         return
-    async with joined(settings, report) as deployment:
+    async with attach_database(settings, report) as deployment:
         await migrate(deployment.admin, deployment.passwords)
         yield deployment
 
 
-async def _only(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
+async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
     """A deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is away may
     come later."""
-    deployment = open_as(home, DatabaseAddress(url), role, make_keys=make_keys)
+    deployment = open_deployment_as(home, DatabaseAddress(url), role, make_keys=make_keys)
     try:
-        await check_sessions(deployment.role(role))
+        await check_sessions(deployment.get_role_address(role))
     except Unavailable:
         return deployment
     except asyncpg.InvalidAuthorizationSpecificationError:
@@ -122,29 +125,34 @@ async def _only(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deplo
 
 
 @contextlib.asynccontextmanager
-async def _broker_app(settings: Settings, deployment: Deployment, service_tokens: ServiceTokens) -> AsyncGenerator[App]:
+async def _open_broker_app(
+    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
+) -> AsyncGenerator[App]:
     """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
     here: it has a database role of its own."""
     catalogue = installed()
-    async with trust_zone(deployment, settings, catalogue) as zone, _refusals(settings, zone.database) as refusals:
+    async with (
+        open_broker_runtime(deployment, settings, catalogue) as zone,
+        _open_refusals(settings, zone.database) as refusals,
+    ):
         broker = BrokerApp(zone.broker, service_tokens)
-        checks: dict[str, Check] = {"database": lambda: _answers(zone.database)}
+        checks: dict[str, Check] = {"database": lambda: _is_database_up(zone.database)}
         if settings.database_url is None:
             checks["disk"] = disk_check(settings.home)
         health = Health(checks, clock=time.monotonic)
         app = App({**dict.fromkeys(PATHS, broker), **health_routes(health)})
-        async with identity(zone, settings, refusals, None, catalogue) as pages:
+        async with open_web_application(zone, settings, refusals, None, catalogue) as pages:
             app.otherwise = pages
             yield app
 
 
 @contextlib.asynccontextmanager
-async def _refusals(settings: Settings, database: Database) -> AsyncGenerator[Refusals]:
+async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[Refusals]:
     """The audit of refused credentials, as a gateway has it."""
     audit = AuditWriter(database)
     writing = asyncio.create_task(audit.run(), name="audit writer")
     most = settings.failed_auth_per_minute
-    refusals = Refusals(audit, AttemptLimits(most, most, clock=time.monotonic), _Uncounted())
+    refusals = Refusals(audit, AttemptLimits(most, most, clock=time.monotonic), _NoMetrics())
     try:
         yield refusals
     finally:
@@ -153,7 +161,7 @@ async def _refusals(settings: Settings, database: Database) -> AsyncGenerator[Re
         await writing
 
 
-class _Uncounted:
+class _NoMetrics:
     """The broker has no metrics yet."""
 
     def refused(self, reason: str) -> None: ...
@@ -163,21 +171,21 @@ class _Uncounted:
     def limited(self, limit: str) -> None: ...
 
 
-async def _answers(database: Database) -> bool:
+async def _is_database_up(database: Database) -> bool:
     return await database.call("SELECT true")
 
 
 @contextlib.contextmanager
-def _listening(settings: Settings) -> Generator[tuple[socket.socket, str]]:
-    if settings.broker_url.startswith(UNIX):
-        with listening_at(Path(settings.broker_url.removeprefix(UNIX))) as listener:
+def _open_broker_listener(settings: Settings) -> Generator[tuple[socket.socket, str]]:
+    if settings.broker_url.startswith(UNIX_PREFIX):
+        with open_unix_listener(Path(settings.broker_url.removeprefix(UNIX_PREFIX))) as listener:
             yield listener, settings.broker_url
         return
-    with opened_port(settings) as listener:
+    with open_port(settings) as listener:
         # Where gateways reach it; the public URL, which it has in common with them, is the load balancer's.
         yield listener, replace(settings, public_url="").public_url
 
 
 def _is_open_to_eavesdroppers(url: str) -> bool:
     parts = urlsplit(url)
-    return parts.scheme == "http" and parts.hostname not in LOOPBACK
+    return parts.scheme == "http" and parts.hostname not in LOOPBACK_HOSTS

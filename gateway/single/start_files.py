@@ -5,21 +5,29 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from broker.http.gateway_keys import Gateways, load_private, load_public, make_pair
-from broker.identity.settings import FILE as IDENTITY
+from broker.http.gateway_keys import TrustedGateways, load_private_key, load_public_keys, make_key_pair
+from broker.identity.settings import IDENTITY_FILE as IDENTITY
 from broker.identity.settings import IdentitySettings
-from broker.identity.settings import load as load_identity
-from broker.notices.settings import FILE as NOTICES
-from broker.notices.settings import NoticeSettings
-from broker.notices.settings import load as load_notices
+from broker.identity.settings import load_identity_settings as load_identity
+from broker.notices.settings import SETTINGS_FILE as NOTICES
+from broker.notices.settings import NotificationSettings
+from broker.notices.settings import load_notification_settings as load_notices
 from broker.vault.key_file import load as load_keys
 from core.errors import Invalid
 from core.migrations import LOGIN_ROLES
 from core.settings import Settings
-from gateway.deployment import DIGEST, DIGEST_KEY, KEYS, PASSWORDS, PEPPERS, VAULT_KEYS, read_kept
+from gateway.deployment import (
+    DIGEST_KEY_FILE,
+    DIGEST_MEMBER,
+    KEYS_FOLDER,
+    PASSWORDS_FILE,
+    PEPPERS_FILE,
+    VAULT_KEYS_FILE,
+    read_key_file_values,
+)
 
-GATEWAY_KEY = "gateway.pem"
-GATEWAYS = "gateways.pem"
+GATEWAY_KEY_FILE = "gateway.pem"
+GATEWAYS_FILE = "gateways.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,65 +39,68 @@ class StartFile:
     read: Callable[[], object]
 
 
-def start_files(settings: Settings) -> tuple[StartFile, ...]:
+def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
     """Every file that `mcpist up`, `gateway` or `broker` reads, but for the database's own and the deployment's id."""
-    keys = settings.home / KEYS
-    kept = {PASSWORDS: LOGIN_ROLES, DIGEST_KEY: (DIGEST,)}
-    secret = {PEPPERS: load_keys} | ({VAULT_KEYS: load_keys} if "file" in settings.keys else {})
-    private, public = settings.gateway_key or keys / GATEWAY_KEY, settings.broker_gateways or keys / GATEWAYS
+    keys = settings.home / KEYS_FOLDER
+    kept = {PASSWORDS_FILE: LOGIN_ROLES, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
+    secret = {PEPPERS_FILE: load_keys} | ({VAULT_KEYS_FILE: load_keys} if "file" in settings.keys else {})
+    private, public = settings.gateway_key or keys / GATEWAY_KEY_FILE, settings.broker_gateways or keys / GATEWAYS_FILE
     found = (
-        StartFile("identity settings", _identity(settings), partial(identity_settings, settings)),
-        StartFile("notice settings", _notices(settings), partial(notice_settings, settings)),
-        *(StartFile("keys", keys / name, partial(read_kept, keys / name, names)) for name, names in kept.items()),
+        StartFile("identity settings", _get_identity_path(settings), partial(load_identity_settings, settings)),
+        StartFile("notice settings", _get_notifications_path(settings), partial(load_notification_settings, settings)),
+        *(
+            StartFile("keys", keys / name, partial(read_key_file_values, keys / name, names))
+            for name, names in kept.items()
+        ),
         *(StartFile("keys", keys / name, partial(read, keys / name)) for name, read in secret.items()),
-        StartFile("gateway keys", private, partial(load_private, private)),
-        StartFile("gateway keys", public, partial(load_public, public)),
+        StartFile("gateway keys", private, partial(load_private_key, private)),
+        StartFile("gateway keys", public, partial(load_public_keys, public)),
     )
     named = {settings.identity_file, settings.notices_file, settings.gateway_key, settings.broker_gateways}
     return tuple(one for one in found if one.path in named or one.path.exists())
 
 
-def identity_settings(settings: Settings) -> IdentitySettings:
+def load_identity_settings(settings: Settings) -> IdentitySettings:
     """How people and clients come in; the defaults where there is no file.
 
     Raises:
         Invalid: the file is wrong, others may read it, or the one that the settings name is not there.
     """
-    _check_named(settings.identity_file, "MCPIST_IDENTITY_FILE")
-    return load_identity(_identity(settings))
+    _check_named_file(settings.identity_file, "MCPIST_IDENTITY_FILE")
+    return load_identity(_get_identity_path(settings))
 
 
-def notice_settings(settings: Settings) -> NoticeSettings:
+def load_notification_settings(settings: Settings) -> NotificationSettings:
     """How owners of broken accounts are told; nobody is told where there is no file.
 
     Raises:
-        Invalid: as :func:`identity_settings`.
+        Invalid: as :func:`load_identity_settings`.
     """
-    _check_named(settings.notices_file, "MCPIST_NOTICES_FILE")
-    return load_notices(_notices(settings))
+    _check_named_file(settings.notices_file, "MCPIST_NOTICES_FILE")
+    return load_notices(_get_notifications_path(settings))
 
 
-def served_gateways(settings: Settings) -> Gateways:
+def load_served_gateways(settings: Settings) -> TrustedGateways:
     """The gateways that a broker serves; without a file of its own it makes one, with the key of a gateway beside it.
 
     Raises:
         Invalid: the file is of no use.
     """
     if settings.broker_gateways is not None:
-        return Gateways(settings.broker_gateways)
-    keys = settings.home / KEYS
-    make_pair(keys / GATEWAY_KEY, keys / GATEWAYS)
-    return Gateways(keys / GATEWAYS)
+        return TrustedGateways(settings.broker_gateways)
+    keys = settings.home / KEYS_FOLDER
+    make_key_pair(keys / GATEWAY_KEY_FILE, keys / GATEWAYS_FILE)
+    return TrustedGateways(keys / GATEWAYS_FILE)
 
 
-def _identity(settings: Settings) -> Path:
+def _get_identity_path(settings: Settings) -> Path:
     return settings.identity_file or settings.home / IDENTITY
 
 
-def _notices(settings: Settings) -> Path:
+def _get_notifications_path(settings: Settings) -> Path:
     return settings.notices_file or settings.home / NOTICES
 
 
-def _check_named(path: Path | None, variable: str) -> None:
+def _check_named_file(path: Path | None, variable: str) -> None:
     if path is not None and not path.exists():
         raise Invalid(f"{path}, which {variable} names, does not exist")

@@ -7,40 +7,40 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from broker.audit_passes import SigningVerifier, load_signer
-from broker.direct import DirectBroker
+from broker.direct import LocalBroker
 from broker.identity.api_tokens import ApiTokens
-from broker.identity.front_door import FrontDoor, front_door
-from broker.identity.in_process import InProcess, InProcessVerifier
+from broker.identity.front_door import IdentityServices, build_identity_services
+from broker.identity.in_process import InProcessSubject, InProcessVerifier
 from broker.identity.pepper import Peppers, load_or_create
 from broker.identity.settings import IdentitySettings
-from broker.identity.verifier import Verifiers
+from broker.identity.verifier import CompositeVerifier
 from broker.interface import Verifier
-from broker.leases import Leases
+from broker.leases import LeaseService
 from broker.oauth.access_tokens import AccessTokens
-from broker.oauth.external_issuer import ExternalIssuer
+from broker.oauth.external_issuer import ExternalIssuerVerifier
 from broker.oauth.signing_keys import SigningKeys, open_signing_keys
 from broker.vault.keys import KeyProvider
-from broker.vault.upkeep import kept_up
+from broker.vault.upkeep import run_maintenance
 from broker.vault.vault import Vault, open_vault
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.db import Database
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 from core.settings import Settings
 from gateway.auth.protected_resource import resource
 from gateway.catalogue import Catalogue
 from gateway.deployment import Deployment
-from gateway.single.home import keepers
-from gateway.single.operator import BROKER, connected, now
-from gateway.single.start_files import identity_settings
-from gateway.single.vault_access import guard_of, opened_keys
-from gateway.single.vendor_oauth import vendor_accounts, vendor_http
+from gateway.single.home import get_key_provider_settings
+from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
+from gateway.single.start_files import load_identity_settings
+from gateway.single.vault_access import load_deployment_guard, open_key_provider
+from gateway.single.vendor_oauth import open_vendor_accounts, open_vendor_http
 
-CONNECTIONS = 8
+BROKER_CONNECTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class OwnTokens:
+class OwnTokenSigning:
     """What our own authorization server signs with."""
 
     keys: SigningKeys
@@ -48,32 +48,32 @@ class OwnTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class TrustZone:
+class BrokerRuntime:
     """The opened trust zone. `http` leads to vendors' OAuth servers; `own_tokens` is None where another authorization
     server makes the tokens; `clock` is that of everything in it."""
 
-    broker: DirectBroker
+    broker: LocalBroker
     database: Database
     vault: Vault
-    http: VendorHttp
+    oauth_http: VendorHttpClient
     peppers: Peppers
     identity: IdentitySettings
     tokens: ApiTokens
-    door: FrontDoor
-    documents: Documents
-    own_tokens: OwnTokens | None
+    identity_services: IdentityServices
+    documents: JsonDocumentFetcher
+    own_tokens: OwnTokenSigning | None
     clock: Callable[[], datetime]
 
 
 @contextlib.asynccontextmanager
-async def trust_zone(
+async def open_broker_runtime(
     deployment: Deployment,
     settings: Settings,
     catalogue: Catalogue,
     *,
-    clock: Callable[[], datetime] = now,
-    only_for: InProcess | None = None,
-) -> AsyncGenerator[TrustZone]:
+    clock: Callable[[], datetime] = get_utc_now,
+    only_for: InProcessSubject | None = None,
+) -> AsyncGenerator[BrokerRuntime]:
     """Open the vault, whose key file is made at the first start, and read the identity file. With `only_for` its broker
     serves that user alone, and knows no token.
 
@@ -81,34 +81,34 @@ async def trust_zone(
         core.errors.Invalid: a key is missing, wrong or readable by others, or the identity file is wrong; the text
             names it.
     """
-    identity = identity_settings(settings)
+    identity = load_identity_settings(settings)
     async with (
-        opened_keys(deployment, keepers(settings)) as keys,
-        connected(deployment, BROKER, most=CONNECTIONS) as database,
-        _documents(settings) as documents,
+        open_key_provider(deployment, get_key_provider_settings(settings)) as keys,
+        open_role_database(deployment, BROKER_ROLE, most=BROKER_CONNECTIONS) as database,
+        _open_documents(settings) as documents,
     ):
-        guard = await guard_of(deployment, database)
+        guard = await load_deployment_guard(deployment, database)
         vault = await open_vault(database, keys, clock=clock, guard=guard)
         peppers = load_or_create(deployment.peppers)
         tokens = ApiTokens(database, peppers, clock=clock)
-        own = await _own_tokens(database, keys, settings, identity, clock)
-        verifier = Verifiers(tokens, _jwts(own, database, settings, identity, documents, clock))
-        door = front_door(database, identity.providers, settings.public_url, clock=clock)
+        own = await _open_own_token_signing(database, keys, settings, identity, clock)
+        verifier = CompositeVerifier(tokens, _build_jwt_verifier(own, database, settings, identity, documents, clock))
+        door = build_identity_services(database, identity.providers, settings.public_url, clock=clock)
         async with (
-            kept_up(vault, database, guard),
-            vendor_http(settings) as http,
-            vendor_accounts(deployment, database, vault, http) as accounts,
+            run_maintenance(vault, database, guard),
+            open_vendor_http(settings) as http,
+            open_vendor_accounts(deployment, database, vault, http) as accounts,
         ):
-            tools, urls = vendor_tools(catalogue), vendor_urls(catalogue)
+            tools, urls = list_vendor_tools(catalogue), list_vendor_urls(catalogue)
             known = verifier if only_for is None else InProcessVerifier(only_for, database)
-            leases = Leases(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
-            broker = DirectBroker(SigningVerifier(known, await load_signer(database)), leases)
-            yield TrustZone(broker, database, vault, http, peppers, identity, tokens, door, documents, own, clock)
+            leases = LeaseService(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
+            broker = LocalBroker(SigningVerifier(known, await load_signer(database)), leases)
+            yield BrokerRuntime(broker, database, vault, http, peppers, identity, tokens, door, documents, own, clock)
 
 
 @contextlib.asynccontextmanager
-async def _documents(settings: Settings) -> AsyncGenerator[Documents]:
-    documents = Documents(AllowedAddresses.of(settings.allowed_private_hosts))
+async def _open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetcher]:
+    documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await documents.open()
     try:
         yield documents
@@ -116,12 +116,12 @@ async def _documents(settings: Settings) -> AsyncGenerator[Documents]:
         await documents.close()
 
 
-def vendor_urls(catalogue: Catalogue) -> dict[str, str]:
+def list_vendor_urls(catalogue: Catalogue) -> dict[str, str]:
     """The vendors' base URLs that the modules' code names."""
     return {module.name: module.vendor.base_url for module in catalogue.modules if module.vendor is not None}
 
 
-def vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:
+def list_vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:
     """Whether each tool only reads, for the modules that have a vendor: all that the broker knows of modules."""
     return {
         (module.name, entry.tool.name): entry.tool.hints.read_only
@@ -131,19 +131,19 @@ def vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:
     }
 
 
-async def _own_tokens(
+async def _open_own_token_signing(
     database: Database,
     provider: KeyProvider,
     settings: Settings,
     identity: IdentitySettings,
     clock: Callable[[], datetime],
-) -> OwnTokens | None:
+) -> OwnTokenSigning | None:
     server = identity.authorization_server
     if not server.enabled:
         return None
     keys, _ = await open_signing_keys(database, provider, clock=clock)
     lifetime = timedelta(minutes=server.access_token_minutes)
-    return OwnTokens(
+    return OwnTokenSigning(
         keys,
         AccessTokens(
             keys,
@@ -156,16 +156,18 @@ async def _own_tokens(
     )
 
 
-def _jwts(
-    own: OwnTokens | None,
+def _build_jwt_verifier(
+    own: OwnTokenSigning | None,
     database: Database,
     settings: Settings,
     identity: IdentitySettings,
-    documents: Documents,
+    documents: JsonDocumentFetcher,
     clock: Callable[[], datetime],
 ) -> Verifier | None:
     if own is not None:
         return own.access_tokens
     if identity.external is None:
         return None
-    return ExternalIssuer(identity.external, database, documents, resource=resource(settings.public_url), clock=clock)
+    return ExternalIssuerVerifier(
+        identity.external, database, documents, resource=resource(settings.public_url), clock=clock
+    )

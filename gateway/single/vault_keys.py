@@ -4,15 +4,15 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.vault.key_checks import KeyState, key_states
-from broker.vault.key_usage import data_keys, signing_keys
-from broker.vault.reencrypt import secrets_waiting
+from broker.vault.key_checks import KeyState, list_key_states
+from broker.vault.key_usage import count_data_keys, count_signing_keys
+from broker.vault.reencrypt import count_pending_secrets
 from core.db import Database
 from core.directory.tenants import list_tenants
 from core.errors import Unavailable
 from gateway.deployment import Deployment
-from gateway.single.operator import BROKER, connected
-from gateway.single.vault_access import key_file, opened_keys
+from gateway.single.operator import BROKER_ROLE, open_role_database
+from gateway.single.vault_access import get_key_file_path, open_key_provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +56,36 @@ class VaultKeys:
         return not self.trouble and all(key.healthy for key in self.keys)
 
 
-async def vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
+async def inspect_vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
     """Every key that is at hand or needed.
 
     Raises:
         core.errors.Invalid: the key file can be read by others, or is damaged.
     """
-    path, keepers = key_file(deployment), deployment.keepers.names
-    async with opened_keys(deployment, make=False) as keys, connected(deployment, BROKER, most=2) as broker:
-        trouble = await keys.trouble()
+    path, keepers = get_key_file_path(deployment), deployment.key_providers.names
+    async with (
+        open_key_provider(deployment, make=False) as keys,
+        open_role_database(deployment, BROKER_ROLE, most=2) as broker,
+    ):
+        trouble = await keys.find_problem()
         try:
-            states = await key_states(broker, keys)
+            states = await list_key_states(broker, keys)
         except Unavailable as error:
             return VaultKeys(path, keepers, (), trouble or str(error))
         tenants, wrapped, waiting = Counter[str](), Counter[str](), 0
         for tenant in await list_tenants(console):
-            for kek_id, count in (await data_keys(broker, tenant.id)).items():
+            for kek_id, count in (await count_data_keys(broker, tenant.id)).items():
                 tenants[kek_id] += 1
                 wrapped[kek_id] += count
-            waiting += await secrets_waiting(broker, tenant.id)
-        signing = await signing_keys(broker)
+            waiting += await count_pending_secrets(broker, tenant.id)
+        signing = await count_signing_keys(broker)
     return VaultKeys(
         path,
         keepers,
         tuple(
             KeyReport(
                 state.kek_id, state.active, state.used, state.at_hand, state.at_hand and state.right,
-                tenants[state.kek_id], wrapped[state.kek_id], signing.get(state.kek_id, 0), _told(state, path),
+                tenants[state.kek_id], wrapped[state.kek_id], signing.get(state.kek_id, 0), _describe_key_state(state, path),
             )
             for state in states
         ),
@@ -92,7 +95,7 @@ async def vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
     )  # fmt: skip
 
 
-def _told(state: KeyState, path: Path) -> str:
+def _describe_key_state(state: KeyState, path: Path) -> str:
     if not state.at_hand:
         return f"missing: bring it back into {path} from your copy of the keys, or name its keeper in MCPIST_KEYS"
     if not state.right:

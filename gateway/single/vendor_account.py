@@ -4,16 +4,16 @@ import asyncio
 import logging
 from collections.abc import Container, Mapping
 
-from broker.connect.pasted_keys import KeyTrouble
+from broker.connect.pasted_keys import KeyProblem
 from core.credential_headers import CredentialScheme
 from core.errors import Invalid, MCPistError
-from core.outbound.origins import origin_of
+from core.outbound.origins import get_origin
 from core.secret import Secret
 from gateway.vendor_session.session import NOTHING_KNOWN, VendorSessions
 from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
 
-MOST_ACCOUNT = 200
-_TROUBLES: Mapping[str, KeyTrouble] = {
+MAX_ACCOUNT_NAME_LENGTH = 200
+_KEY_TROUBLES: Mapping[str, KeyProblem] = {
     "unauthorized": "not_accepted",
     "forbidden": "forbidden",
     "rate_limited": "busy",
@@ -23,27 +23,27 @@ _TROUBLES: Mapping[str, KeyTrouble] = {
 }
 
 
-def trouble_of(problem: ToolError) -> KeyTrouble:
+def classify_key_trouble(problem: ToolError) -> KeyProblem:
     """Why the vendor has not said whose a key is."""
-    return _TROUBLES.get(problem.kind, "setup") if isinstance(problem, VendorProblem) else "away"
+    return _KEY_TROUBLES.get(problem.kind, "setup") if isinstance(problem, VendorProblem) else "away"
 
 
 log = logging.getLogger(__name__)
 
 
-def place_of(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]:
+def get_key_origins(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]:
     """The origin that a secret which is stored now is for.
 
     Raises:
         core.errors.Invalid: the service's base URL is none.
     """
     try:
-        return (origin_of(settings.base_url or api.base_url),)
+        return (get_origin(settings.base_url or api.base_url),)
     except ValueError:
         raise Invalid("the base URL of this service has to look like https://host/path") from None
 
 
-class GivenCredential:
+class UnleasedCredential:
     """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for a secret that no lease was made of; it is
     sent to `origins` alone."""
 
@@ -54,17 +54,17 @@ class GivenCredential:
         self.scheme = scheme
         self.origins = origins
 
-    async def lease(self, rejected_version: int | None = None) -> "GivenCredential":
+    async def lease(self, rejected_version: int | None = None) -> "UnleasedCredential":
         if rejected_version is not None:  # there is no newer one, and a vendor may count failed attempts
             raise VendorProblem("unauthorized", "the vendor does not accept the secret")
         return self
 
 
-async def account_of(
+async def fetch_vendor_account(
     sessions: VendorSessions,
     api: VendorApi,
     settings: VendorSettings,
-    credential: GivenCredential,
+    credential: UnleasedCredential,
     key: str,
     attributes: Mapping[str, str] = NOTHING_KNOWN,
 ) -> str:
@@ -83,4 +83,4 @@ async def account_of(
     except Exception as error:  # noqa: BLE001 a module that takes apart another answer than it expects
         log.error("a module cannot tell whose account it is: %s", type(error).__name__)
         raise VendorProblem("unavailable", "the vendor's answer is not as described") from None
-    return "".join(sign for sign in account if sign.isprintable()).strip()[:MOST_ACCOUNT]
+    return "".join(sign for sign in account if sign.isprintable()).strip()[:MAX_ACCOUNT_NAME_LENGTH]

@@ -4,38 +4,38 @@ import contextlib
 from collections.abc import AsyncGenerator
 from uuid import UUID
 
-from broker.connect.oauth_clients import OAuthClients
-from broker.connect.provider_book import ProviderBook
-from broker.providers.catalogue import own_providers
-from broker.vault.keys import LocalKeys
+from broker.connect.oauth_clients import OAuthClientStore
+from broker.connect.provider_book import ProviderRegistry
+from broker.providers.catalogue import load_builtin_providers
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
 from core.db import Database
 from core.errors import NotFound
 from gateway.deployment import Deployment
-from gateway.single.operator import BROKER, connected, now
-from gateway.single.vault_access import NO_DEPLOYMENT, guard_of, opened_keys
+from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
+from gateway.single.vault_access import NO_DEPLOYMENT, load_deployment_guard, open_key_provider
 
 
 @contextlib.asynccontextmanager
-async def opened_oauth_clients(deployment: Deployment) -> AsyncGenerator[OAuthClients]:
+async def open_oauth_clients(deployment: Deployment) -> AsyncGenerator[OAuthClientStore]:
     """OAuth clients with their vault, to register one.
 
     Raises:
         core.errors.Invalid: a key is missing, wrong or readable by others; the text names it.
     """
-    async with connected(deployment, BROKER, most=2) as database, opened_keys(deployment) as keys:
-        guard = await guard_of(deployment, database)
-        yield _clients(database, await open_vault(database, keys, clock=now, guard=guard))
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database, open_key_provider(deployment) as keys:
+        guard = await load_deployment_guard(deployment, database)
+        yield _build_oauth_clients(database, await open_vault(database, keys, clock=get_utc_now, guard=guard))
 
 
 @contextlib.asynccontextmanager
-async def closed_oauth_clients(deployment: Deployment) -> AsyncGenerator[OAuthClients]:
+async def open_oauth_clients_without_keys(deployment: Deployment) -> AsyncGenerator[OAuthClientStore]:
     """OAuth clients to list and to remove, which needs no key."""
-    async with connected(deployment, BROKER, most=2) as database:
-        yield _clients(database, Vault(LocalKeys("", {}), NO_DEPLOYMENT, clock=now))
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database:
+        yield _build_oauth_clients(database, Vault(InMemoryKeyProvider("", {}), NO_DEPLOYMENT, clock=get_utc_now))
 
 
-async def role_id_of(deployment: Deployment, tenant_id: UUID, name: str | None) -> UUID | None:
+async def find_role_id(deployment: Deployment, tenant_id: UUID, name: str | None) -> UUID | None:
     """The role of that name; None for no name.
 
     Raises:
@@ -43,15 +43,15 @@ async def role_id_of(deployment: Deployment, tenant_id: UUID, name: str | None) 
     """
     if name is None:
         return None
-    async with connected(deployment, BROKER, most=2) as database, database.tenant(tenant_id) as work:
-        found: UUID | None = await work.fetchval(_ROLE, name)
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database, database.tenant(tenant_id) as work:
+        found: UUID | None = await work.fetchval(_ROLE_QUERY, name)
     if found is None:
         raise NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
     return found
 
 
-def _clients(database: Database, vault: Vault) -> OAuthClients:
-    return OAuthClients(database, vault, ProviderBook(own_providers()))
+def _build_oauth_clients(database: Database, vault: Vault) -> OAuthClientStore:
+    return OAuthClientStore(database, vault, ProviderRegistry(load_builtin_providers()))
 
 
-_ROLE = "SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2"
+_ROLE_QUERY = "SELECT id FROM core.roles WHERE tenant_id = $1 AND name = $2"

@@ -3,25 +3,25 @@
 import contextlib
 from collections.abc import AsyncGenerator
 
-from broker.accounts.accounts import Accounts
-from broker.connect.provider_book import ProviderBook
-from broker.providers.catalogue import own_providers
-from broker.refresh.service import kept_fresh
+from broker.accounts.accounts import AccountTokenService
+from broker.connect.provider_book import ProviderRegistry
+from broker.providers.catalogue import load_builtin_providers
+from broker.refresh.service import run_refresher
 from broker.vault.vault import Vault
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.db import Database
 from core.outbound.addresses import AllowedAddresses
 from core.settings import Settings
 from gateway.deployment import Deployment
 
-SPOOL = "answers"
+SPOOL_FOLDER = "answers"
 
 
 @contextlib.asynccontextmanager
-async def vendor_http(settings: Settings) -> AsyncGenerator[VendorHttp]:
+async def open_vendor_http(settings: Settings) -> AsyncGenerator[VendorHttpClient]:
     """The way there."""
-    http = VendorHttp(AllowedAddresses.of(settings.allowed_private_hosts))
+    http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await http.open()
     try:
         yield http
@@ -29,13 +29,13 @@ async def vendor_http(settings: Settings) -> AsyncGenerator[VendorHttp]:
         await http.close()
 
 
-def vendor_accounts(
-    deployment: Deployment, database: Database, vault: Vault, http: VendorHttp
-) -> contextlib.AbstractAsyncContextManager[Accounts]:
+def open_vendor_accounts(
+    deployment: Deployment, database: Database, vault: Vault, http: VendorHttpClient
+) -> contextlib.AbstractAsyncContextManager[AccountTokenService]:
     """The accounts of all tenants, kept fresh until the block is left.
 
     Raises:
         core.errors.Unavailable: the database is away.
     """
-    book, endpoint = ProviderBook(own_providers()), VendorTokenEndpoint(http)
-    return kept_fresh(database, vault, book, endpoint, deployment.home / SPOOL)
+    book, endpoint = ProviderRegistry(load_builtin_providers()), HttpTokenEndpointClient(http)
+    return run_refresher(database, vault, book, endpoint, deployment.home / SPOOL_FOLDER)

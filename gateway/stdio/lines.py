@@ -7,24 +7,24 @@ import select
 import threading
 from collections.abc import AsyncIterator
 
-CHUNK = 65_536
-MOST_LINE = 4 * 1024 * 1024
-AHEAD = 16
+CHUNK_BYTES = 65_536
+MAX_LINE_BYTES = 4 * 1024 * 1024
+READ_AHEAD_CHUNKS = 16
 """Chunks that are read before anybody wants them."""
 
 
-class TooLong(Exception):
+class LineTooLong(Exception):
     """A line is longer than ``MOST_LINE``; the rest of it was skipped."""
 
 
-class Lines:
+class LineReader:
     """The lines of a descriptor. A thread reads: files and terminals cannot be waited for in an event loop."""
 
-    def __init__(self, descriptor: int, *, most: int = MOST_LINE) -> None:
+    def __init__(self, descriptor: int, *, most: int = MAX_LINE_BYTES) -> None:
         self._descriptor = descriptor
         self._most = most
         self._chunks: asyncio.Queue[bytes] = asyncio.Queue()
-        self._room = threading.Semaphore(AHEAD)
+        self._room = threading.Semaphore(READ_AHEAD_CHUNKS)
         self._rest = bytearray()
         self._skipping = False
         self._ended = False
@@ -32,44 +32,44 @@ class Lines:
 
     def start(self) -> None:
         """Begin to read. The thread ends with the input, or with the process."""
-        threading.Thread(target=self._read, name="standard input", daemon=True).start()
+        threading.Thread(target=self._read_chunks, name="standard input", daemon=True).start()
 
-    async def next(self) -> bytes | None:
+    async def read_line(self) -> bytes | None:
         """The next line without its end, None at the end of the input.
 
         Raises:
-            TooLong: the line was too long; the next call gives the line after it.
+            LineTooLong: the line was too long; the next call gives the line after it.
         """
         while True:
             end = self._rest.find(b"\n")
             if end >= 0:
                 line = bytes(self._rest[:end])
                 del self._rest[: end + 1]
-                return self._taken(line)
+                return self._check_length(line)
             if len(self._rest) > self._most:
                 self._skipping = True
                 self._rest.clear()
             if self._ended:
                 line = bytes(self._rest)
                 self._rest.clear()
-                return self._taken(line) if line or self._skipping else None
+                return self._check_length(line) if line or self._skipping else None
             chunk = await self._chunks.get()
             self._room.release()
             self._ended = not chunk
             self._rest += chunk
 
-    def _taken(self, line: bytes) -> bytes:
+    def _check_length(self, line: bytes) -> bytes:
         if self._skipping or len(line) > self._most:
             self._skipping = False
-            raise TooLong
+            raise LineTooLong
         return line
 
-    def _read(self) -> None:
+    def _read_chunks(self) -> None:
         # os.read and not sys.stdin: a thread that waits inside a buffered file would stop the interpreter from ending.
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
             while True:
                 try:
-                    chunk = os.read(self._descriptor, CHUNK)
+                    chunk = os.read(self._descriptor, CHUNK_BYTES)
                 except OSError:
                     chunk = b""
                 self._room.acquire()
@@ -78,7 +78,7 @@ class Lines:
                     return
 
 
-class Output:
+class LineWriter:
     """Whole lines to a descriptor, one after the other, whoever writes. A slow reader holds up nobody but writers."""
 
     def __init__(self, descriptor: int) -> None:
@@ -93,12 +93,12 @@ class Output:
         """
         data = line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"
         async with self._turn:
-            if len(data) <= select.PIPE_BUF and self._ready():
+            if len(data) <= select.PIPE_BUF and self._is_writable():
                 os.write(self._descriptor, data)  # fits into a pipe that is ready: it does not block
             else:
                 await asyncio.shield(asyncio.to_thread(self._write_all, data))
 
-    def _ready(self) -> bool:
+    def _is_writable(self) -> bool:
         return bool(select.select([], [self._descriptor], [], 0)[1])
 
     def _write_all(self, data: bytes) -> None:
@@ -107,12 +107,12 @@ class Output:
             rest = rest[os.write(self._descriptor, rest) :]
 
 
-async def each(lines: Lines) -> AsyncIterator[bytes | None]:
+async def read_lines(lines: LineReader) -> AsyncIterator[bytes | None]:
     """Every line that is not blank; None stands for one that was too long."""
     while True:
         try:
-            line = await lines.next()
-        except TooLong:
+            line = await lines.read_line()
+        except LineTooLong:
             yield None
             continue
         if line is None:

@@ -13,55 +13,55 @@ from gateway.mcp.revisions import PROTOCOL_KEY
 INTERNAL_ERROR = -32603
 INVALID_REQUEST = -32600
 
-_NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_PLAIN = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-_WRAPPED = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
+_NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_PLAIN_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_ENCODED_HEADER_VALUE = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
 
-Id = str | int | float
+RequestId = str | int | float
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ClientMessage:
     """One line of the client. `ids` wait for an answer; `cancels` is set for a cancellation, which is not sent on."""
 
     body: bytes
-    ids: tuple[Id, ...] = ()
-    batch: bool = False
-    initializes: bool = False
-    cancels: Id | None = None
+    request_ids: tuple[RequestId, ...] = ()
+    is_batch: bool = False
+    is_initialize: bool = False
+    cancelled_id: RequestId | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def read(line: bytes, negotiated: str | None) -> Message:
+def parse_line(line: bytes, negotiated: str | None) -> ClientMessage:
     """Look at a line. One that is no JSON-RPC is sent on as it is: the server knows how to refuse it."""
     try:
         value: Any = orjson.loads(line)
     except orjson.JSONDecodeError:
-        return Message(line, headers=_version(negotiated))
+        return ClientMessage(line, headers=_build_version_header(negotiated))
     if isinstance(value, list):
         members = cast("list[Any]", value)
-        ids = tuple(id for member in members if (id := request_id(member)) is not None)
-        return Message(line, ids, batch=True, headers=_version(negotiated))
+        ids = tuple(id for member in members if (id := parse_request_id(member)) is not None)
+        return ClientMessage(line, ids, is_batch=True, headers=_build_version_header(negotiated))
     if not isinstance(value, dict):
-        return Message(line, headers=_version(negotiated))
-    return _single(line, cast("dict[str, Any]", value), negotiated)
+        return ClientMessage(line, headers=_build_version_header(negotiated))
+    return _parse_single(line, cast("dict[str, Any]", value), negotiated)
 
 
-def request_id(value: Any) -> Id | None:
+def parse_request_id(value: Any) -> RequestId | None:
     """The id of a request; None for everything else."""
     if not isinstance(value, dict) or "method" not in value:
         return None
-    return _id(cast("dict[str, Any]", value).get("id"))
+    return _as_id(cast("dict[str, Any]", value).get("id"))
 
 
-def answered_id(value: Any) -> Id | None:
+def parse_response_id(value: Any) -> RequestId | None:
     """The id that a response answers; None for everything else."""
     if not isinstance(value, dict) or "method" in value:
         return None
-    return _id(cast("dict[str, Any]", value).get("id"))
+    return _as_id(cast("dict[str, Any]", value).get("id"))
 
 
-def members(body: bytes) -> Sequence[Any]:
+def parse_messages(body: bytes) -> Sequence[Any]:
     """The messages of a JSON text, a batch or a single one; none where it is no JSON."""
     try:
         value: Any = orjson.loads(body)
@@ -70,55 +70,55 @@ def members(body: bytes) -> Sequence[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else (value,)
 
 
-def error(id: Id | None, code: int, text: str) -> dict[str, Any]:
+def build_error(id: RequestId | None, code: int, text: str) -> dict[str, Any]:
     """An error that the relay itself gives."""
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}
 
 
-def negotiated_version(value: Any) -> str | None:
+def parse_negotiated_version(value: Any) -> str | None:
     """The revision in the answer to ``initialize``."""
     result = cast("dict[str, Any]", value).get("result") if isinstance(value, dict) else None
     version = cast("dict[str, Any]", result).get("protocolVersion") if isinstance(result, dict) else None
-    return version if isinstance(version, str) and _PLAIN.fullmatch(version) else None
+    return version if isinstance(version, str) and _PLAIN_HEADER_VALUE.fullmatch(version) else None
 
 
-def _single(line: bytes, message: dict[str, Any], negotiated: str | None) -> Message:
-    method, params = message.get("method"), _object(message.get("params"))
+def _parse_single(line: bytes, message: dict[str, Any], negotiated: str | None) -> ClientMessage:
+    method, params = message.get("method"), _as_object(message.get("params"))
     if method == "notifications/cancelled":
-        return Message(line, cancels=_id(params.get("requestId")))
-    id = request_id(message)
+        return ClientMessage(line, cancelled_id=_as_id(params.get("requestId")))
+    id = parse_request_id(message)
     ids = () if id is None else (id,)
     if method == "initialize":
-        return Message(line, ids, initializes=True)
-    modern = _object(params.get("_meta")).get(PROTOCOL_KEY)
+        return ClientMessage(line, ids, is_initialize=True)
+    modern = _as_object(params.get("_meta")).get(PROTOCOL_KEY)
     if not isinstance(modern, str) or not isinstance(method, str):
-        return Message(line, ids, headers=_version(negotiated))
-    return Message(line, ids, headers=_mirrored(modern, method, params))
+        return ClientMessage(line, ids, headers=_build_version_header(negotiated))
+    return ClientMessage(line, ids, headers=_build_mirror_headers(modern, method, params))
 
 
-def _mirrored(version: str, method: str, params: Mapping[str, Any]) -> dict[str, str]:
+def _build_mirror_headers(version: str, method: str, params: Mapping[str, Any]) -> dict[str, str]:
     """The headers that repeat the body ([2026-07-28] Streamable HTTP)."""
-    headers = {"MCP-Protocol-Version": encoded(version), "Mcp-Method": encoded(method)}
-    name = params.get(_NAMED.get(method, ""))
+    headers = {"MCP-Protocol-Version": encode_header_value(version), "Mcp-Method": encode_header_value(method)}
+    name = params.get(_NAME_PARAMS.get(method, ""))
     if isinstance(name, str):
-        headers["Mcp-Name"] = encoded(name)
+        headers["Mcp-Name"] = encode_header_value(name)
     return headers
 
 
-def encoded(value: str) -> str:
+def encode_header_value(value: str) -> str:
     """A header value: as it is where HTTP keeps it as it is, else wrapped as base64."""
-    if _PLAIN.fullmatch(value) and not _WRAPPED.fullmatch(value):
+    if _PLAIN_HEADER_VALUE.fullmatch(value) and not _ENCODED_HEADER_VALUE.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="
 
 
-def _version(negotiated: str | None) -> dict[str, str]:
+def _build_version_header(negotiated: str | None) -> dict[str, str]:
     return {} if negotiated is None else {"MCP-Protocol-Version": negotiated}
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _as_object(value: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _id(value: Any) -> Id | None:
+def _as_id(value: Any) -> RequestId | None:
     return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None

@@ -8,18 +8,18 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 
 from core.secret import Secret
-from gateway.stdio.lines import MOST_LINE
+from gateway.stdio.lines import MAX_LINE_BYTES
 
-MOST_ANSWER = 16 * MOST_LINE
-CONNECT = 10.0
-LONGEST = 3700.0
+MAX_RESPONSE_BYTES = 16 * MAX_LINE_BYTES
+CONNECT_TIMEOUT = 10.0
+REQUEST_TIMEOUT = 3700.0
 """Seconds for one request: longer than any server's own deadline, so that only a lost machine is noticed here."""
 
 ACCEPT = "application/json, text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class UpstreamEndpoint:
     """Where to send messages, and as whom."""
 
     url: str
@@ -29,7 +29,7 @@ class Endpoint:
 class Upstream(Protocol):
     """Finds the endpoint."""
 
-    async def endpoint(self) -> Endpoint:
+    async def get_endpoint(self) -> UpstreamEndpoint:
         """Where to send messages now.
 
         Raises:
@@ -37,38 +37,38 @@ class Upstream(Protocol):
         """
         ...
 
-    async def renewed(self, old: Endpoint) -> Endpoint:
+    async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
         """The endpoint after `old` has refused a connection or its token; `old` itself where nothing else is known."""
         ...
 
 
-class Fixed:
+class FixedUpstream:
     """A MCPist whose URL and token were given."""
 
     def __init__(self, url: str, token: Secret) -> None:
-        self._endpoint = Endpoint(mcp_url(url), token)
+        self._endpoint = UpstreamEndpoint(complete_mcp_url(url), token)
 
-    async def endpoint(self) -> Endpoint:
+    async def get_endpoint(self) -> UpstreamEndpoint:
         return self._endpoint
 
-    async def renewed(self, old: Endpoint) -> Endpoint:
+    async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
         return old
 
 
-class TooMuch(Exception):
+class ResponseTooLarge(Exception):
     """The answer is longer than any that MCPist gives."""
 
 
-def mcp_url(url: str) -> str:
+def complete_mcp_url(url: str) -> str:
     """The endpoint's URL; a bare ``https://host`` means its ``/mcp``."""
     parts = urlsplit(url)
     return url if parts.path not in ("", "/") else urlunsplit(parts._replace(path="/mcp"))
 
 
-def new_session(version: str) -> aiohttp.ClientSession:
+def create_http_session(version: str) -> aiohttp.ClientSession:
     """The one HTTP session of a relay; it respects the proxy settings of the environment."""
     return aiohttp.ClientSession(
-        timeout=aiohttp.ClientTimeout(total=LONGEST, sock_connect=CONNECT),
+        timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT),
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers={"User-Agent": f"mcpist-stdio/{version}"},
@@ -76,7 +76,7 @@ def new_session(version: str) -> aiohttp.ClientSession:
     )
 
 
-def headers_for(endpoint: Endpoint, mirrored: Mapping[str, str]) -> dict[str, str]:
+def build_request_headers(endpoint: UpstreamEndpoint, mirrored: Mapping[str, str]) -> dict[str, str]:
     """All headers of one request."""
     return {
         "Authorization": f"Bearer {endpoint.token.reveal()}",
@@ -86,25 +86,25 @@ def headers_for(endpoint: Endpoint, mirrored: Mapping[str, str]) -> dict[str, st
     }
 
 
-async def whole(response: aiohttp.ClientResponse) -> bytes:
+async def read_body(response: aiohttp.ClientResponse) -> bytes:
     """The body of an answer.
 
     Raises:
-        TooMuch: it does not end.
+        ResponseTooLarge: it does not end.
     """
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk
-        if len(body) > MOST_ANSWER:
-            raise TooMuch
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise ResponseTooLarge
     return bytes(body)
 
 
-async def events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+async def read_events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     """The data of every server-sent event, as it arrives (WHATWG HTML §9.2.6; comments and other fields are skipped).
 
     Raises:
-        TooMuch: an event does not end.
+        ResponseTooLarge: an event does not end.
     """
     rest, data = bytearray(), bytearray()
     async for chunk in response.content.iter_any():
@@ -117,5 +117,5 @@ async def events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
             elif not line and data:
                 yield bytes(data)
                 data.clear()
-        if len(rest) + len(data) > MOST_ANSWER:
-            raise TooMuch
+        if len(rest) + len(data) > MAX_RESPONSE_BYTES:
+            raise ResponseTooLarge

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from core.credential_headers import Unsendable, credential_header
+from core.credential_headers import InvalidCredentialForm, build_credential_header
 from core.errors import MCPistError
 from gateway.vendor_session.answers import READING, Failure
 from gateway.vendor_session.connection import Owner
@@ -243,8 +243,8 @@ def _with_credential(lines: str, lease: LeaseLike) -> str:
         VendorProblem: the credential has not the form of its scheme, or a module sets the same header.
     """
     try:
-        name, value = credential_header(lease.scheme, lease.access_token)
-    except Unsendable:
+        name, value = build_credential_header(lease.scheme, lease.access_token)
+    except InvalidCredentialForm:
         text = "the stored credential is not of a form that can be sent; store it again without spaces"
         raise VendorProblem("unauthorized", text) from None
     if lines.startswith(f"{name}: ") or f"\r\n{name}: " in lines:

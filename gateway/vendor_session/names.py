@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from core.outbound.addresses import CheckedResolver
+from core.outbound.addresses import GuardedResolver
 from gateway.vendor_session.connection import Route
 
 NAME_SECONDS = 10.0
@@ -16,7 +16,7 @@ Address = tuple[int, int, int, str, tuple[str, int]]
 class HostNames:
     """Asks a resolver that checks what it finds."""
 
-    def __init__(self, resolver: CheckedResolver) -> None:
+    def __init__(self, resolver: GuardedResolver) -> None:
         self._resolver = resolver
         self._known: dict[tuple[str, int], tuple[float, asyncio.Task[list[Address]]]] = {}
 
@@ -24,7 +24,7 @@ class HostNames:
         """Where to connect to, checked.
 
         Raises:
-            core.outbound.addresses.RefusedAddress, socket.gaierror: see :class:`CheckedResolver`.
+            core.outbound.addresses.AddressNotAllowed, socket.gaierror: see :class:`GuardedResolver`.
         """
         key, now = (route.host, route.port), asyncio.get_running_loop().time()
         until, task = self._known.get(key, (0.0, None))

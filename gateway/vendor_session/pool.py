@@ -12,7 +12,7 @@ from collections import deque
 
 from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType] its types have a bare tuple
 
-from core.outbound.addresses import CheckedResolver
+from core.outbound.addresses import GuardedResolver
 from gateway.vendor_session.connection import Owner, Route, VendorConnection
 from gateway.vendor_session.names import HostNames
 from modules.kit import VendorAnswer
@@ -53,7 +53,7 @@ class ConnectionPool:
 
     def __init__(
         self,
-        resolver: CheckedResolver,
+        resolver: GuardedResolver,
         tls: ssl.SSLContext,
         *,
         connections: int = CONNECTIONS,

@@ -3,7 +3,7 @@
 import math
 import ssl
 
-from core.outbound.addresses import RefusedAddress
+from core.outbound.addresses import AddressNotAllowed
 from gateway.vendor_session.answers import Broken, Dropped, Failure, TooLarge, Unreadable
 from gateway.vendor_session.pool import ConnectFailed, TooManyConnections
 from gateway.vendor_session.target import refused_host
@@ -45,7 +45,7 @@ def failure_of(error: Exception) -> Failure:
 
 
 def _not_connected(cause: Exception) -> Failure:
-    if isinstance(cause, RefusedAddress):
+    if isinstance(cause, AddressNotAllowed):
         return Failure("refused", str(refused_host()), unsent=True)
     if isinstance(cause, ssl.SSLError):
         text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"

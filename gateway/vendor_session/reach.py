@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from core.errors import Invalid
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, RefusedAddress
+from core.outbound.addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, Lookup
 from gateway.vendor_session.target import Target
 from modules.kit import VendorProblem
 
@@ -27,8 +27,8 @@ async def why_out_of_reach(base_url: str, allow: AllowedAddresses, lookup: Looku
         return f"{listed} lies in a private network, or is not https on port 443; {remedy}"
     try:
         async with asyncio.timeout(LOOKUP_SECONDS):
-            await CheckedResolver(allow, lookup).resolve(host, port)
-    except RefusedAddress:
+            await GuardedResolver(allow, lookup).resolve(host, port)
+    except AddressNotAllowed:
         return f"{listed} has an address in a private network, or does not exist; {remedy}"
     except (OSError, TimeoutError):
         return None

@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, Lookup, SystemLookup
-from core.outbound.roots import system_roots
+from core.outbound.addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
+from core.outbound.roots import get_system_tls_context
 from gateway.vendor_session.client import Transport, VendorClient
 from gateway.vendor_session.connection import Owner
 from gateway.vendor_session.lease_source import LeaseSource
@@ -102,4 +102,4 @@ class VendorSessions:
         lookup = self._lookup
         if lookup is None:
             lookup = self._system = SystemLookup()
-        return ConnectionPool(CheckedResolver(self._allow, lookup), self._tls or system_roots())
+        return ConnectionPool(GuardedResolver(self._allow, lookup), self._tls or get_system_tls_context())

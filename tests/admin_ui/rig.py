@@ -9,34 +9,34 @@ from uuid import UUID, uuid4
 
 import httpx2
 
-from admin_ui.api.app import api
-from admin_ui.api.app import section as admin_section
-from admin_ui.api.installed import InstalledModule, SettingForm
-from admin_ui.api.parts import AdminParts
-from broker.connect.oauth_clients import Registration
-from broker.connect.parts import ConnectParts
+from admin_ui.api.app import build_admin_api
+from admin_ui.api.app import build_directory_section as admin_section
+from admin_ui.api.installed import InstalledModule, SettingDefinition
+from admin_ui.api.parts import AdminDependencies
+from broker.connect.oauth_clients import OAuthClientRegistration
+from broker.connect.parts import ConnectServices
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.pepper import Peppers
 from broker.identity.providers.provider import VerifiedAccount
 from broker.identity.sessions import Sessions
-from broker.interface import RefusalReason, Refused
-from broker.oauth.codes import Approval, Proof, challenge_of
+from broker.interface import CredentialRefusal, RefusalReason
+from broker.oauth.codes import Approval, CodeProof, compute_code_challenge
 from broker.oauth.grants import Grants
 from broker.oauth.registered_clients import NewClient, RegisteredClients
-from broker.vault.credentials import Owner
-from broker.vault.keys import LocalKeys
+from broker.vault.credentials import CredentialOwner
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
-from broker.vendor_oauth.wire import VendorHttp
-from broker.web.api.app import section as identity_section
-from broker.web.api.authentication import Authenticator
-from broker.web.api.connections import section as connections_section
-from broker.web.api.parts import IdentityParts
+from broker.vendor_oauth.wire import VendorHttpClient
+from broker.web.api.app import build_identity_section as identity_section
+from broker.web.api.authentication import ApiAuthenticator
+from broker.web.api.connections import build_connect_section as connections_section
+from broker.web.api.parts import IdentityDependencies
 from broker.web.cookies import Cookies
-from core.api.app import Section, framework
-from core.api.door import Door
-from core.audit.sealer import Sealer
+from core.api.app import ApiSection, build_fastapi_app
+from core.api.door import ApiSecurity
+from core.audit.sealer import AuditSealer
 from core.caller import Credential
 from core.credential_headers import CredentialScheme
 from core.db import Database
@@ -47,10 +47,10 @@ from core.directory.tenants import create_tenant
 from core.errors import Invalid
 from core.limits import AttemptLimits, CallerLimits
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
-from core.scopes import ALL, MCP
+from core.outbound.documents import JsonDocumentFetcher
+from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
-from gateway.single.connecting import assembled
+from gateway.single.connecting import build_connect_services
 from tests.support.postgres import ScratchDatabase
 
 URL = "https://mcp.test"
@@ -60,7 +60,7 @@ OPERATORS = "operators"
 KG_TOOLS = {"search": True, "write": False, "delete": False}
 OWN_CLIENT = "mcpist-command-line"
 VERIFIER = "v" * 43
-PROOF = Proof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER)
+PROOF = CodeProof(OWN_CLIENT, "http://127.0.0.1/", VERIFIER)
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Verifier:
         self._tokens = tokens
         self.access_tokens: dict[str, Credential] = {}
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         known = self.access_tokens.get(token.reveal())
         return known if known is not None else await self._tokens.verify(token)
 
@@ -91,16 +91,16 @@ class Checks:
     def __init__(self) -> None:
         self.asked: list[tuple[UUID, UUID | None]] = []
 
-    async def keys(self) -> object:
+    async def check_keys(self) -> object:
         key = {"kek_id": "k1", "active": True, "needed": True, "at_hand": True, "usable": True, "told": "fine"}
         counts = {"tenants": 1, "data_keys": 2, "signing_keys": 3}
         more = {"trouble": "", "to_rewrap": 0, "to_reencrypt": 4}
         return {"healthy": True, "file": "/keys", "keepers": ["file"], "keys": [key | counts], **more}
 
-    async def deployment(self) -> Sequence[object]:
+    async def check_deployment(self) -> Sequence[object]:
         return [{"check": "clock", "state": "bad", "told": "it is late"}]
 
-    async def tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
+    async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
         self.asked.append((tenant_id, user_id))
         return [{"check": "credential", "state": "note", "told": "one waits"}]
 
@@ -121,12 +121,12 @@ class Refusals:
     def admit(self, client: str) -> None:
         self.attempts.check(client)
 
-    def malformed(self, client: str) -> None:
-        self.attempts.failed(client)
+    def record_malformed(self, client: str) -> None:
+        self.attempts.record_failure(client)
         self.seen.append(None)
 
-    async def refused(self, client: str, refused: Refused) -> None:
-        self.attempts.failed(client)
+    async def record_refused(self, client: str, refused: CredentialRefusal) -> None:
+        self.attempts.record_failure(client)
         self.seen.append(refused.reason)
 
 
@@ -171,28 +171,28 @@ class Rig:
     console: Database
     broker: Database
     clock: Clock
-    parts: IdentityParts
+    parts: IdentityDependencies
     verifier: Verifier
     refusals: Refusals
-    door: Door
-    connect: ConnectParts
+    door: ApiSecurity
+    connect: ConnectServices
     checks: "Checks" = field(default_factory=lambda: Checks())
     served: Any = None
 
-    def sections(self) -> tuple[Section, Section, Section]:
-        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, (SettingForm("timeout", "Seconds"),), _changed)
+    def sections(self) -> tuple[ApiSection, ApiSection, ApiSection]:
+        kg = InstalledModule("kg", "Graph", "A graph.", KG_TOOLS, (SettingDefinition("timeout", "Seconds"),), _changed)
         mute = InstalledModule("mute", "Mute", "It only writes.", {"write": False})
-        admin = admin_section(AdminParts(self.console, ("kg",), {"kg": kg, "mute": mute}, self.checks))
+        admin = admin_section(AdminDependencies(self.console, ("kg",), {"kg": kg, "mute": mute}, self.checks))
         return admin, identity_section(self.parts), connections_section(self.connect)
 
     def app(self, **door: Any) -> Any:
         """The application; `door` are fields of its door that a test wants otherwise."""
         admin, *others = self.sections()
-        parts: AdminParts = admin.state["admin"]  # type: ignore[assignment]
-        return api(replace(self.door, **door), parts, *others, version="test")
+        parts: AdminDependencies = admin.state["admin"]  # type: ignore[assignment]
+        return build_admin_api(replace(self.door, **door), parts, *others, version="test")
 
     def openapi(self) -> dict[str, Any]:
-        return framework(self.door, self.sections(), "test").state.openapi
+        return build_fastapi_app(self.door, self.sections(), "test").state.openapi
 
     def caller(self, **headers: str) -> httpx2.AsyncClient:
         """A client of the API without a credential, unless the headers hold one."""
@@ -211,7 +211,7 @@ class Rig:
         """A client with an API token or an access token."""
         return self.caller(Authorization=f"Bearer {token.reveal()}")
 
-    def access_token(self, person: Person, client_id: str, scopes: frozenset[str] = MCP) -> Secret:
+    def access_token(self, person: Person, client_id: str, scopes: frozenset[str] = MCP_SCOPES) -> Secret:
         """An access token of a person's grant."""
         token = Secret(f"eyJ{person.id.hex}.{client_id}.c2lnbmVk")
         credential = Credential(str(person.grant_id), "oauth", person.tenant_id, person.id, scopes, client=client_id)
@@ -231,12 +231,17 @@ class Rig:
         client, _ = await self.parts.clients.create(ACTOR, tenant.id, asked)
         role = await find_role(self.console, tenant.id, f"{slug}-readers")
         credential = await self.connect.credentials.put(
-            ACTOR, tenant.id, "kg", Owner("personal", admin.id), Secret(f"key of {slug}"), f"Account of {slug}"
+            ACTOR,
+            tenant.id,
+            "kg",
+            CredentialOwner("personal", admin.id),
+            Secret(f"key of {slug}"),
+            f"Account of {slug}",
         )
-        registration = Registration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
-        vendor_client = await self.connect.clients.register(ACTOR, tenant.id, registration)
+        registration = OAuthClientRegistration("google", f"Google client of {slug}", Secret(f"secret of {slug}"))
+        vendor_client = await self.connect.oauth_clients.register(ACTOR, tenant.id, registration)
         provider = f"vendor_of_{slug}"
-        await self.connect.providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
+        await self.connect.custom_providers.put(ACTOR, tenant.id, provider, provider_document(slug), None)
         connect_session = uuid4()
         await self.execute(_CONNECT_SESSION, tenant.id, connect_session, admin.id)
         return Tenant(
@@ -258,27 +263,27 @@ class Rig:
         user_id = await users.create_user(self.console, ACTOR, tenant_id, email, system_role=system_role)
         session = await self.parts.sessions.begin(tenant_id, user_id, "test", "192.0.2.1", "a browser")
         (entry,) = await self.parts.sessions.list(tenant_id, user_id)
-        scopes = ALL if system_role == "admin" else MCP
+        scopes = ALL_SCOPES if system_role == "admin" else MCP_SCOPES
         token_id, token = await self.parts.tokens.create(ACTOR, tenant_id, user_id, f"of {email}", scopes=scopes)
-        code = await self.parts.grants.begin_code(self.approval(tenant_id, user_id))
-        issued = await self.parts.grants.redeem(code, PROOF)
+        code = await self.parts.grants.create_code(self.approval(tenant_id, user_id))
+        issued = await self.parts.grants.redeem_code(code, PROOF)
         identity_id = await self.account(tenant_id, user_id, email)
         return Person(tenant_id, user_id, email, session, entry.id, token, token_id, issued.grant.id, identity_id)
 
     def approval(self, tenant_id: UUID, user_id: UUID) -> Approval:
         """What lets the client in."""
-        asked = (OWN_CLIENT, "Client", "http://127.0.0.1/", MCP, f"{URL}/mcp", challenge_of(VERIFIER))
+        asked = (OWN_CLIENT, "Client", "http://127.0.0.1/", MCP_SCOPES, f"{URL}/mcp", compute_code_challenge(VERIFIER))
         return Approval(tenant_id, user_id, *asked, self.clock())
 
     async def account(self, tenant_id: UUID, user_id: UUID, email: str) -> UUID:
         """Tie one more account at an identity provider to a user."""
         account = VerifiedAccount("https://idp.example", f"{email} {uuid4()}", email, True, "")
-        await self.parts.identities.tie(ACTOR, tenant_id, user_id, account)
-        return (await self.parts.identities.page(tenant_id, user_id, None, 1))[0].id
+        await self.parts.identities.link(ACTOR, tenant_id, user_id, account)
+        return (await self.parts.identities.list_page(tenant_id, user_id, None, 1))[0].id
 
     async def seal(self) -> None:
         """Make the audit log show what was appended."""
-        await Sealer(self.console, self.clock).seal_all()
+        await AuditSealer(self.console, self.clock).seal_all()
 
     async def execute(self, sql: str, *args: object) -> None:
         """Change something behind the product's back."""
@@ -305,7 +310,7 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
         peppers = Peppers("k", {"k": b"p" * 32})
         tokens = ApiTokens(broker, peppers, clock=clock)
         sessions = Sessions(broker, clock=clock)
-        parts = IdentityParts(
+        parts = IdentityDependencies(
             tokens,
             sessions,
             Grants(broker, clock=clock),
@@ -314,10 +319,10 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
             Identities(broker, clock=clock),
         )
         verifier, refusals = Verifier(tokens), Refusals()
-        authenticate = Authenticator(
+        authenticate = ApiAuthenticator(
             broker, verifier, sessions, Cookies(URL), refusals, lambda _: "192.0.2.7", OPERATORS
         )
-        door = Door(
+        door = ApiSecurity(
             authenticate,
             URL,
             clock,
@@ -326,10 +331,10 @@ async def rig_on(database: ScratchDatabase) -> AsyncIterator[Rig]:
             callers=CallerLimits(1e6, 1_000_000, 1000, clock=lambda: 0.0),
             anonymous=AttemptLimits(1e6, 1_000_000, clock=lambda: 0.0),
         )
-        vault = await open_vault(broker, LocalKeys("k", {"k": b"k" * 32}), clock=clock)
-        http = VendorHttp(AllowedAddresses())
-        documents = Documents(AllowedAddresses())
-        connect = assembled(broker, vault, URL, (), http, _no_vendor, documents, clock=clock)
+        vault = await open_vault(broker, InMemoryKeyProvider("k", {"k": b"k" * 32}), clock=clock)
+        http = VendorHttpClient(AllowedAddresses())
+        documents = JsonDocumentFetcher(AllowedAddresses())
+        connect = build_connect_services(broker, vault, URL, (), http, _no_vendor, documents, clock=clock)
         await documents.open()
         yield Rig(database, console, broker, clock, parts, verifier, refusals, door, connect)
         await documents.close()

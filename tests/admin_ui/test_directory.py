@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from core.api.paging import cursor_for
-from core.audit.event import DEPLOYMENT, Kind
-from core.directory.actor import Actor, recorded
+from core.api.paging import encode_cursor
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
+from core.directory.actor import Actor, audit_change
 from core.directory.services import set_service
 from tests.admin_ui.rig import OPERATORS, Rig, Tenant
 from tests.admin_ui.test_route_walk import rows_of
@@ -96,8 +96,8 @@ async def test_a_large_tenant_goes_some_users_at_a_time(rig: Rig, acme: Tenant) 
 
 async def test_the_deployment_s_own_log_is_the_operator_s(rig: Rig, acme: Tenant) -> None:
     operators = await rig.tenant(OPERATORS)
-    async with rig.console.tenant(DEPLOYMENT) as work:
-        await recorded(work, Actor("operator"), Kind.KEY_ROTATED, purpose="signing", key="k1")
+    async with rig.console.tenant(DEPLOYMENT_CHAIN) as work:
+        await audit_change(work, Actor("operator"), AuditEventKind.KEY_ROTATED, purpose="signing", key="k1")
     await rig.seal()
     async with rig.browser(operators.admin) as operator, rig.browser(acme.admin) as admin:
         (event,) = await everything(operator, "/deployment/audit")
@@ -200,7 +200,16 @@ PAGED = [
     "/services",
     "/connect-sessions",
 ]
-CURSORS = ["", "x", "!!", "A" * 3001, cursor_for("a\x00b"), cursor_for(7), cursor_for(["x"]), cursor_for([2**63, "x"])]
+CURSORS = [
+    "",
+    "x",
+    "!!",
+    "A" * 3001,
+    encode_cursor("a\x00b"),
+    encode_cursor(7),
+    encode_cursor(["x"]),
+    encode_cursor([2**63, "x"]),
+]
 
 
 @pytest.mark.parametrize("path", PAGED)

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from core.api.served import MOST_BODY
+from core.api.served import MAX_BODY_BYTES
 from core.errors import Unavailable
 from core.limits import CallerLimits
 from tests.admin_ui.rig import ACTOR, COOKIE, Rig, Tenant
@@ -24,7 +24,7 @@ async def test_every_kind_of_problem_is_a_document_with_a_stable_code(rig: Rig, 
             "method_not_allowed": await admin.put("/users"),
             "conflict": await admin.delete(f"/users/{acme.admin.id}"),
             "invalid": await admin.post("/users", json={"email": "no address"}),
-            "too_large": await admin.post("/users", content=b" " * (MOST_BODY + 1)),
+            "too_large": await admin.post("/users", content=b" " * (MAX_BODY_BYTES + 1)),
         }
     for code, answer in answers.items():
         assert answer.headers["content-type"] == "application/problem+json", code
@@ -133,7 +133,7 @@ async def test_a_fault_of_ours_shows_nothing_of_itself(
     async def failing(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(rig.parts.sessions, "page", failing)
+    monkeypatch.setattr(rig.parts.sessions, "list_page", failing)
     async with rig.browser(acme.admin) as admin:
         answer = await admin.get("/sessions")
     expected = {RuntimeError: (500, "internal"), Unavailable: (503, "unavailable")}[type(error)]

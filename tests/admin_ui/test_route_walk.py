@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from fastapi import APIRouter
 
-from core.api.app import Section, framework, router
+from core.api.app import ApiSection, build_fastapi_app, create_router
 from tests.admin_ui.rig import OPERATORS, URL, Person, Rig, Tenant
 
 BODIES: Mapping[str, Any] = {
@@ -247,7 +247,7 @@ async def test_every_operation_with_a_body_is_walked_with_one(rig: Rig) -> None:
 
 
 def test_a_route_that_declares_nobody_is_not_built() -> None:
-    routes = router("loose")
+    routes = create_router("loose")
     with pytest.raises(TypeError, match="/loose has to declare who may call it"):
 
         @routes.get("/loose")
@@ -261,7 +261,7 @@ def test_a_router_of_another_kind_is_not_served(rig: Rig) -> None:
     async def handler() -> None: ...
 
     with pytest.raises(TypeError, match="not declared"):
-        framework(rig.door, [Section((loose,), {})], "test")
+        build_fastapi_app(rig.door, [ApiSection((loose,), {})], "test")
 
 
 async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: Rig) -> None:

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.vault.credentials import Credentials, Owner
+from broker.vault.credentials import CredentialOwner, CredentialStore
 from core.directory.actor import Actor
 from core.secret import Secret
-from gateway.single.operator import Operator, operator
-from gateway.single.vault_access import opened_credentials
+from gateway.single.operator import OperatorContext, open_operator_context
+from gateway.single.vault_access import open_credentials
 from tests.bench.lab import Product
 from tests.bench.product import unlimited
 
@@ -26,7 +26,9 @@ def populate(product: Product, tenants: int, callers: int) -> tuple[str, ...]:
 
 
 async def _populate(product: Product, tenants: int, callers: int) -> tuple[str, ...]:
-    async with operator(unlimited(product.home, product.port, product.upstream), lambda _text: None) as operating:
+    async with open_operator_context(
+        unlimited(product.home, product.port, product.upstream), lambda _text: None
+    ) as operating:
         admin: Any = await asyncpg.connect(**operating.deployment.admin.connect_args())
         try:
             async with admin.transaction():
@@ -39,13 +41,13 @@ async def _populate(product: Product, tenants: int, callers: int) -> tuple[str, 
             )
         finally:
             await admin.close()
-        async with opened_credentials(operating.deployment) as credentials:
+        async with open_credentials(operating.deployment) as credentials:
             return tuple([await _caller(operating, credentials, row["tenant_id"], row["id"]) for row in chosen])
 
 
-async def _caller(operating: Operator, credentials: Credentials, tenant_id: UUID, user_id: UUID) -> str:
+async def _caller(operating: OperatorContext, credentials: CredentialStore, tenant_id: UUID, user_id: UUID) -> str:
     """The API token of one who has a credential for GitHub."""
-    owner = Owner("personal", user_id)
+    owner = CredentialOwner("personal", user_id)
     await credentials.put(ACTOR, tenant_id, "github", owner, Secret(f"bench-{user_id}"), "bench")
     _, token = await operating.tokens.create(ACTOR, tenant_id, user_id, "load")
     return token.reveal()

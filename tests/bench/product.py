@@ -14,7 +14,7 @@ import uvloop
 
 from core.settings import Settings
 from gateway.catalogue import Catalogue, build, installed
-from gateway.single.product import Ready, run_gateway, run_product
+from gateway.single.product import ServerReady, run_all_in_one, run_gateway
 from tests.bench.toys import BENCH
 
 
@@ -29,7 +29,7 @@ class Arguments:
 def main() -> None:
     given = _arguments()
     with mock.patch("gateway.single.operator.installed", return_value=_catalogue()):
-        run = run_gateway if given.beside else run_product
+        run = run_gateway if given.beside else run_all_in_one
         uvloop.run(run(unlimited(given.home, given.port, given.upstream), _progress, _ready))
 
 
@@ -62,7 +62,7 @@ def _progress(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _ready(ready: Ready) -> None:
+def _ready(ready: ServerReady) -> None:
     token = ready.api_token.reveal() if ready.api_token else None
     print(json.dumps({"api_token": token}), flush=True)
 

@@ -17,16 +17,16 @@ from typing import Any
 
 import pytest
 
-from broker.interface import Broker, Lease, NoCredential, RefusalReason, Refused
+from broker.interface import Broker, CredentialRefusal, Lease, NoCredential, RefusalReason
 from core.caller import Credential
-from core.connection import Connection, ConnectionState
+from core.connection import ConnectionState, ModuleConnection
 from core.credential_headers import BEARER, CredentialScheme
 from core.directory.roles import grant
 from core.directory.services import set_service
 from core.directory.tenants import set_status as set_tenant_status
 from core.directory.users import set_status
 from core.secret import Secret
-from core.token_format import new_token
+from core.token_format import generate_token
 from tests.broker.world import ACTOR, READ, WRITE, Person, World
 from tests.support.canary import Canary
 
@@ -40,17 +40,17 @@ async def leased(broker: Broker, person: Person, tool: str = READ, **options: ob
     return answer
 
 
-async def refused(broker: Broker, person: Person, tool: str = READ, **options: object) -> Refused:
+async def refused(broker: Broker, person: Person, tool: str = READ, **options: object) -> CredentialRefusal:
     """A refusal, where there must be one."""
     answer = await broker.lease(person.asks(tool, **options))  # type: ignore[arg-type]
-    assert isinstance(answer, Refused), answer
+    assert isinstance(answer, CredentialRefusal), answer
     return answer
 
 
-async def connection(broker: Broker, person: Person, module: str = "github") -> Connection | None:
+async def connection(broker: Broker, person: Person, module: str = "github") -> ModuleConnection | None:
     """How a module stands for a person."""
-    answer = await broker.status(person.token)
-    assert not isinstance(answer, Refused)
+    answer = await broker.get_connections(person.token)
+    assert not isinstance(answer, CredentialRefusal)
     return answer.get(module)
 
 
@@ -79,18 +79,18 @@ async def test_verify(world: World, broker: Broker) -> None:
 async def test_what_is_no_token_gets_nothing(world: World, broker: Broker, text: str) -> None:
     ada = await an_ada(world)
     stranger = Person(ada.tenant_id, ada.id, ada.email, ada.token_id, Secret(text))
-    unknown = Refused(RefusalReason.UNKNOWN)
+    unknown = CredentialRefusal(RefusalReason.UNKNOWN)
     assert await broker.verify(stranger.token) == unknown
-    assert await broker.status(stranger.token) == unknown
+    assert await broker.get_connections(stranger.token) == unknown
     assert await broker.lease(stranger.asks()) == unknown
 
 
 async def test_a_made_up_token_gets_nothing(world: World, broker: Broker) -> None:
     await an_ada(world)
-    _, made_up = new_token()
-    unknown = Refused(RefusalReason.UNKNOWN)
+    _, made_up = generate_token()
+    unknown = CredentialRefusal(RefusalReason.UNKNOWN)
     assert await broker.verify(made_up) == unknown
-    assert await broker.status(made_up) == unknown
+    assert await broker.get_connections(made_up) == unknown
     assert await broker.lease(Person(*[None] * 4, made_up).asks()) == unknown  # type: ignore[arg-type]
 
 
@@ -98,9 +98,9 @@ async def test_a_revoked_token_gets_nothing(world: World, broker: Broker) -> Non
     ada = await an_ada(world)
     await leased(broker, ada)
     await world.tokens.revoke(ACTOR, ada.tenant_id, ada.token_id)
-    gone = Refused(RefusalReason.REVOKED, ada.tenant_id, ada.id, ada.token_id)
+    gone = CredentialRefusal(RefusalReason.REVOKED, ada.tenant_id, ada.id, ada.token_id)
     assert await broker.verify(ada.token) == gone
-    assert await broker.status(ada.token) == gone
+    assert await broker.get_connections(ada.token) == gone
     assert await broker.lease(ada.asks()) == gone
 
 
@@ -113,8 +113,8 @@ async def test_who_is_suspended_gets_nothing(world: World, broker: Broker, whole
         await set_status(world.console, ACTOR, ada.tenant_id, ada.email, "suspended")
     reason = RefusalReason.TENANT_SUSPENDED if whole_tenant else RefusalReason.USER_SUSPENDED
     assert (await refused(broker, ada)).reason is reason
-    status = await broker.status(ada.token)
-    assert isinstance(status, Refused)
+    status = await broker.get_connections(ada.token)
+    assert isinstance(status, CredentialRefusal)
     assert status.reason is reason
 
 
@@ -142,7 +142,7 @@ async def test_a_credential_is_for_where_it_was_stored(world: World, broker: Bro
     moved = """UPDATE core.services SET settings = '{"base_url": "https://attacker.test/api"}' WHERE tenant_id = $1"""
     await world.execute(moved, ada.tenant_id)
     assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "elsewhere")
-    assert await connection(broker, ada) == Connection("github", ConnectionState.BROKEN, "personal", "elsewhere")
+    assert await connection(broker, ada) == ModuleConnection("github", ConnectionState.BROKEN, "personal", "elsewhere")
     assert (await leased(broker, eve)).origins == ("https://api.github.test",)
     origins = ("https://attacker.test", "https://b.test:8443")
     await world.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("stored-anew"), origins=origins)
@@ -215,7 +215,7 @@ async def test_each_tenant_its_own(world: World, broker: Broker) -> None:
     """The same names everywhere: addresses, roles, modules."""
     ada, eve = await an_ada(world, "acme"), await an_ada(world, "evil")
     for tenant in (ada.tenant_id, eve.tenant_id):
-        team = await world.credentials.owner(tenant, role="all")
+        team = await world.credentials.resolve_owner(tenant, role="all")
         await world.put(tenant, team, f"shared-{tenant}", module="notion")
     for person, slug in ((ada, "acme"), (eve, "evil")):
         assert (await leased(broker, person)).access_token == Secret(f"own-of-ada-{slug}")
@@ -223,7 +223,7 @@ async def test_each_tenant_its_own(world: World, broker: Broker) -> None:
         assert (shared.access_token, shared.kind) == (Secret(f"shared-{person.tenant_id}"), "shared")
     await world.credentials.remove(ACTOR, eve.tenant_id, "github", eve.own)
     assert await broker.lease(eve.asks()) == NoCredential("github", "missing")
-    assert await connection(broker, eve) == Connection("github", ConnectionState.NEEDS_CONNECT)
+    assert await connection(broker, eve) == ModuleConnection("github", ConnectionState.NEEDS_CONNECT)
     assert await connection(broker, ada) is not None
 
 
@@ -231,7 +231,7 @@ async def test_a_colleague_s_own_credential_is_not_for_others(world: World, brok
     ada = await an_ada(world)
     bob = await world.person(ada.tenant_id, "bob@example.test", "all")
     assert await broker.lease(bob.asks()) == NoCredential("github", "missing")
-    assert await connection(broker, bob) == Connection("github", ConnectionState.NEEDS_CONNECT)
+    assert await connection(broker, bob) == ModuleConnection("github", ConnectionState.NEEDS_CONNECT)
 
 
 # Whose credential counts -----------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ async def test_a_colleague_s_own_credential_is_not_for_others(world: World, brok
 
 async def test_one_s_own_comes_before_a_shared_one(world: World, broker: Broker) -> None:
     ada = await an_ada(world)
-    await world.put(ada.tenant_id, await world.credentials.owner(ada.tenant_id, role="all"), "shared")
+    await world.put(ada.tenant_id, await world.credentials.resolve_owner(ada.tenant_id, role="all"), "shared")
     assert (await leased(broker, ada)).kind == "personal"
     await world.credentials.remove(ACTOR, ada.tenant_id, "github", ada.own)
     lease = await leased(broker, ada)
@@ -281,7 +281,7 @@ async def test_a_role_lends_its_credential_to_its_own_tools_only(
 async def test_one_that_the_vendor_refuses_is_not_passed_over(world: World, broker: Broker) -> None:
     """Another account would see and do other things without a word."""
     ada = await an_ada(world)
-    await world.put(ada.tenant_id, await world.credentials.owner(ada.tenant_id, role="all"), "shared")
+    await world.put(ada.tenant_id, await world.credentials.resolve_owner(ada.tenant_id, role="all"), "shared")
     lease = await leased(broker, ada)
     for rejected in (lease.version, None):
         answer = await broker.lease(ada.asks(rejected=rejected))
@@ -312,7 +312,9 @@ async def test_what_the_vendor_refuses_is_held_back_and_not_broken(world: World,
     assert await world.generation(ada.tenant_id) == before
     assert await world.events(ada.tenant_id, "credential.broken") == []
     found = await connection(broker, ada)
-    assert found == Connection("github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", lease.version)
+    assert found == ModuleConnection(
+        "github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", lease.version
+    )
     assert (await leased(broker, eve)).access_token == Secret("own-of-ada-evil")
     await world.put(ada.tenant_id, ada.own, "mended")
     assert (await leased(broker, ada, rejected=lease.version)).access_token == Secret("mended")
@@ -401,7 +403,7 @@ async def test_a_hidden_and_a_made_up_tool_are_alike(world: World, broker: Broke
             ("github", "x" * 5_000),
         )
     }
-    assert answers == {Refused(FORBIDDEN, bob.tenant_id, bob.id, bob.token_id)}
+    assert answers == {CredentialRefusal(FORBIDDEN, bob.tenant_id, bob.id, bob.token_id)}
     denied = await world.events(ada.tenant_id, "call.denied")
     assert len(denied) == 7
     assert {(event.user_id, event.credential_id) for event in denied} == {(bob.id, bob.token_id)}
@@ -437,9 +439,11 @@ async def test_a_reading_token_gets_no_lease_for_writing(world: World, broker: B
 async def test_status(world: World, broker: Broker) -> None:
     ada = await an_ada(world)
     (stored,) = await world.credentials.list(ada.tenant_id)
-    assert await broker.status(ada.token) == {
-        "github": Connection("github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", stored.version),
-        "notion": Connection("notion", ConnectionState.NEEDS_CONNECT),
+    assert await broker.get_connections(ada.token) == {
+        "github": ModuleConnection(
+            "github", ConnectionState.CONNECTED, "personal", "", "ada-at-github", stored.version
+        ),
+        "notion": ModuleConnection("notion", ConnectionState.NEEDS_CONNECT),
     }
 
 
@@ -460,8 +464,10 @@ async def test_status_names_nothing_hidden(world: World, broker: Broker) -> None
     await world.role(ada.tenant_id, "notion only", allow=["notion.search"])
     bob = await world.person(ada.tenant_id, "bob@example.test", "notion only")
     carol = await world.person(ada.tenant_id, "carol@example.test")
-    assert await broker.status(bob.token) == {"notion": Connection("notion", ConnectionState.NEEDS_CONNECT)}
-    assert await broker.status(carol.token) == {}
+    assert await broker.get_connections(bob.token) == {
+        "notion": ModuleConnection("notion", ConnectionState.NEEDS_CONNECT)
+    }
+    assert await broker.get_connections(carol.token) == {}
 
 
 # Nothing leaks ---------------------------------------------------------------------------------------------------
@@ -483,7 +489,12 @@ async def test_secrets_are_nowhere_but_in_leases(world: World, broker: Broker, c
     await world.put(ada.tenant_id, ada.own, secret)
     lease = await leased(broker, ada)
     assert lease.access_token.reveal() == secret
-    for said in (lease, ada.asks(), await broker.status(ada.token), await world.credentials.list(ada.tenant_id)):
+    for said in (
+        lease,
+        ada.asks(),
+        await broker.get_connections(ada.token),
+        await world.credentials.list(ada.tenant_id),
+    ):
         canary.hear("what is printed", repr(said).encode())
     await broker.lease(ada.asks(rejected=lease.version))
     await refused(broker, ada, "made_up")

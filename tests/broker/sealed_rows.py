@@ -3,18 +3,18 @@
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from broker.accounts.rows import ACCESS, REFRESH, candidate_place, look
-from broker.accounts.store import Grant, add_client, link
-from broker.accounts.values import Ref
-from broker.connect.accounts import AccountRows
-from broker.connect.flows import Flows, NewFlow
+from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_candidate_context, load_snapshot
+from broker.accounts.store import AccountGrant, insert_account, insert_client
+from broker.accounts.values import AccountRef
+from broker.connect.accounts import AccountWriter
+from broker.connect.flows import ConnectFlowStore, NewConnectFlow
 from broker.identity.sessions import Session, Sessions
 from broker.providers.model import RefreshRules
-from broker.refresh.outcome import Outcome
-from broker.refresh.store import Stored, store
+from broker.refresh.outcome import RefreshOutcome
+from broker.refresh.store import StoreResult, store
 from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import Tokens, VendorClient
+from broker.vendor_oauth.exchange import OAuthClientConfig, TokenSet
 from core.db import UnitOfWork
 from core.secret import Secret
 from tests.broker.world import Person, World
@@ -26,16 +26,18 @@ async def connect(world: World, person: Person, module: str) -> None:
     """An account (type B) behind a person's `module`, an answer for it that came late, and a flow under way."""
     session = await signed_in(world, person)
     async with world.trusted.tenant(person.tenant_id) as work:
-        client = VendorClient("client", Secret("client-secret"))
-        client_id = await add_client(work, world.vault, VENDOR, client)
-        tokens = Tokens(Secret("access-b"), Secret("refresh-b"), 3600.0, None)
-        account = await link(work, world.vault, Grant(VENDOR, client_id, person.own, tokens, RefreshRules()))
-        await AccountRows(world.vault).tie(
+        client = OAuthClientConfig("client", Secret("client-secret"))
+        client_id = await insert_client(work, world.vault, VENDOR, client)
+        tokens = TokenSet(Secret("access-b"), Secret("refresh-b"), 3600.0, None)
+        account = await insert_account(
+            work, world.vault, AccountGrant(VENDOR, client_id, person.own, tokens, RefreshRules())
+        )
+        await AccountWriter(world.vault).link_credentials(
             work, {module: ("https://api.vendor.test",)}, person.own, account, person.email
         )
-        await come_late(world, work, Ref(person.tenant_id, account))
-        asked = NewFlow(VENDOR, client_id, (module,), None, account, "", (), "https://mcpist.test/callback", "/")
-        await Flows(world.trusted, world.vault, clock=world.clock).begin(work, session, asked, pkce=True)
+        await come_late(world, work, AccountRef(person.tenant_id, account))
+        asked = NewConnectFlow(VENDOR, client_id, (module,), None, account, "", (), "https://mcpist.test/callback", "/")
+        await ConnectFlowStore(world.trusted, world.vault, clock=world.clock).begin(work, session, asked, pkce=True)
 
 
 async def signed_in(world: World, person: Person) -> Session:
@@ -46,17 +48,17 @@ async def signed_in(world: World, person: Person) -> Session:
     return session
 
 
-async def come_late(world: World, work: UnitOfWork, ref: Ref) -> None:
+async def come_late(world: World, work: UnitOfWork, ref: AccountRef) -> None:
     """What a refresh brought that somebody else has been faster than: a candidate."""
-    seen = await look(work, ref.id)
+    seen = await load_snapshot(work, ref.id)
     assert seen is not None
     version = seen.version - 1
-    seal, candidate = (await world.vault.sealer(work)).seal, uuid4()
-    access = seal(candidate_place(candidate, ACCESS, version), b"access-late")
-    refresh = seal(candidate_place(candidate, REFRESH, version), b"refresh-late")
+    seal, candidate = (await world.vault.get_sealer(work)).seal, uuid4()
+    access = seal(build_candidate_context(candidate, ACCESS_FIELD, version), b"access-late")
+    refresh = seal(build_candidate_context(candidate, REFRESH_FIELD, version), b"refresh-late")
     ends = datetime.now(UTC)
-    late = Outcome(ref, version, uuid4(), 1, access, refresh, ends, None, None, None, candidate, access, refresh)
-    assert await store(work, late) is Stored.CANDIDATE
+    late = RefreshOutcome(ref, version, uuid4(), 1, access, refresh, ends, None, None, None, candidate, access, refresh)
+    assert await store(work, late) is StoreResult.CANDIDATE
 
 
 async def texts(world: World, vault: Vault, tenant_id: UUID) -> list[list[str]]:
@@ -69,7 +71,7 @@ async def texts(world: World, vault: Vault, tenant_id: UUID) -> list[list[str]]:
                 f"WHERE tenant_id = $1 AND {column.column} IS NOT NULL"
             )
             plain = [
-                (await vault.open(work, column.place(row["id"], row["version"]), row["sealed"])).decode()
+                (await vault.open(work, column.build_context(row["id"], row["version"]), row["sealed"])).decode()
                 for row in rows
             ]
             found.append([str(len(one)) for one in plain] if column.column == "pkce" else sorted(plain))

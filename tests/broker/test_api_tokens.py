@@ -11,13 +11,13 @@ import pytest
 
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers, load_or_create
-from broker.interface import RefusalReason, Refused, Verifier
+from broker.interface import CredentialRefusal, RefusalReason, Verifier
 from core.caller import Credential
 from core.db import Database, UnitOfWork
 from core.directory.actor import Actor
 from core.errors import Invalid, NotFound
 from core.secret import Secret
-from core.token_format import new_token
+from core.token_format import generate_token
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -77,11 +77,11 @@ async def test_reasons(
 
     async def reason(token: Secret) -> RefusalReason:
         verdict = await broker.verify(token)
-        assert isinstance(verdict, Refused)
+        assert isinstance(verdict, CredentialRefusal)
         return verdict.reason
 
     token_id, token = await made(tokens, tenant)
-    _, unknown = new_token()
+    _, unknown = generate_token()
     assert await reason(unknown) is RefusalReason.UNKNOWN
     assert await reason(Secret("mcpist_nonsense")) is RefusalReason.UNKNOWN
 
@@ -105,7 +105,7 @@ async def test_reasons(
 async def test_a_refusal_names_whose_token_it_was(broker: Verifier, tokens: ApiTokens, tenant: MadeTenant) -> None:
     token_id, token = await made(tokens, tenant)
     await tokens.revoke(ACTOR, tenant.id, token_id)
-    assert await broker.verify(token) == Refused(RefusalReason.REVOKED, tenant.id, tenant.users[0], token_id)
+    assert await broker.verify(token) == CredentialRefusal(RefusalReason.REVOKED, tenant.id, tenant.users[0], token_id)
 
 
 async def test_only_a_hash_is_stored(database: ScratchDatabase, tokens: ApiTokens, tenant: MadeTenant) -> None:
@@ -133,10 +133,10 @@ async def test_unknown_and_known_tokens_take_the_same_steps(
 
     async def taken(one: Secret) -> list[str]:
         steps.clear()
-        assert isinstance(await broker.verify(one), Refused)
+        assert isinstance(await broker.verify(one), CredentialRefusal)
         return list(steps)
 
-    wrong, unknown = new_token(token_id)[1], new_token()[1]
+    wrong, unknown = generate_token(token_id)[1], generate_token()[1]
     assert await taken(unknown) == await taken(wrong) == ["lookup", "fetchrow", "digest", "compare_digest"]
 
 
@@ -147,7 +147,7 @@ async def test_another_pepper_refuses_it(
     async with database.open("mcpist_broker") as other:
         for peppers in (Peppers("k1", {"k1": b"q" * 32}), Peppers("k2", {"k2": b"p" * 32})):
             verdict = await ApiTokens(other, peppers, clock=clock).verify(token)
-            assert isinstance(verdict, Refused)
+            assert isinstance(verdict, CredentialRefusal)
             assert verdict.reason is RefusalReason.WRONG_SECRET
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.direct import DirectBroker
+from broker.direct import LocalBroker
 from broker.interface import Broker
 from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
 from tests.broker.world import World
@@ -10,4 +10,4 @@ from tests.broker.world import World
 
 @pytest.fixture
 def broker(world: World) -> Broker:
-    return DirectBroker(world.tokens, world.leases)
+    return LocalBroker(world.tokens, world.leases)

@@ -11,13 +11,13 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from broker.interface import Lease, Refused
+from broker.interface import CredentialRefusal, Lease
 from broker.vault import reencrypt
 from broker.vault.credentials import StoredCredential
-from broker.vault.key_usage import data_keys
-from broker.vault.keys import LocalKeys
+from broker.vault.key_usage import count_data_keys
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.reencrypt import Reencryption
-from broker.vault.rewrap import DataKeys, rewrap
+from broker.vault.rewrap import DataKeyRows, rewrap_keys
 from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 WRITTEN_IN = ("broker/vault/*.py", "broker/access.py", "broker/leases.py")
 SLUGS = (f"tenant-{number}" for number in count())
 KEYS = {"k1": b"k" * 32, "k2": b"2" * 32}
-NEW = LocalKeys("k2", KEYS)
+NEW = InMemoryKeyProvider("k2", KEYS)
 
 
 async def told(world: World) -> list[Any]:
@@ -56,10 +56,10 @@ async def told(world: World) -> list[Any]:
     await connect(world, bob, "notion")
     world.vault.forget(tenant)
     said += [await seen(world, ada), await seen(world, bob)]
-    said.append((await world.credentials.secret(tenant, "github", ada.own)).reveal())
+    said.append((await world.credentials.get_secret(tenant, "github", ada.own)).reveal())
     owners = (
-        await world.credentials.owner(tenant, email=ada.email),
-        await world.credentials.owner(tenant, role="team"),
+        await world.credentials.resolve_owner(tenant, email=ada.email),
+        await world.credentials.resolve_owner(tenant, role="team"),
     )
     said.append(owners == (ada.own, team))
     said.append(await reencrypted(world, tenant, fresh=False))
@@ -74,7 +74,7 @@ async def told(world: World) -> list[Any]:
         await world.credentials.remove(ACTOR, tenant, "notion", bob.own)
     said.append([shown(one) for one in await world.credentials.list(tenant)])
     said.append(await keys_of(world, tenant))
-    said.append(await data_keys(world.trusted, tenant))
+    said.append(await count_data_keys(world.trusted, tenant))
     return said
 
 
@@ -92,9 +92,9 @@ class NotingVault(Vault):
 
     warmed = 0
 
-    async def warm(self, work: UnitOfWork, dek_id: UUID) -> None:
+    async def preload_key(self, work: UnitOfWork, dek_id: UUID) -> None:
         self.warmed += 1
-        await super().warm(work, dek_id)
+        await super().preload_key(work, dek_id)
 
 
 async def at_once(_: float) -> None:
@@ -106,16 +106,16 @@ async def deployment_of(world: World) -> UUID:
 
 
 async def rewrapped(world: World, tenant: UUID) -> int:
-    return await rewrap(world.trusted, NEW, DataKeys(await deployment_of(world), tenant), lambda: None)
+    return await rewrap_keys(world.trusted, NEW, DataKeyRows(await deployment_of(world), tenant), lambda: None)
 
 
 async def reencrypted(world: World, tenant: UUID, *, fresh: bool) -> list[Any]:
     """What waits before and after, what was done, and what everything opens to with nothing in memory."""
     vault = NotingVault(NEW, await deployment_of(world), clock=world.clock)
     run = Reencryption(world.trusted, vault, NEW, lambda _: None, sleep=at_once)
-    waited, done = await run.waiting(tenant), await run.tenant(tenant, fresh=fresh)
+    waited, done = await run.count_pending(tenant), await run.reencrypt_tenant(tenant, fresh=fresh)
     vault.forget(tenant)
-    return [waited, done, vault.warmed, await run.waiting(tenant), await texts(world, vault, tenant)]
+    return [waited, done, vault.warmed, await run.count_pending(tenant), await texts(world, vault, tenant)]
 
 
 def shown(one: StoredCredential) -> tuple[str, ...]:
@@ -127,9 +127,9 @@ async def listed(world: World, person: Person) -> list[Any]:
     """Pages of what everybody has, and of what a person has or shares."""
     pages: list[Any] = []
     for user_id in (None, person.id):
-        page = await world.credentials.page(person.tenant_id, user_id, limit=2)
+        page = await world.credentials.list_page(person.tenant_id, user_id, limit=2)
         after = page[-1].module, page[-1].kind, page[-1].owner
-        rest = await world.credentials.page(person.tenant_id, user_id, after=after, limit=50)
+        rest = await world.credentials.list_page(person.tenant_id, user_id, after=after, limit=50)
         pages += [[shown(one) for one in page], [shown(one) for one in rest]]
     return pages
 
@@ -149,8 +149,8 @@ async def found(world: World, tenant: UUID) -> list[Any]:
 
 async def seen(world: World, person: Person) -> list[Any]:
     """What a person is given and shown."""
-    status = await world.leases.status(person.token)
-    assert not isinstance(status, Refused)
+    status = await world.leases.get_connections(person.token)
+    assert not isinstance(status, CredentialRefusal)
     shown: list[Any] = [(one.module, one.state, one.kind, one.account) for one in status.values()]
     for module, tool in (("github", READ), ("github", WRITE), ("notion", "search"), ("notes", "x")):
         answer = await world.leases.lease(person.asks(tool, module=module))
@@ -190,7 +190,12 @@ async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutato
 # Put together from the pieces of f-strings, of which none is a statement: here are the whole ones, for every column.
 BUILT = frozenset(
     build(column)
-    for build in (reencrypt._batch, reencrypt._data_keys, reencrypt._left, reencrypt._replace)
+    for build in (
+        reencrypt._build_batch_query,
+        reencrypt._build_data_keys_query,
+        reencrypt._build_pending_query,
+        reencrypt._build_replace_query,
+    )
     for column in SEALED_COLUMNS
 )
 

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.store import Grant, add_client, link
-from broker.accounts.values import Fresh
-from broker.connect.accounts import AccountRows
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.store import AccountGrant, insert_account, insert_client
+from broker.accounts.values import AccessToken
+from broker.connect.accounts import AccountWriter
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers
 from broker.interface import LeaseRequest
-from broker.leases import Leases
+from broker.leases import LeaseService
 from broker.providers.model import RefreshRules
-from broker.vault.credentials import Credentials, Owner
-from broker.vault.keys import LocalKeys
+from broker.vault.credentials import CredentialOwner, CredentialStore
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
-from broker.vendor_oauth.exchange import Tokens, VendorClient
+from broker.vendor_oauth.exchange import OAuthClientConfig, TokenSet
 from core.audit.bounds import unpack
-from core.audit.event import Event
+from core.audit.event import AuditEvent
 from core.db import Database
 from core.directory.actor import Actor
 from core.directory.roles import create_role, grant
@@ -67,20 +67,20 @@ class Person:
         return LeaseRequest(self.token, module, tool, rejected)
 
     @property
-    def own(self) -> Owner:
-        return Owner("personal", self.id)
+    def own(self) -> CredentialOwner:
+        return CredentialOwner("personal", self.id)
 
 
-class FreshAccounts(Accounts):
+class FreshAccounts(AccountTokenService):
     """Every account's token is good."""
 
     def __init__(self) -> None:
         pass
 
-    async def fresh(self, tenant_id: UUID, account_id: UUID, **_: object) -> Fresh:
-        return Fresh(Secret("oauth-0a9f3c"), 7, None)
+    async def get_access_token(self, tenant_id: UUID, account_id: UUID, **_: object) -> AccessToken:
+        return AccessToken(Secret("oauth-0a9f3c"), 7, None)
 
-    async def provider(self, *_: object) -> None:
+    async def find_provider(self, *_: object) -> None:
         return None
 
 
@@ -91,11 +91,11 @@ class World:
     database: ScratchDatabase
     trusted: Database
     console: Database
-    keys: LocalKeys
+    keys: InMemoryKeyProvider
     vault: Vault
     tokens: ApiTokens
-    credentials: Credentials
-    leases: Leases
+    credentials: CredentialStore
+    leases: LeaseService
     clock: Clock
 
     async def tenant(self, slug: str) -> UUID:
@@ -107,13 +107,13 @@ class World:
 
     async def role(
         self, tenant_id: UUID, name: str, *, allow: Iterable[str] = (), deny: Iterable[str] = (), priority: int = 0
-    ) -> Owner:
+    ) -> CredentialOwner:
         """A role; as an owner of shared credentials."""
         await create_role(self.console, ACTOR, tenant_id, name, priority)
         for effect, permissions in (("allow", allow), ("deny", deny)):
             for permission in permissions:
                 await grant(self.console, ACTOR, tenant_id, name, effect, permission)
-        return await self.credentials.owner(tenant_id, role=name)
+        return await self.credentials.resolve_owner(tenant_id, role=name)
 
     async def person(self, tenant_id: UUID, email: str, *roles: str, **token: object) -> Person:
         """A user with these roles and a token; `token` are the options of ApiTokens.create."""
@@ -126,7 +126,7 @@ class World:
         await assign_role(self.console, ACTOR, person.tenant_id, person.email, role)
 
     async def put(
-        self, tenant_id: UUID, owner: Owner, secret: str, *, module: str = "github", account: str = ""
+        self, tenant_id: UUID, owner: CredentialOwner, secret: str, *, module: str = "github", account: str = ""
     ) -> UUID:
         """Store a credential."""
         return await self.credentials.put(ACTOR, tenant_id, module, owner, Secret(secret), account)
@@ -134,11 +134,15 @@ class World:
     async def connect(self, person: Person, module: str, details: Mapping[str, object]) -> UUID:
         """An account that was connected by OAuth; the id."""
         async with self.trusted.tenant(person.tenant_id) as work:
-            client = await add_client(work, self.vault, "vendor", VendorClient("client", Secret("client-secret")))
-            tokens = Tokens(Secret(f"access-of-{person.id}"), None, None, None)
-            grant = Grant("vendor", client, person.own, tokens, RefreshRules(), details=details)
-            account = await link(work, self.vault, grant)
-            await AccountRows(self.vault).tie(work, {module: [BASE_URLS[module]]}, person.own, account, person.email)
+            client = await insert_client(
+                work, self.vault, "vendor", OAuthClientConfig("client", Secret("client-secret"))
+            )
+            tokens = TokenSet(Secret(f"access-of-{person.id}"), None, None, None)
+            grant = AccountGrant("vendor", client, person.own, tokens, RefreshRules(), details=details)
+            account = await insert_account(work, self.vault, grant)
+            await AccountWriter(self.vault).link_credentials(
+                work, {module: [BASE_URLS[module]]}, person.own, account, person.email
+            )
             return account
 
     async def execute(self, sql: str, *args: object) -> None:
@@ -151,7 +155,7 @@ class World:
         async with self.database.admin_connection() as admin:
             return await admin.fetchval("SELECT value FROM core.generations WHERE tenant_id = $1", tenant_id)
 
-    async def events(self, tenant_id: UUID, kind: str) -> list[Event]:
+    async def events(self, tenant_id: UUID, kind: str) -> list[AuditEvent]:
         """The tenant's audit events of one kind, in order. No sealer runs here."""
         async with self.database.admin_connection() as admin:
             rows = await admin.fetch("SELECT record FROM audit.incoming WHERE tenant_id = $1 ORDER BY id", tenant_id)
@@ -161,11 +165,13 @@ class World:
 @contextlib.asynccontextmanager
 async def world_on(database: ScratchDatabase, vaulted: Database | None = None) -> AsyncIterator[World]:
     """A deployment with one key-encryption key and nobody in it; `vaulted` is another way to the vault's tables."""
-    clock, keys = Clock(), LocalKeys("k1", {"k1": b"k" * 32})
+    clock, keys = Clock(), InMemoryKeyProvider("k1", {"k1": b"k" * 32})
     async with database.open("mcpist_broker") as broker, database.open("mcpist_console") as console:
         trusted = vaulted or broker
         vault = await open_vault(trusted, keys, clock=clock)
         tokens = ApiTokens(broker, Peppers("p", {"p": b"p" * 32}), clock=clock)
-        credentials = Credentials(trusted, vault, clock=clock)
-        leases = Leases(tokens, trusted, vault, TOOL_HINTS, base_urls=BASE_URLS, clock=clock, accounts=FreshAccounts())
+        credentials = CredentialStore(trusted, vault, clock=clock)
+        leases = LeaseService(
+            tokens, trusted, vault, TOOL_HINTS, base_urls=BASE_URLS, clock=clock, accounts=FreshAccounts()
+        )
         yield World(database, trusted, console, keys, vault, tokens, credentials, leases, clock)

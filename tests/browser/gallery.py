@@ -18,11 +18,11 @@ from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
 from broker.vault.deployment_guard import NotAdopted
-from broker.web.app import identity_app
-from broker.web.connect_paths import Queue
-from broker.web.names import contact
-from broker.web.parts import WebParts, web_parts
-from broker.web.problems import Problem
+from broker.web.app import build_identity_app
+from broker.web.connect_paths import ConnectQueue
+from broker.web.names import render_contact
+from broker.web.parts import WebDependencies, build_web_dependencies
+from broker.web.problems import PageError
 from core.errors import Invalid, LimitReached, Unavailable
 from core.settings import Settings
 from core.storage import DiskFull
@@ -149,7 +149,7 @@ SERVICE: Mapping[str, Any] = {
     "roles": [],
     "role_id": "",
     "role": "",
-    "queue": Queue(("notion", "github"), 4),
+    "queue": ConnectQueue(("notion", "github"), 4),
     "queue_fields": {"then": "notion,github", "of": "4"},
     "skip": "/connect/notion?then=github&of=4",
     "standing": "none",
@@ -168,7 +168,7 @@ CONNECTED_SERVICE: Mapping[str, Any] = {
     "lacking": ("read:jira-user",),
     "roles": [("1", "Support"), ("2", "Sales")],
     "ways": [{**OAUTH_WAY, "again": True}],
-    "queue": Queue(),
+    "queue": ConnectQueue(),
     "queue_fields": {},
     "skip": "",
 }
@@ -251,9 +251,9 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "refused": (
         "refused.html",
-        {"email": "eve@elsewhere.test", "provider": "Google", "contact": contact("it@acme.test")},
+        {"email": "eve@elsewhere.test", "provider": "Google", "contact": render_contact("it@acme.test")},
     ),
-    "signed-out": ("signed_out.html", {}),
+    "signed-out": ("show_signed_out.html", {}),
     "account": ("account.html", ACCOUNT),
     "account-no-tokens": ("account.html", {**ACCOUNT, "tokens": [], "grants": [], "done": "token_revoked"}),
     "connect-list": ("connect_list.html", SERVICES),
@@ -270,22 +270,22 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "connect-question-site": ("connect_question.html", {**QUESTION, "before": ()}),
 }
 PROBLEMS: Mapping[str, Exception] = {
-    "problem": Problem("other_browser"),
-    "problem-provider": Problem("provider_away", 502, provider="Google"),
+    "problem": PageError("other_browser"),
+    "problem-provider": PageError("provider_away", 502, provider="Google"),
     "problem-invalid": Invalid("the parameter 'state' came twice; send it once"),
     "problem-many": LimitReached("x", 30.0),
     "problem-away": Unavailable(),
-    "problem-connect": Problem("connect_setup", 403, title="Atlassian", module="jira"),
-    "problem-refused": Problem("connect_refused", 403, title="Atlassian", module="jira"),
-    "problem-question-over": Problem("connect_question_over", 404),
+    "problem-connect": PageError("connect_setup", 403, title="Atlassian", module="jira"),
+    "problem-refused": PageError("connect_refused", 403, title="Atlassian", module="jira"),
+    "problem-question-over": PageError("connect_question_over", 404),
     "problem-copy": NotAdopted(),
     "problem-internal": RuntimeError("never shown"),
     "problem-disk-full": DiskFull(),
-    "problem-document-off": Problem("client_document_off", host="agent.example.com"),
-    "problem-document-away": Problem("client_document_away", 503, host="agent.example.com"),
-    "problem-document-wrong": Problem("client_document_wrong", host="agent.example.com"),
-    "problem-redirect-uri": Problem("redirect_uri", uri="https://agent.example.com/oauth/callback?" + "x" * 300),
-    "problem-not-found": Problem("not_found", 404),
+    "problem-document-off": PageError("client_document_off", host="agent.example.com"),
+    "problem-document-away": PageError("client_document_away", 503, host="agent.example.com"),
+    "problem-document-wrong": PageError("client_document_wrong", host="agent.example.com"),
+    "problem-redirect-uri": PageError("redirect_uri", uri="https://agent.example.com/oauth/callback?" + "x" * 300),
+    "problem-not-found": PageError("not_found", 404),
 }
 
 
@@ -294,13 +294,13 @@ async def gallery(**replaced: Mapping[str, Any]) -> AsyncGenerator[str]:
     """Serve every page under /gallery/<name>; its URL. `replaced` are other contents, by the name of the page."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        parts = web_parts(Settings(home=Path("/nowhere"), public_url=url), IdentitySettings(), lambda: AT)
+        parts = build_web_dependencies(Settings(home=Path("/nowhere"), public_url=url), IdentitySettings(), lambda: AT)
         pages = {name: (template, replaced.get(name, context)) for name, (template, context) in PAGES.items()}
-        async with serving(HttpServer(identity_app(parts, _routes(parts, pages))), listener):
+        async with serving(HttpServer(build_identity_app(parts, _routes(parts, pages))), listener):
             yield url
 
 
-def _routes(parts: WebParts, pages: Mapping[str, tuple[str, Mapping[str, Any]]]) -> list[Route]:
+def _routes(parts: WebDependencies, pages: Mapping[str, tuple[str, Mapping[str, Any]]]) -> list[Route]:
     async def page(request: Request) -> Response:
         name = request.path_params["name"]
         if name in PROBLEMS:
@@ -309,7 +309,7 @@ def _routes(parts: WebParts, pages: Mapping[str, tuple[str, Mapping[str, Any]]])
         return parts.pages.render(request, template, **context)
 
     async def go_on(request: Request) -> Response:
-        return parts.pages.go_on(request, request.query_params["to"])
+        return parts.pages.render_forward_page(request, request.query_params["to"])
 
     async def frame(request: Request) -> Response:
         """A page of somebody who wants to have one of ours inside it."""

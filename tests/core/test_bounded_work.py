@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.bounded_work import LARGE, turn_for
+from core.bounded_work import LARGE_STEP_BYTES, wait_for_turn
 
 
 class Turns:
@@ -28,7 +28,7 @@ async def test_of_large_steps_one_runs_in_each_turn_and_in_their_order() -> None
 
     async def work(name: str) -> None:
         for _ in range(3):
-            await turn_for(LARGE + 1)
+            await wait_for_turn(LARGE_STEP_BYTES + 1)
             began.append((turns.number, name))
 
     await asyncio.gather(*(work(name) for name in "abcde"))
@@ -39,29 +39,29 @@ async def test_of_large_steps_one_runs_in_each_turn_and_in_their_order() -> None
 
 async def test_small_steps_go_on_at_once() -> None:
     turns = Turns()
-    waiting = [asyncio.create_task(turn_for(LARGE + 1)) for _ in range(10)]
+    waiting = [asyncio.create_task(wait_for_turn(LARGE_STEP_BYTES + 1)) for _ in range(10)]
     await asyncio.sleep(0)
     before = turns.number
-    await turn_for(LARGE)
+    await wait_for_turn(LARGE_STEP_BYTES)
     assert turns.number == before
     await asyncio.gather(*waiting)
     turns.stop()
 
 
 async def test_whoever_is_cancelled_keeps_nobody_waiting() -> None:
-    waiting = [asyncio.create_task(turn_for(LARGE + 1)) for _ in range(10)]
+    waiting = [asyncio.create_task(wait_for_turn(LARGE_STEP_BYTES + 1)) for _ in range(10)]
     await asyncio.sleep(0)
     for task in waiting[::2]:
         task.cancel()
     async with asyncio.timeout(5):
         done = await asyncio.gather(*waiting, return_exceptions=True)
-        await turn_for(LARGE + 1)
+        await wait_for_turn(LARGE_STEP_BYTES + 1)
     assert [type(one) for one in done] == [asyncio.CancelledError, type(None)] * 5
 
 
 @pytest.mark.parametrize("times", range(3))
 def test_each_event_loop_has_a_queue_of_its_own(times: int) -> None:
     async def work() -> None:
-        await asyncio.gather(*(turn_for(LARGE + 1) for _ in range(5)))
+        await asyncio.gather(*(wait_for_turn(LARGE_STEP_BYTES + 1) for _ in range(5)))
 
     asyncio.run(work())

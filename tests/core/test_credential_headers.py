@@ -4,7 +4,14 @@ import base64
 
 import pytest
 
-from core.credential_headers import BEARER, CredentialScheme, Unsendable, credential_header, is_reserved, with_user
+from core.credential_headers import (
+    BEARER,
+    CredentialScheme,
+    InvalidCredentialForm,
+    build_credential_header,
+    is_reserved,
+    join_user,
+)
 from core.secret import Secret
 
 USER = CredentialScheme("basic_user", fixed="api_token")
@@ -31,30 +38,30 @@ def basic(text: str) -> str:
     ],
 )
 def test_each_scheme(scheme: CredentialScheme, secret: str, header: tuple[str, str]) -> None:
-    assert credential_header(scheme, Secret(secret)) == header
+    assert build_credential_header(scheme, Secret(secret)) == header
 
 
 @pytest.mark.parametrize("scheme", [BEARER, USER, PASSWORD, HEADER, WORD])
 @pytest.mark.parametrize("secret", ["", " ", "a b", "a\r\nX: y", "a\n", "a\0", "\x7f", "é", "x" * 16_385])
 def test_what_would_end_a_header(scheme: CredentialScheme, secret: str) -> None:
-    with pytest.raises(Unsendable):
-        credential_header(scheme, Secret(secret))
+    with pytest.raises(InvalidCredentialForm):
+        build_credential_header(scheme, Secret(secret))
 
 
 def test_a_colon_would_make_two_of_a_key() -> None:
-    with pytest.raises(Unsendable):
-        credential_header(USER, Secret("user:password"))
+    with pytest.raises(InvalidCredentialForm):
+        build_credential_header(USER, Secret("user:password"))
 
 
 def test_a_pair_is_a_user_name_and_a_key() -> None:
-    assert with_user(PAIR, Secret("k-1"), "pair-7c1f@keys.test") == Secret("pair-7c1f@keys.test:k-1")
+    assert join_user(PAIR, Secret("k-1"), "pair-7c1f@keys.test") == Secret("pair-7c1f@keys.test:k-1")
     wrong = ["", "a:b", "a\r\nb", "a\0", "é@acme.test", "x" * 321]
     for user in wrong:
-        with pytest.raises(Unsendable) as caught:
-            with_user(PAIR, Secret("k-1"), user)
+        with pytest.raises(InvalidCredentialForm) as caught:
+            join_user(PAIR, Secret("k-1"), user)
         assert caught.value.part == "user", user
-    with pytest.raises(Unsendable) as caught:
-        with_user(PAIR, Secret("k 1"), "pair-7c1f@keys.test")
+    with pytest.raises(InvalidCredentialForm) as caught:
+        join_user(PAIR, Secret("k 1"), "pair-7c1f@keys.test")
     assert caught.value.part == "secret"
 
 
@@ -62,18 +69,18 @@ def test_a_pair_is_a_user_name_and_a_key() -> None:
     ("name", "word"), [("", ""), ("Host", ""), ("X: y\r\nZ", ""), ("X-Key", "a b"), ("X-Key", "a\r\nX:")]
 )
 def test_headers_that_no_credential_goes_into(name: str, word: str) -> None:
-    with pytest.raises(Unsendable):
-        credential_header(CredentialScheme("header", name=name, word=word), Secret("k-1"))
+    with pytest.raises(InvalidCredentialForm):
+        build_credential_header(CredentialScheme("header", name=name, word=word), Secret("k-1"))
 
 
 def test_only_a_pair_has_a_user_name() -> None:
-    assert with_user(BEARER, Secret("k-1"), "") == Secret("k-1")
-    with pytest.raises(Unsendable) as caught:
-        with_user(BEARER, Secret("k-1"), "ada")
+    assert join_user(BEARER, Secret("k-1"), "") == Secret("k-1")
+    with pytest.raises(InvalidCredentialForm) as caught:
+        join_user(BEARER, Secret("k-1"), "ada")
     assert caught.value.part == "user"
     for stored in ("k-1", ":k-1"):  # stored before the provider asked for a pair
-        with pytest.raises(Unsendable):
-            credential_header(PAIR, Secret(stored))
+        with pytest.raises(InvalidCredentialForm):
+            build_credential_header(PAIR, Secret(stored))
 
 
 @pytest.mark.parametrize("name", ["Host", "content-length", "Transfer-Encoding", "Cookie", "PROXY-x", "Sec-Fetch-Site"])

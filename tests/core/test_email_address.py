@@ -2,8 +2,8 @@
 
 import pytest
 
-from core.directory.allow_list import checked_entry, entries_for
-from core.email_address import normal_address
+from core.directory.allow_list import list_matching_entries, normalize_entry
+from core.email_address import normalize_address
 from core.errors import Invalid
 
 
@@ -22,8 +22,8 @@ from core.errors import Invalid
     ],
 )
 def test_the_one_form(typed: str, stored: str) -> None:
-    assert normal_address(typed) == stored
-    assert checked_entry("@" + typed.strip().partition("@")[2]) == "@" + stored.partition("@")[2]
+    assert normalize_address(typed) == stored
+    assert normalize_entry("@" + typed.strip().partition("@")[2]) == "@" + stored.partition("@")[2]
 
 
 NO_ADDRESSES = [
@@ -57,14 +57,14 @@ NO_ADDRESSES = [
 @pytest.mark.parametrize("text", NO_ADDRESSES)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(Invalid):
-        normal_address(text)
+        normalize_address(text)
 
 
 @pytest.mark.parametrize("text", [*NO_ADDRESSES, "acme.example", "@*.example", "@acme.example/evil", "@@acme.example"])
 def test_what_is_no_entry(text: str) -> None:
     with pytest.raises(Invalid):
-        checked_entry(text)
+        normalize_entry(text)
 
 
 def test_a_domain_s_entry_is_not_its_subdomains() -> None:
-    assert entries_for("ada@sub.acme.example") == ("ada@sub.acme.example", "@sub.acme.example")
+    assert list_matching_entries("ada@sub.acme.example") == ("ada@sub.acme.example", "@sub.acme.example")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import LimitReached
-from core.limits import ROUNDING, AttemptLimits, CallerLimits, network_of
+from core.limits import ROUNDING, AttemptLimits, CallerLimits, get_network
 
 
 class Clock:
@@ -164,7 +164,7 @@ def attempts(limits: AttemptLimits, address: str, times: int) -> int:
             limits.check(address)
         except LimitReached:
             continue
-        limits.failed(address)
+        limits.record_failure(address)
         passed += 1
     return passed
 
@@ -183,7 +183,7 @@ def test_failed_attempts_have_to_wait(clock: Clock) -> None:
 def test_attempts_under_way_together_do_not_add_up_to_a_ban(clock: Clock) -> None:
     limits = AttemptLimits(60, 10, clock=clock)
     for _ in range(1000):
-        limits.failed("203.0.113.7")
+        limits.record_failure("203.0.113.7")
     clock.now += 1.01
     limits.check("203.0.113.7")
 
@@ -221,7 +221,7 @@ def test_memory_is_fixed_and_others_are_not_hit_by_a_flood_of_addresses(clock: C
     ],
 )
 def test_networks(address: str, network: str) -> None:
-    assert network_of(address) == network
+    assert get_network(address) == network
 
 
 def test_a_call_costs_little() -> None:

@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from core.migrations import MigrationError, current_revision, downgrade, head, migrate, revisions
+from core.migrations import MigrationError, downgrade, get_current_revision, get_head_revision, list_revisions, migrate
 from core.secret import Secret
 from tests.support.postgres import PASSWORDS, DatabaseServer, ScratchDatabase, own_server
 
@@ -12,7 +12,7 @@ OURS = "SELECT nspname FROM pg_namespace WHERE nspname IN ('core', 'auth', 'vaul
 
 async def _revision(database: ScratchDatabase) -> str | None:
     async with database.admin_connection() as admin:
-        return await current_revision(admin)
+        return await get_current_revision(admin)
 
 
 async def _schemas(database: ScratchDatabase) -> list[str]:
@@ -24,7 +24,7 @@ async def test_up_down_up_on_an_empty_database(database_server: DatabaseServer) 
     await database_server.template()  # the roles exist before: as on any second database of a server
     async with database_server.database(migrated=False) as database:
         assert await migrate(database.admin, PASSWORDS) is True
-        assert await _revision(database) == head()
+        assert await _revision(database) == get_head_revision()
         await downgrade(database.admin, "base")
         assert await _schemas(database) == []
         assert await migrate(database.admin, PASSWORDS) is True
@@ -34,11 +34,11 @@ async def test_up_down_up_on_an_empty_database(database_server: DatabaseServer) 
 async def test_every_revision_goes_down_and_up_by_itself(database_server: DatabaseServer) -> None:
     async with database_server.database(migrated=False) as database:
         await migrate(database.admin, PASSWORDS)
-        for below in reversed(["base", *revisions()][:-1]):
+        for below in reversed(["base", *list_revisions()][:-1]):
             await downgrade(database.admin, below)
             assert await _revision(database) == (None if below == "base" else below)
         await migrate(database.admin, PASSWORDS)
-        assert await _revision(database) == head()
+        assert await _revision(database) == get_head_revision()
 
 
 async def test_a_second_start_has_nothing_to_do(database: ScratchDatabase) -> None:
@@ -88,6 +88,6 @@ async def test_a_rented_server_without_a_superuser_is_enough() -> None:
 
 async def test_a_server_that_is_too_old_is_refused(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     """No older server can be had here, so the newest is called too old."""
-    monkeypatch.setattr("core.migrations.OLDEST", 99)
+    monkeypatch.setattr("core.migrations.OLDEST_POSTGRES_VERSION", 99)
     with pytest.raises(MigrationError, match="99 or newer"):
         await migrate(database.admin, PASSWORDS)

@@ -3,7 +3,7 @@
 import pytest
 
 from core.errors import Invalid
-from core.permissions import Policy, Role, make_role, parse_permission, permits
+from core.permissions import Policy, Role, build_role, parse_permission, permits
 
 SERVICES = frozenset({"notes", "mail"})
 
@@ -13,7 +13,7 @@ def policy(*roles: Role) -> Policy:
 
 
 def allowing(*permissions: str, deny: tuple[str, ...] = ()) -> Role:
-    return make_role("r", [*(("allow", p) for p in permissions), *(("deny", p) for p in deny)])
+    return build_role("r", [*(("allow", p) for p in permissions), *(("deny", p) for p in deny)])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from core.errors import Invalid
         ({scopes.ADMIN_WRITE}, scopes.READ, False),
         ({scopes.ADMIN_READ}, scopes.ADMIN_WRITE, False),
         (set(), scopes.READ, False),
-        (scopes.ALL, "mcp:other", False),
+        (scopes.ALL_SCOPES, "mcp:other", False),
     ],
 )
 def test_writing_covers_reading_of_its_own_family(granted: set[str], needed: str, covered: bool) -> None:
@@ -36,8 +36,8 @@ def test_writing_covers_reading_of_its_own_family(granted: set[str], needed: str
     ],
 )
 def test_a_text_of_scopes(text: str | None, found: set[str]) -> None:
-    assert scopes.parsed(text) == found
-    assert scopes.parsed(scopes.shown(frozenset(found))) == found
+    assert scopes.parse_scopes(text) == found
+    assert scopes.parse_scopes(scopes.format_scopes(frozenset(found))) == found
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_a_text_of_scopes(text: str | None, found: set[str]) -> None:
 )
 def test_what_is_no_list_of_our_scopes(text: str) -> None:
     with pytest.raises(Invalid, match="scopes are any of"):
-        scopes.parsed(text)
+        scopes.parse_scopes(text)
 
 
 def test_a_huge_text_is_not_taken_apart() -> None:
     with pytest.raises(Invalid):
-        scopes.parsed("mcp:read " * 1_000_000)
+        scopes.parse_scopes("mcp:read " * 1_000_000)

@@ -4,24 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.token_format import PATTERN, is_jwt, new_token, parse_token
+from core.token_format import TOKEN_PATTERN, generate_token, is_jwt, parse_token
 
 
 def test_a_new_token_is_well_formed_and_parts_match() -> None:
-    parts, token = new_token()
-    assert PATTERN.fullmatch(token.reveal())
+    parts, token = generate_token()
+    assert TOKEN_PATTERN.fullmatch(token.reveal())
     again = parse_token(token.reveal())
     assert again is not None
     assert (again.id, again.secret) == (parts.id, parts.secret)
 
 
 def test_tokens_differ() -> None:
-    assert len({new_token()[1].reveal() for _ in range(100)}) == 100
+    assert len({generate_token()[1].reveal() for _ in range(100)}) == 100
 
 
 @given(st.integers(min_value=7, max_value=67), st.characters(codec="ascii"))
 def test_any_changed_character_is_noticed(place: int, character: str) -> None:
-    _, token = new_token()
+    _, token = generate_token()
     text = token.reveal()
     changed = text[:place] + character + text[place + 1 :]
     assert (parse_token(changed) is not None) == (changed == text)
@@ -33,7 +33,7 @@ def test_noise_is_no_token(text: str) -> None:
 
 
 def test_a_token_does_not_print() -> None:
-    parts, token = new_token()
+    parts, token = generate_token()
     assert parts.secret.reveal() not in f"{token} {token!r} {parts!r}"
 
 

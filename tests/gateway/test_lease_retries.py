@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from broker.http.client import http_broker
-from broker.http.service_token import ServiceKey
-from broker.interface import Broker, Lease, LeaseRequest, NoCredential, RefusalReason, Refused
+from broker.http.client import open_http_broker
+from broker.http.service_token import ServiceTokenSigner
+from broker.interface import Broker, CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason
 from core.caller import Caller, Credential
 from core.errors import Unavailable
 from core.permissions import Policy
@@ -40,21 +40,21 @@ class Scripted:
     answers: list[Any]
     asked: list[LeaseRequest] = field(default_factory=list[LeaseRequest])
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         self.asked.append(request)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         raise NotImplementedError
 
-    async def status(self, subject: Secret) -> dict[str, Any] | Refused:
+    async def get_connections(self, subject: Secret) -> dict[str, Any] | CredentialRefusal:
         raise NotImplementedError
 
 
-class CountingKey(ServiceKey):
+class CountingKey(ServiceTokenSigner):
     """Signs once for every attempt."""
 
     attempts = 0
@@ -86,7 +86,7 @@ class Unchanged:
     def is_dropped(self, _tenant_id: UUID, _version: int) -> bool:
         return False
 
-    def keep(self, _tenant_id: UUID, _version: int, _asked_at: float) -> None:
+    def confirm_version(self, _tenant_id: UUID, _version: int, _asked_at: float) -> None:
         """Nothing is dropped anyway."""
 
 
@@ -107,7 +107,7 @@ async def ask(leases: Leases, tenant_id: UUID = TENANTS[0], seconds: float = 60.
 async def nobody_listens(folder: Path) -> AsyncIterator[tuple[Broker, CountingKey]]:
     """The gateway's real client, and a socket that is not there."""
     key = CountingKey(Ed25519PrivateKey.generate())
-    async with http_broker(f"unix:{folder / 'b.sock'}", key) as client:
+    async with open_http_broker(f"unix:{folder / 'b.sock'}", key) as client:
         yield client, key
 
 
@@ -140,7 +140,7 @@ async def test_a_broker_that_listens_again_gives_each_caller_their_lease(tmp_pat
 
         async with served_over_http(scripted, tmp_path, unix=True) as before:
             key = before.key
-        client = await stack.enter_async_context(http_broker(f"unix:{tmp_path / 'b.sock'}", key))
+        client = await stack.enter_async_context(open_http_broker(f"unix:{tmp_path / 'b.sock'}", key))
         pauses.during[comes_back_in] = comes_back
         leases = leases_of(client, pauses)
         assert (await ask(leases)).access_token == LEASE.access_token
@@ -161,7 +161,7 @@ async def test_no_retry_that_would_end_after_the_call_s_deadline(tmp_path: Path)
 @pytest.mark.parametrize(
     ("answer", "raised"),
     [
-        (Refused(RefusalReason.FORBIDDEN), ToolError),
+        (CredentialRefusal(RefusalReason.FORBIDDEN), ToolError),
         (NoCredential("shop", "missing"), NotConnected),
         (NoCredential("shop", "broken", "personal"), NotConnected),
         (NoCredential("shop", "broken", "personal", "vendor", 5.0), ToolError),
@@ -181,7 +181,7 @@ async def test_an_answer_is_an_answer(tmp_path: Path, answer: Any, raised: type[
 async def test_a_gateway_whose_key_the_broker_does_not_know_is_not_retried(tmp_path: Path) -> None:
     scripted, pauses = Scripted([LEASE]), Pauses()
     stranger = CountingKey(Ed25519PrivateKey.generate())
-    async with served_over_http(scripted, tmp_path) as served, http_broker(served.url, stranger) as client:
+    async with served_over_http(scripted, tmp_path) as served, open_http_broker(served.url, stranger) as client:
         with pytest.raises(Unavailable):
             await ask(leases_of(client, pauses))
     assert (stranger.attempts, scripted.asked, pauses.seconds) == (1, [], [])
@@ -189,7 +189,7 @@ async def test_a_gateway_whose_key_the_broker_does_not_know_is_not_retried(tmp_p
 
 async def test_a_broker_that_took_the_request_and_says_nothing_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be asking the vendor for a new token just now."""
-    monkeypatch.setattr("broker.http.client.SECONDS", 0.2)
+    monkeypatch.setattr("broker.http.client.TOTAL_SECONDS", 0.2)
     taken, pauses = asyncio.Event(), Pauses()
 
     async def hangs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -201,7 +201,7 @@ async def test_a_broker_that_took_the_request_and_says_nothing_is_not_retried(mo
     key = CountingKey(Ed25519PrivateKey.generate())
     server = await asyncio.start_server(hangs, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    async with server, http_broker(f"http://127.0.0.1:{port}", key) as client:
+    async with server, open_http_broker(f"http://127.0.0.1:{port}", key) as client:
         with pytest.raises(Unavailable):
             await ask(leases_of(client, pauses))
     assert taken.is_set()

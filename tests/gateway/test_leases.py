@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential
 from core.address import DatabaseAddress
 from core.caller import Caller, Credential
-from core.connection import Connection
+from core.connection import ModuleConnection
 from core.errors import Unavailable
 from core.generations import Generations
 from core.permissions import Policy
@@ -43,13 +43,13 @@ class SlowBroker:
     dropped: set[int] = field(default_factory=set[int])
     let: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         raise NotImplementedError
 
-    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
         raise NotImplementedError
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         self.asked += 1
         self.rejected.append(request.rejected_version)
         version = self.asked
@@ -65,7 +65,7 @@ class SlowBroker:
     def is_dropped(self, _tenant_id: UUID, version: int) -> bool:
         return version in self.dropped
 
-    def keep(self, tenant_id: UUID, version: int, asked_at: float) -> None:
+    def confirm_version(self, tenant_id: UUID, version: int, asked_at: float) -> None:
         pass
 
 
@@ -191,9 +191,9 @@ async def test_an_end_that_was_made_up_costs_one_question() -> None:
     generations = Generations(DatabaseAddress(Secret("")), database)
     announced = f"{CALLER.tenant_id} 1"
     asked_before = time.monotonic()
-    generations._told_to_drop(None, 0, "", announced)
+    generations._on_version_dropped(None, 0, "", announced)
     assert generations.is_dropped(CALLER.tenant_id, 1)
-    generations.keep(CALLER.tenant_id, 1, asked_before)
+    generations.confirm_version(CALLER.tenant_id, 1, asked_before)
     assert generations.is_dropped(CALLER.tenant_id, 1)  # the broker may have answered before the end
-    generations.keep(CALLER.tenant_id, 1, time.monotonic())
+    generations.confirm_version(CALLER.tenant_id, 1, time.monotonic())
     assert not generations.is_dropped(CALLER.tenant_id, 1)

@@ -210,7 +210,7 @@ BOUNDED_COLUMNS = {
     "entry": "core.email_address: 320 characters, before any statement",
     "id": "made by MCPist, or matched by a pattern with an upper bound first",
     "challenge": "broker.oauth.codes: exactly 43 characters",
-    "slug": "core.directory.tenants.SLUG: 63 characters",
+    "slug": "core.directory.tenants.SLUG_PATTERN: 63 characters",
     "module": "gateway.catalogue.NAME: 63 characters",
     "provider": "broker.providers.model.ProviderId: 40 characters",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.migration_scripts import migration_scripts
+from core.migration_scripts import get_migration_scripts_path
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +26,7 @@ def names(wheel: Path) -> set[str]:
 
 
 def test_a_clone_uses_its_own_migrations() -> None:
-    assert migration_scripts() == ROOT / "alembic"
+    assert get_migration_scripts_path() == ROOT / "alembic"
 
 
 def test_every_migration_is_in_the_wheel(wheel: Path) -> None:
@@ -49,7 +49,7 @@ def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
 
 def test_installed_code_finds_the_installed_migrations(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    ask = "from core.migration_scripts import migration_scripts; print(migration_scripts())"
+    ask = "from core.migration_scripts import get_migration_scripts_path; print(get_migration_scripts_path())"
     # -S leaves out the editable install; the folder stands for site-packages.
     answer = subprocess.run([sys.executable, "-S", "-c", ask], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert Path(answer.stdout.strip()) == tmp_path / "core" / "_alembic"

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from broker.vault.credentials import Credentials
-from broker.vault.keys import LocalKeys
+from broker.vault.credentials import CredentialStore
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.secret import Secret
 from gateway.catalogue import build, installed
-from gateway.deployment import KEYS
-from gateway.single.operator import BROKER, connected, now
-from gateway.single.vault_access import VAULT_KEYS
+from gateway.deployment import KEYS_FOLDER
+from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
+from gateway.single.vault_access import VAULT_KEYS_FILE
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
 from tests.support.toy_vendor import Shop, shop, shop_module
@@ -26,12 +26,12 @@ class Mall:
     product: Product
     shop: Shop
     node: Node
-    credentials: Credentials
+    credentials: CredentialStore
 
     async def add(self, person: Person, token: str, *, role: str = "") -> None:
         """Store a token, of the person or of a role."""
         self.shop.tokens.setdefault(token, f"account of {token[:5]}")
-        owner = await self.credentials.owner(person.tenant.id, email="" if role else person.email, role=role)
+        owner = await self.credentials.resolve_owner(person.tenant.id, email="" if role else person.email, role=role)
         await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "an account")
 
     async def call(self, person: Person, tool: str, **params: Any) -> Any:
@@ -48,9 +48,13 @@ async def opened_mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterato
         catalogue = build([*installed().modules, shop_module(vendor.url)])
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
-        broker = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
-        vault = await open_vault(broker, LocalKeys.from_file(product.deployment.home / KEYS / VAULT_KEYS), clock=now)
-        yield Mall(product, vendor, node, Credentials(broker, vault, clock=now))
+        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        vault = await open_vault(
+            broker,
+            InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE),
+            clock=get_utc_now,
+        )
+        yield Mall(product, vendor, node, CredentialStore(broker, vault, clock=get_utc_now))
 
 
 async def people(mall: Mall) -> tuple[Person, Person]:

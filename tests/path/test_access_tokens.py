@@ -12,27 +12,27 @@ from uuid import UUID
 import pytest
 
 from broker.audit_passes import SigningVerifier, load_signer
-from broker.direct import DirectBroker
-from broker.identity.verifier import Verifiers
-from broker.interface import Refused, Verifier
-from broker.leases import Leases
+from broker.direct import LocalBroker
+from broker.identity.verifier import CompositeVerifier
+from broker.interface import CredentialRefusal, Verifier
+from broker.leases import LeaseService
 from broker.oauth.access_tokens import AccessTokens
-from broker.oauth.signing_key_store import KNOWN_AFTER, SigningKeyStore
+from broker.oauth.signing_key_store import MIN_PUBLISHED_TIME, SigningKeyStore
 from broker.oauth.signing_keys import open_signing_keys
-from broker.vault.keys import LocalKeys
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.address import DatabaseAddress
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.caller import Credential
 from core.db import Database
 from core.directory import removal, roles, tenants, users
 from core.secret import Secret
 from core.settings import Settings
 from gateway.auth.protected_resource import PATHS
-from gateway.deployment import KEYS
+from gateway.deployment import KEYS_FOLDER
 from gateway.operations.call_log import CallLog
-from gateway.single.gateway import gateway
-from gateway.single.operator import BROKER, connected
+from gateway.single.gateway import open_gateway
+from gateway.single.operator import BROKER_ROLE, open_role_database
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.broker.oauth.grants import Grant, add_grant, revoke
 from tests.path.conftest import People
@@ -57,7 +57,7 @@ class Counting:
         self._verifier = verifier
         self.asked = 0
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         self.asked += 1
         return await self._verifier.verify(token)
 
@@ -68,7 +68,7 @@ class Issuer:
 
     product: Product
     database: Database
-    keys: LocalKeys
+    keys: InMemoryKeyProvider
     store: SigningKeyStore
     tokens: AccessTokens
 
@@ -92,7 +92,7 @@ class Issuer:
 
 @contextlib.asynccontextmanager
 async def issuing(product: Product, database: Database) -> AsyncIterator[Issuer]:
-    keys = LocalKeys("k1", {"k1": b"k" * 32})
+    keys = InMemoryKeyProvider("k1", {"k1": b"k" * 32})
     signing, store = await open_signing_keys(database, keys, clock=product.clock)
     tokens = AccessTokens(signing, database, issuer=PUBLIC, resource=RESOURCE, lifetime=LIFETIME, clock=product.clock)
     yield Issuer(product, database, keys, store, tokens)
@@ -100,7 +100,10 @@ async def issuing(product: Product, database: Database) -> AsyncIterator[Issuer]
 
 @pytest.fixture
 async def issuer(product: Product) -> AsyncIterator[Issuer]:
-    async with connected(product.deployment, BROKER, most=3) as database, issuing(product, database) as issuer:
+    async with (
+        open_role_database(product.deployment, BROKER_ROLE, most=3) as database,
+        issuing(product, database) as issuer,
+    ):
         yield issuer
 
 
@@ -116,24 +119,24 @@ class Gate:
 async def gate_of(product: Product, *, through: DatabaseAddress | None = None) -> AsyncIterator[Gate]:
     deployment = replace(product.deployment, admin=through or product.deployment.admin)
     call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
-    async with connected(deployment, BROKER, most=5) as database, issuing(product, database) as own:
-        verifier = Counting(Verifiers(product.tokens, own.tokens))
+    async with open_role_database(deployment, BROKER_ROLE, most=5) as database, issuing(product, database) as own:
+        verifier = Counting(CompositeVerifier(product.tokens, own.tokens))
         vault = await open_vault(database, own.keys, clock=product.clock)
         signing = SigningVerifier(verifier, await load_signer(database))
-        broker = DirectBroker(signing, Leases(verifier, database, vault, {}, base_urls={}, clock=product.clock))
+        broker = LocalBroker(signing, LeaseService(verifier, database, vault, {}, base_urls={}, clock=product.clock))
         settings = Settings(home=deployment.home, public_url=PUBLIC)
         reached = _reached(broker, product)
-        async with gateway(settings, deployment, reached, product.catalogue, call_log) as running:
+        async with open_gateway(settings, deployment, reached, product.catalogue, call_log) as running:
             yield Gate(Node(running, product.canary), verifier)
     call_log.close()
 
 
 @contextlib.asynccontextmanager
-async def _reached(broker: DirectBroker, product: Product) -> AsyncIterator[Any]:
+async def _reached(broker: LocalBroker, product: Product) -> AsyncIterator[Any]:
     if not over_http():
         yield broker
         return
-    async with served_over_http(broker, product.deployment.home / KEYS) as served:
+    async with served_over_http(broker, product.deployment.home / KEYS_FOLDER) as served:
         yield served.client
 
 
@@ -162,7 +165,7 @@ async def test_the_audit_log_names_the_grant(
 ) -> None:
     admin = await issuer.signed_in(people.admin)
     await gates[0].node.call(admin.token, "lab", "look")
-    (intent,) = await product.events(admin.tenant, Kind.CALL_INTENT)
+    (intent,) = await product.events(admin.tenant, AuditEventKind.CALL_INTENT)
     assert (intent.credential_id, intent.user_id) == (admin.token_id, admin.id)
 
 
@@ -279,7 +282,7 @@ async def test_after_its_expiry_nobody_is_asked_either(
     for _ in range(100):
         assert (await node.post(admin.token, "ping")).status == 401, "and never 429"
     assert gates[0].verifier.asked == 1
-    assert await product.events(admin.tenant, Kind.AUTH_REFUSED) == []
+    assert await product.events(admin.tenant, AuditEventKind.AUTH_REFUSED) == []
 
 
 # What ends it, on every gateway within a second ------------------------------------------------------------------
@@ -334,7 +337,7 @@ async def test_another_token_of_a_revoked_grant_is_refused_too(
     clock: Any = product.clock
     await revoke(issuer.database, clock, grant)
     assert (await gates[1].node.post(second, "ping")).status == 401
-    (event,) = await product.events(people.acme, Kind.AUTH_REFUSED)
+    (event,) = await product.events(people.acme, AuditEventKind.AUTH_REFUSED)
     assert (event.detail or {})["reason"] == "revoked"
     assert event.credential_id == str(grant.id)
 
@@ -344,7 +347,7 @@ async def test_a_rotation_of_the_keys_is_not_noticed(
 ) -> None:
     before = await issuer.signed_in(people.admin)
     assert (await gates[0].node.post(before.token, "ping")).status == 200
-    product.clock.ahead = KNOWN_AFTER
+    product.clock.ahead = MIN_PUBLISHED_TIME
     await issuer.store.rotate(ACTOR)
     async with issuing(product, issuer.database) as fresh:  # a process that has just been started
         after = await fresh.signed_in(people.admin)

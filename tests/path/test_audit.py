@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import orjson
 import pytest
 
-from core.audit.event import Event, Kind
-from core.directory.tenants import set_recording
+from core.audit.event import AuditEvent, AuditEventKind
+from core.directory.tenants import set_argument_recording
 from tests.path.conftest import People
 from tests.support.canary import SUITE
 from tests.support.eventually import within
@@ -19,15 +19,15 @@ UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], byt
 AWAY = "MCPist is not ready: its database is away; try again in 2 s"
 
 
-async def calls(product: Product, people: People, number: int) -> list[tuple[Event, Event]]:
+async def calls(product: Product, people: People, number: int) -> list[tuple[AuditEvent, AuditEvent]]:
     """The first `number` intents with their outcomes, which follow within milliseconds."""
 
     async def there() -> bool:
-        return len(await product.events(people.acme, Kind.CALL_OUTCOME)) >= number
+        return len(await product.events(people.acme, AuditEventKind.CALL_OUTCOME)) >= number
 
     await within(5, there)
-    intents = await product.events(people.acme, Kind.CALL_INTENT)
-    outcomes = {event.intent: event for event in await product.events(people.acme, Kind.CALL_OUTCOME)}
+    intents = await product.events(people.acme, AuditEventKind.CALL_INTENT)
+    outcomes = {event.intent: event for event in await product.events(people.acme, AuditEventKind.CALL_OUTCOME)}
     assert len(intents) == len(outcomes) == number
     return [(intent, outcomes[intent.id]) for intent in intents]
 
@@ -79,7 +79,7 @@ async def test_a_dry_run_leaves_nothing(product: Product, node: Node, people: Pe
     answer = await node.tool(people.admin.token, "batch", {"commands": steps, "dry_run": True})
     assert answer.text == "valid, nothing ran; in waves:\n1: a"
     assert lab.effects == []
-    assert await product.events(people.acme, Kind.CALL_INTENT) == []
+    assert await product.events(people.acme, AuditEventKind.CALL_INTENT) == []
 
 
 async def test_a_call_that_was_refused_before_its_tool_ran(product: Product, node: Node, people: People) -> None:
@@ -99,8 +99,8 @@ async def test_equal_arguments_are_recognised_within_a_tenant_only(
     for person in (people.admin, people.admin, people.other_admin):
         await node.call(person.token, "lab", "look", {"at": "x"})
     await node.call(people.admin.token, "lab", "look", {"at": "y"})
-    first, second, other = [event.digest for event in await product.events(people.acme, Kind.CALL_INTENT)]
-    (foreign,) = [event.digest for event in await product.events(people.globex, Kind.CALL_INTENT)]
+    first, second, other = [event.digest for event in await product.events(people.acme, AuditEventKind.CALL_INTENT)]
+    (foreign,) = [event.digest for event in await product.events(people.globex, AuditEventKind.CALL_INTENT)]
     assert first == second
     assert len({first, other, foreign}) == 3
 
@@ -157,7 +157,7 @@ async def test_a_refusal_waits_for_its_record(product: Product, people: People, 
             assert answers[-2].comparable == answers[-1].comparable, (
                 "hidden and made up: also while nothing is recorded"
             )
-        assert await product.events(people.acme, Kind.CALL_INTENT) == []
+        assert await product.events(people.acme, AuditEventKind.CALL_INTENT) == []
 
         async def works_again() -> bool:
             return (await node.call(limited.token, "lab", "write", {"text": "x"})).status == 403
@@ -170,11 +170,11 @@ async def test_a_refusal_waits_for_its_record(product: Product, people: People, 
 
 async def record(product: Product, people: People, node: Node) -> None:
     """Switch recording on, and wait until the gateway knows."""
-    await set_recording(product.console, ACTOR, people.acme.id, arguments=True)
+    await set_argument_recording(product.console, ACTOR, people.acme.id, arguments=True)
 
     async def known() -> bool:
         await node.call(people.admin.token, "lab", "look", {"at": "?"})
-        return (await product.events(people.acme, Kind.CALL_INTENT))[-1].arguments is not None
+        return (await product.events(people.acme, AuditEventKind.CALL_INTENT))[-1].arguments is not None
 
     await within(1, known)
 
@@ -187,9 +187,9 @@ async def test_arguments_where_the_tenant_wants_them_and_nowhere_else(
     await record(product, people, node)
     for person in (people.admin, people.other_admin):
         await node.call(person.token, "lab", "look", {"at": "there"})
-    acme = [event.arguments for event in await product.events(people.acme, Kind.CALL_INTENT)]
+    acme = [event.arguments for event in await product.events(people.acme, AuditEventKind.CALL_INTENT)]
     assert (acme[0], acme[-1]) == (None, b'{"at":"there"}')
-    globex = [event.arguments for event in await product.events(people.globex, Kind.CALL_INTENT)]
+    globex = [event.arguments for event in await product.events(people.globex, AuditEventKind.CALL_INTENT)]
     assert globex == [None, None]
 
 
@@ -198,12 +198,12 @@ async def test_arguments_over_the_limit_are_recorded_by_size(product: Product, n
     large = "postgres://kei:hunter2-canary@" * 5_000
     for person in (people.admin, people.other_admin):
         await node.call(person.token, "lab", "look", {"at": large})
-    event = (await product.events(people.acme, Kind.CALL_INTENT))[-1]
+    event = (await product.events(people.acme, AuditEventKind.CALL_INTENT))[-1]
     assert (event.arguments, event.detail) == (None, {"arguments_bytes": len(large) + 9})
     await node.call(people.admin.token, "lab", "look", {"at": "a" * 40_000 + " postgres://kei:hunter2-canary@db"})
-    event = (await product.events(people.acme, Kind.CALL_INTENT))[-1]
+    event = (await product.events(people.acme, AuditEventKind.CALL_INTENT))[-1]
     assert (event.arguments or b"").endswith(b'a postgres://<masked>@db"}')
-    (foreign,) = await product.events(people.globex, Kind.CALL_INTENT)
+    (foreign,) = await product.events(people.globex, AuditEventKind.CALL_INTENT)
     assert (foreign.arguments, foreign.detail) == (None, None)
 
 
@@ -218,9 +218,9 @@ async def test_a_parameter_that_is_never_recorded(product: Product, node: Node, 
     await node.call(people.admin.token, "lab", "crash", {"secret": "hunter2-canary"})
     await product.database.hear()
     events = await product.events(people.acme)
-    written = [event for event in events if event.kind == Kind.CALL_INTENT and event.tool == "write"]
+    written = [event for event in events if event.kind == AuditEventKind.CALL_INTENT and event.tool == "write"]
     assert [orjson.loads(event.arguments or b"") for event in written] == [{"text": "kept"}] * 2 + [{"text": 7}]
-    (crashed,) = [event for event in events if event.kind == Kind.CALL_INTENT and event.tool == "crash"]
+    (crashed,) = [event for event in events if event.kind == AuditEventKind.CALL_INTENT and event.tool == "crash"]
     others = [event for event in events if event is not crashed]
     assert not any("hunter2" in repr(event) for event in others)
     said = [where for where, what in SUITE.said if b"hunter2-canary" in what]
@@ -229,9 +229,14 @@ async def test_a_parameter_that_is_never_recorded(product: Product, node: Node, 
 
 async def test_what_was_changed_is_recorded_with_who_did_it(product: Product, people: People) -> None:
     kinds = [event.kind for event in await product.events(people.acme)]
-    assert kinds[:4] == [Kind.TENANT_CREATED, *[Kind.SERVICE_ENABLED] * 3]
-    person = [Kind.USER_CREATED, Kind.TOKEN_CREATED]
-    admin = [Kind.ROLE_CREATED, Kind.PERMISSION_ALLOWED, *person]
-    reader = [Kind.ROLE_CREATED, Kind.PERMISSION_ALLOWED, Kind.PERMISSION_ALLOWED, *person]
-    assert kinds[4:] == [*admin, *reader, Kind.ROLE_CREATED, *person]
+    assert kinds[:4] == [AuditEventKind.TENANT_CREATED, *[AuditEventKind.SERVICE_ENABLED] * 3]
+    person = [AuditEventKind.USER_CREATED, AuditEventKind.TOKEN_CREATED]
+    admin = [AuditEventKind.ROLE_CREATED, AuditEventKind.PERMISSION_ALLOWED, *person]
+    reader = [
+        AuditEventKind.ROLE_CREATED,
+        AuditEventKind.PERMISSION_ALLOWED,
+        AuditEventKind.PERMISSION_ALLOWED,
+        *person,
+    ]
+    assert kinds[4:] == [*admin, *reader, AuditEventKind.ROLE_CREATED, *person]
     assert {event.actor for event in await product.events(people.acme)} == {"tests"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.db import Database
-from core.token_format import new_token
+from core.token_format import generate_token
 from tests.path.conftest import People
 from tests.support.product import Product
 
@@ -33,7 +33,7 @@ async def test_ten_thousand_malformed_ones_do_not_reach_the_database(
     product: Product, people: People, opened: Counter[str]
 ) -> None:
     """The check digits of an API token tell noise from a guess, and forged check digits from a token for nothing."""
-    _, good = new_token()
+    _, good = generate_token()
     text = good.reveal()
     noise = ["", "x" * 69, text[:-1], text[:-1] + ("0" if text[-1] != "0" else "1"), text.swapcase(), "a.b", text + "x"]
     async with product.gateway(failed_auth_per_minute=ALLOWED) as node:
@@ -59,9 +59,9 @@ async def test_ten_thousand_well_formed_ones_from_one_address(
         statuses: Counter[int] = Counter()
         for n in range(TRIES):
             headers = {"x-forwarded-for": f"198.51.{n // 250}.{n % 250}", "forwarded": f"for=198.51.100.{n % 250}"}
-            answer = await node.post(new_token()[1].reveal(), "ping", address="192.0.2.1", headers=headers)
+            answer = await node.post(generate_token()[1].reveal(), "ping", address="192.0.2.1", headers=headers)
             statuses[answer.status] += 1
         assert set(statuses) == {401, 429}
         assert statuses[401] <= ALLOWED + 10, "and what comes back while the clock goes on"
         assert opened["lookup"] == statuses[401]
-        assert (await node.post(new_token()[1].reveal(), "ping", address="192.0.2.2")).status == 401
+        assert (await node.post(generate_token()[1].reveal(), "ping", address="192.0.2.2")).status == 401

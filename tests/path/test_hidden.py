@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.audit.digest import argument_digest
-from core.audit.event import Event, Kind
+from core.audit.digest import compute_argument_digest
+from core.audit.event import AuditEvent, AuditEventKind
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.path.conftest import People
 from tests.support.mcp_client import MODERN, NEWEST, Answer
@@ -176,14 +176,14 @@ async def test_each_attempt_is_recorded(product: Product, node: Node, people: Pe
         await ask(node, people.reader, dry_run(*name))
     for name in ODD.values():
         await ask(node, people.reader, call(*name))
-    events = await product.events(people.acme, Kind.DENIED)
+    events = await product.events(people.acme, AuditEventKind.DENIED)
     named = [name for name in NAMES.values() for _ in range(3)] + list(ODD.values())
     digest = digest_of(product, people.reader, PARAMS)
     for event, name in zip(events, named, strict=True):
         assert shown(event) == (people.reader.id, people.reader.token_id, "denied", digest)
         assert (event.module, event.tool) == (cut(name[0], 64), cut(name[1], 64))
         assert event.arguments is None
-    assert await product.events(people.acme, Kind.CALL_INTENT) == []
+    assert await product.events(people.acme, AuditEventKind.CALL_INTENT) == []
 
 
 @pytest.mark.parametrize("broken", ["{", '{"id": "b", "module": "lab", "tool_name": "look", "arguments": {}}', "again"])
@@ -201,7 +201,7 @@ async def test_an_attempt_is_recorded_beside_a_line_that_cannot_be_read(
             assert "line 2" in answer.text
     names = {"count": 2, "names": "lab.write, lab.write"} if broken == "again" else None
     for tenant, person in ((people.acme, people.reader), (people.globex, people.other_reader)):
-        events = await product.events(tenant, Kind.DENIED)
+        events = await product.events(tenant, AuditEventKind.DENIED)
         assert [(event.user_id, event.module, event.tool) for event in events] == [(person.id, "lab", "write")] * 2
         assert [event.detail for event in events] == [names] * 2
     assert lab.effects == []
@@ -210,7 +210,7 @@ async def test_an_attempt_is_recorded_beside_a_line_that_cannot_be_read(
 async def test_looking_for_it_is_recorded_too(product: Product, node: Node, people: People) -> None:
     await ask(node, people.reader, schema_of_tool("lab", "write"))
     await ask(node, people.reader, ("get_module_schema", {"module": ["made_up", "lab"]}))
-    events = await product.events(people.acme, Kind.DENIED)
+    events = await product.events(people.acme, AuditEventKind.DENIED)
     assert [(event.module, event.tool) for event in events] == [("lab", "write"), ("made_up", "")]
 
 
@@ -245,10 +245,10 @@ async def test_the_database_sees_the_same_steps(
 
 def digest_of(product: Product, person: Person, arguments: dict[str, Any]) -> bytes:
     encoded = json.dumps(arguments, separators=(",", ":")).encode()
-    return argument_digest(product.deployment.digest_key, person.tenant.id, encoded)
+    return compute_argument_digest(product.deployment.digest_key, person.tenant.id, encoded)
 
 
-def shown(event: Event) -> tuple[Any, ...]:
+def shown(event: AuditEvent) -> tuple[Any, ...]:
     return event.user_id, event.credential_id, event.outcome, event.digest
 
 

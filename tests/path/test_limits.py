@@ -4,8 +4,8 @@ import asyncio
 
 import orjson
 
-from core.audit.event import Kind
-from core.token_format import new_token
+from core.audit.event import AuditEventKind
+from core.token_format import generate_token
 from tests.path.conftest import People
 from tests.support.eventually import within
 from tests.support.http_server import served
@@ -18,10 +18,10 @@ async def outcome(product: Product, people: People) -> str:
     """How all calls ended."""
 
     async def there() -> bool:
-        return bool(await product.events(people.acme, Kind.CALL_OUTCOME))
+        return bool(await product.events(people.acme, AuditEventKind.CALL_OUTCOME))
 
     await within(5, there)
-    (found,) = {event.outcome for event in await product.events(people.acme, Kind.CALL_OUTCOME)}
+    (found,) = {event.outcome for event in await product.events(people.acme, AuditEventKind.CALL_OUTCOME)}
     return found
 
 
@@ -56,7 +56,7 @@ async def test_too_much_at_once(product: Product, people: People, lab: Lab) -> N
 async def test_too_many_wrong_credentials_from_one_address(product: Product, people: People) -> None:
     async with product.gateway(failed_auth_per_minute=4) as node:
         assert (await node.post(people.admin.token, "ping", address="192.0.2.1")).status == 200
-        wrong = ["malformed", new_token()[1].reveal()] * 2
+        wrong = ["malformed", generate_token()[1].reveal()] * 2
         for token in wrong:
             assert (await node.post(token, "ping", address="192.0.2.1")).status == 401
         answers = {
@@ -130,7 +130,7 @@ async def test_too_long_a_batch_reports_what_ran(product: Product, people: Peopl
         assert third.startswith("c skipped")
         assert lab.cancelled.is_set()
 
-    outcomes = [event.outcome for event in await product.events(people.acme, Kind.CALL_OUTCOME)]
+    outcomes = [event.outcome for event in await product.events(people.acme, AuditEventKind.CALL_OUTCOME)]
     assert outcomes == ["ok", "timeout"]
 
 

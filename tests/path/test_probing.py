@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.audit.event import Event, Kind
+from core.audit.event import AuditEvent, AuditEventKind
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.path.conftest import People
 from tests.path.test_hidden import digest_of
@@ -22,7 +22,7 @@ EVERY_NAME = {
 BATCH = {"commands": [{"id": f"s{n}", "module": "lab", "tool_name": f"tool_{n}"} for n in range(STEPS)]}
 
 
-def listed(event: Event) -> tuple[int, list[str]]:
+def listed(event: AuditEvent) -> tuple[int, list[str]]:
     """The count and the names in the detail of an event."""
     assert event.detail is not None
     return int(event.detail["count"]), str(event.detail["names"]).split(", ")
@@ -33,7 +33,7 @@ async def test_a_schema_request_of_two_thousand_names_is_one_event(
 ) -> None:
     answer = await node.tool(people.reader.token, "get_module_schema", EVERY_NAME)
     assert (answer.failed, answer.text) == (True, NO_SUCH_TOOL)
-    (event,) = await product.events(people.acme, Kind.DENIED)
+    (event,) = await product.events(people.acme, AuditEventKind.DENIED)
     assert (event.user_id, event.credential_id, event.outcome) == (people.reader.id, people.reader.token_id, "denied")
     assert (event.module, event.tool) == ("lab", "write")
     count, names = listed(event)
@@ -41,13 +41,13 @@ async def test_a_schema_request_of_two_thousand_names_is_one_event(
     assert names[:3] == ["lab.write", "lab.tool_1", "lab.tool_2"]
     assert len(names) >= 10
     assert 'mcpist_denied_total{reason="unknown_tool"} 2000.0' in node.metrics()
-    assert await product.events(people.globex, Kind.DENIED) == []
+    assert await product.events(people.globex, AuditEventKind.DENIED) == []
 
 
 async def test_only_missing_names_are_counted_in_the_event(product: Product, node: Node, people: People) -> None:
     asked = {"module": ["lab", "knowledge_graph", "made_up"], "tools": ["look", "read_graph"]}
     await node.tool(people.reader.token, "get_module_schema", asked)
-    (event,) = await product.events(people.acme, Kind.DENIED)
+    (event,) = await product.events(people.acme, AuditEventKind.DENIED)
     assert listed(event) == (4, ["lab.read_graph", "knowledge_graph.look", "made_up.look", "made_up.read_graph"])
 
 
@@ -55,7 +55,7 @@ async def test_a_batch_of_fifty_hidden_steps_is_one_event(product: Product, node
     await node.tool(people.reader.token, "batch", BATCH)
     await node.tool(people.other_reader.token, "batch", {**BATCH, "dry_run": True})
     for tenant in (people.acme, people.globex):
-        (event,) = await product.events(tenant, Kind.DENIED)
+        (event,) = await product.events(tenant, AuditEventKind.DENIED)
         count, names = listed(event)
         assert (count, names[0]) == (STEPS, "lab.tool_0")
 
@@ -68,7 +68,7 @@ async def test_an_array_of_fifty_messages_is_one_event(
     batch = ("tools/call", {"name": "batch", "arguments": BATCH})
     answers = await node.array(people.reader.token, [*calls, batch, ("ping", None)], revision)
     assert {answer["result"]["content"][0]["text"] for answer in answers[:48]} == {NO_SUCH_TOOL}
-    (event,) = await product.events(people.acme, Kind.DENIED)
+    (event,) = await product.events(people.acme, AuditEventKind.DENIED)
     count, names = listed(event)
     assert (count, names[:2]) == (48 + STEPS, ["lab.t0", "lab.t1"])
 
@@ -76,25 +76,27 @@ async def test_an_array_of_fifty_messages_is_one_event(
 async def test_concurrent_requests_have_one_event_each(product: Product, node: Node, people: People) -> None:
     callers = [people.reader, people.reader, people.nobody, people.other_reader]
     await asyncio.gather(*(node.call(one.token, "lab", "write") for one in callers))
-    events = await product.events(people.acme, Kind.DENIED)
+    events = await product.events(people.acme, AuditEventKind.DENIED)
     assert sorted(str(event.user_id) for event in events) == sorted(
         str(one.id) for one in (people.reader, people.reader, people.nobody)
     )
     assert len({event.request_id for event in events}) == 3
-    assert [event.user_id for event in await product.events(people.globex, Kind.DENIED)] == [people.other_reader.id]
+    assert [event.user_id for event in await product.events(people.globex, AuditEventKind.DENIED)] == [
+        people.other_reader.id
+    ]
 
 
 async def test_equal_requests_have_equal_digests(product: Product, node: Node, people: People) -> None:
     some = {"module": ["a", "b"], "tools": ["c", "d"]}
     for asked in (some, some, {**some, "tools": ["c", "e"]}):
         await node.tool(people.reader.token, "get_module_schema", asked)
-    first, second, third = [event.digest for event in await product.events(people.acme, Kind.DENIED)]
+    first, second, third = [event.digest for event in await product.events(people.acme, AuditEventKind.DENIED)]
     assert first == second != third
 
 
 async def test_a_single_name_has_no_detail(product: Product, node: Node, people: People) -> None:
     await node.tool(people.reader.token, "batch", {"commands": [{"id": "a", "module": "lab", "tool_name": "write"}]})
-    (event,) = await product.events(people.acme, Kind.DENIED)
+    (event,) = await product.events(people.acme, AuditEventKind.DENIED)
     assert (event.module, event.tool, event.detail) == ("lab", "write", None)
     assert event.digest == digest_of(product, people.reader, {})
 
@@ -105,7 +107,7 @@ async def test_long_and_secret_names_are_cut_and_masked(product: Product, node: 
     steps = [{"id": f"s{n}", "module": name[:64], "tool_name": name[:64]} for n, name in enumerate(names)]
     await node.tool(people.reader.token, "batch", {"commands": steps})
     await node.call(people.reader.token, f"Bearer {token}" + "z" * 100_000, "t")
-    first, second = await product.events(people.acme, Kind.DENIED)
+    first, second = await product.events(people.acme, AuditEventKind.DENIED)
     assert int((first.detail or {})["count"]) == STEPS
     assert len(str((first.detail or {})["names"])) <= 500
     assert second.module.startswith("Bearer <masked>")
@@ -132,7 +134,7 @@ async def test_the_names_in_an_array_are_charged(product: Product, people: Peopl
     async with product.gateway(rate_per_second=0.01, rate_burst=60) as node:
         answers = await node.array(people.reader.token, asked, LEGACY[0])
         assert ["error" in answer for answer in answers] == [False] + [True] * 49
-        (event,) = await product.events(people.acme, Kind.DENIED)
+        (event,) = await product.events(people.acme, AuditEventKind.DENIED)
         assert listed(event)[0] == MODULES * TOOLS
         assert (await node.post(people.other_reader.token, "ping")).status == 200
 
@@ -183,6 +185,6 @@ async def test_the_event_is_written_although_the_client_has_disconnected(
     await asyncio.wait([leaving])
 
     async def recorded() -> bool:
-        return len(await product.events(people.acme, Kind.DENIED)) == 1
+        return len(await product.events(people.acme, AuditEventKind.DENIED)) == 1
 
     await within(5, recorded)

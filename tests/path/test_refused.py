@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core import token_format
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.directory import tenants, users
-from core.token_format import new_token, parse_token
+from core.token_format import generate_token, parse_token
 from tests.path.conftest import People
 from tests.support.mcp_client import MODERN, NEWEST
 from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
@@ -19,7 +19,7 @@ MALFORMED = {
     "empty": "Bearer ",
     "no scheme": "mcpist_abc",
     "another scheme": "Basic YWRtaW46YWRtaW4=",
-    "a wrong checksum": f"Bearer {new_token()[1].reveal()[:-6]}000000",
+    "a wrong checksum": f"Bearer {generate_token()[1].reveal()[:-6]}000000",
     "too long": "Bearer " + "x" * 9_000,
     "not ASCII": "Bearer caf\u00e9",
     "a JWT": "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.",
@@ -30,17 +30,17 @@ WHERE = 'scope="mcp:read mcp:write", resource_metadata="http://127.0.0.1:8080/.w
 
 def with_other_secret(token: str) -> str:
     """Well-formed, with the id of a token that exists."""
-    known, (other, _) = parse_token(token), new_token()
+    known, (other, _) = parse_token(token), generate_token()
     assert known is not None
     body = known.id + other.secret.reveal()
-    return token_format.PREFIX + body + token_format._checksum(body)  # pyright: ignore[reportPrivateUsage]
+    return token_format.TOKEN_PREFIX + body + token_format._compute_checksum(body)  # pyright: ignore[reportPrivateUsage]
 
 
 async def refused_tokens(product: Product, people: People) -> dict[str, Person]:
     """A token for each reason that the audit log knows; a person who is nobody stands for the unknown one."""
     acme, admin = people.acme, people.admin
     gone = await product.tenant("gone")
-    unknown, text = new_token()
+    unknown, text = generate_token()
     made = {
         "unknown": Person(acme, admin.id, "", unknown.id, text.reveal()),
         "wrong_secret": Person(acme, admin.id, "", admin.token_id, with_other_secret(admin.token)),
@@ -85,7 +85,7 @@ async def test_the_audit_log_tells_them_apart(product: Product, node: Node, peop
     for person in refused.values():
         await node.post(person.token, "tools/list", address="192.0.2.7")
     for reason, person in refused.items():
-        events = await product.events(None if reason == "unknown" else person.tenant, Kind.AUTH_REFUSED)
+        events = await product.events(None if reason == "unknown" else person.tenant, AuditEventKind.AUTH_REFUSED)
         (event,) = [event for event in events if (event.detail or {}).get("reason") == reason]
         assert (event.detail or {})["address"] == "192.0.2.7"
         assert event.outcome == "denied"
@@ -114,21 +114,21 @@ async def test_malformed_ones_cost_no_statement(product: Product, people: People
         await node.post(None, "ping")
         # The listener's own sign of life, which no request causes.
         assert [sent for sent in proxy.statements if sent.sql != "SELECT 1"] == []
-        unknown = await node.post(new_token()[1].reveal(), "ping")
+        unknown = await node.post(generate_token()[1].reveal(), "ping")
         assert unknown.status == 401
         assert len(proxy.statements) > 2, "the proxy sees what a well-formed token costs"
         assert f"mcpist_credentials_malformed_total {len(MALFORMED)}.0" in node.metrics()
-    (event,) = await product.events(None, Kind.AUTH_MALFORMED)
+    (event,) = await product.events(None, AuditEventKind.AUTH_MALFORMED)
     assert event.detail == {"count": len(MALFORMED)}
 
 
 async def test_one_event_for_all_malformed_ones_of_a_minute(product: Product, node: Node) -> None:
     for number in range(30):
         await node.post(f"malformed-{number}", "ping")
-    assert await product.events(None, Kind.AUTH_MALFORMED) == [], "it comes when the minute is over"
+    assert await product.events(None, AuditEventKind.AUTH_MALFORMED) == [], "it comes when the minute is over"
     node.gateway.refusals.flush()
-    await node.post(new_token()[1].reveal(), "ping")  # durable before its answer, and so is what was queued before
-    (event,) = await product.events(None, Kind.AUTH_MALFORMED)
+    await node.post(generate_token()[1].reveal(), "ping")  # durable before its answer, and so is what was queued before
+    (event,) = await product.events(None, AuditEventKind.AUTH_MALFORMED)
     assert event.detail == {"count": 30}
 
 

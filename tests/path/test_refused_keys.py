@@ -12,7 +12,7 @@ import pytest
 
 from core.secret import Secret
 from gateway.catalogue import build
-from gateway.single.disconnecting import ends_of
+from gateway.single.disconnecting import build_disconnect_services
 from tests.broker.connect.rig import Browser, shown
 from tests.support.canary import SUITE
 from tests.support.eventually import within
@@ -38,8 +38,10 @@ class Square:
         """Somebody with a key of their own."""
         product, zone = self.identity.product, self.identity.zone
         made = await product.person(await product.tenant(slug), f"ada@{slug}.test", allow=["shop.*"])
-        credentials = ends_of(zone.database, zone.vault, zone.http, clock=zone.clock).credentials
-        owner = await credentials.owner(made.tenant.id, email=made.email)
+        credentials = build_disconnect_services(
+            zone.database, zone.vault, zone.oauth_http, clock=zone.clock
+        ).credentials
+        owner = await credentials.resolve_owner(made.tenant.id, email=made.email)
         key = self.key_of(made)
         self.shop.tokens[key] = slug
         await credentials.put(ACTOR, made.tenant.id, "shop", owner, Secret(key), slug)
@@ -98,7 +100,7 @@ async def square(
     request: pytest.FixtureRequest, database: ScratchDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Square]:
     monkeypatch.setenv(SPLIT, "" if request.param == "one process" else "1")
-    monkeypatch.setattr("broker.rejections.recheck.EVERY", 0.02)
+    monkeypatch.setattr("broker.rejections.recheck.RECHECK_INTERVAL", 0.02)
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(

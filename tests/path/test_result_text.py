@@ -8,7 +8,7 @@ import pytest
 from broker.identity.pepper import load_or_create
 from broker.oauth.registered_clients import NewClient, RegisteredClients
 from core.db import Database
-from gateway.single.operator import BROKER, connected
+from gateway.single.operator import BROKER_ROLE, open_role_database
 from tests.broker.oauth.grants import add_grant
 from tests.path.conftest import People
 from tests.path.test_access_tokens import RESOURCE, Gate, Issuer, gate_of, issuing
@@ -158,7 +158,7 @@ async def test_one_token_s_setting_is_nobody_else_s(product: Product, node: Node
 
 @pytest.fixture
 async def broker_database(product: Product) -> AsyncIterator[Database]:
-    async with connected(product.deployment, BROKER, most=3) as database:
+    async with open_role_database(product.deployment, BROKER_ROLE, most=3) as database:
         yield database
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from core.directory import roles, users
 from gateway.mcp import renewal, watch
 from gateway.mcp.renewal import REVOKED, UNVERIFIED
@@ -46,7 +46,7 @@ async def nodes(product: Product) -> AsyncIterator[tuple[Node, Node]]:
 
 
 async def was_cut_off(product: Product, people: People) -> bool:
-    outcomes = await product.events(people.acme, Kind.CALL_OUTCOME)
+    outcomes = await product.events(people.acme, AuditEventKind.CALL_OUTCOME)
     return ("cancelled", {"stopped": REVOKED}) in [(event.outcome, event.detail) for event in outcomes]
 
 
@@ -134,7 +134,7 @@ async def test_a_step_that_begins_after_a_loss_does_not_exist_and_others_go_on(
         'c ok {"said":"here"}',
     ]
     assert lab.effects == []
-    assert [event.tool for event in await product.events(people.acme, Kind.DENIED)][-1] == "write"
+    assert [event.tool for event in await product.events(people.acme, AuditEventKind.DENIED)][-1] == "write"
 
 
 async def test_nobody_else_s_calls_are_touched(

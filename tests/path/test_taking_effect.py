@@ -157,7 +157,7 @@ async def test_also_when_announcements_do_not_arrive(
     product: Product, people: People, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As behind a pooler in transaction mode: the connections live, and LISTEN succeeds."""
-    monkeypatch.setattr(generations, "LISTEN_AGAIN", 0.2)
+    monkeypatch.setattr(generations, "LISTEN_RETRY_SECONDS", 0.2)
     async with (
         postgres_proxy(product.deployment.admin) as proxy,
         product.gateway(through=proxy.address) as node,
@@ -186,11 +186,11 @@ async def test_announcements_that_somebody_makes_up_cost_nobody_their_cache(
     ):
         await warm((node, node), people.admin)
         await within(5, lambda: listening(node))
-        for channel in (generations.CHANNEL, generations.DROPPED):
+        for channel in (generations.GENERATION_CHANNEL, generations.DROPPED_VERSION_CHANNEL):
             for payload in made_up:
                 await gateway.call("SELECT pg_notify($1, $2)", channel, payload)
         for number in range(2_000):
-            await gateway.call("SELECT pg_notify($1, $2)", generations.CHANNEL, f"{people.acme.id} {number}")
+            await gateway.call("SELECT pg_notify($1, $2)", generations.GENERATION_CHANNEL, f"{people.acme.id} {number}")
         before = len(proxy.statements)
         await warm((node, node), people.admin)
         asked = [sent.sql for sent in proxy.statements[before:]]

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from pydantic import BaseModel, Field
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from gateway.catalogue import build
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import Context, Module, tool
@@ -295,7 +295,7 @@ async def test_a_name_that_is_too_long_to_be_one_is_as_made_up(
     for module, name in (("lab", "look" + "k" * long), ("m" * long, "look"), ("m" * long, "look" * long)):
         answer = await node.call(people.reader.token, module, name, {"text": "x"})
         assert answer.comparable == made_up.comparable
-    events = await product.events(people.acme, Kind.DENIED)
+    events = await product.events(people.acme, AuditEventKind.DENIED)
     assert len(events) == 4
     assert len({event.digest for event in events}) == 1
     assert all(len(event.module) <= 64 and len(event.tool) <= 64 for event in events)
@@ -314,7 +314,7 @@ async def test_params_as_json_text(product: Product, node: Node, people: People,
     for text in texts:
         answer = await node.tool(people.admin.token, "call", {**LOOK, "params": text}, revision=revision)
         assert answer.comparable == plain.comparable
-    intents = await product.events(people.acme, Kind.CALL_INTENT)
+    intents = await product.events(people.acme, AuditEventKind.CALL_INTENT)
     assert len({event.digest for event in intents}) == 1
     assert len(intents) == 4
 

@@ -10,17 +10,23 @@ from typing import Any
 
 import pytest
 
-from broker.vault.credentials import Credentials
-from broker.vault.keys import LocalKeys
+from broker.vault.credentials import CredentialStore
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.errors import Unavailable
 from core.secret import Secret
 from core.settings import Settings
 from gateway.catalogue import build, installed
-from gateway.deployment import KEYS
-from gateway.single.local_call import local_caller
-from gateway.single.operator import BROKER, Operator, connected, now, opened
-from gateway.single.vault_access import VAULT_KEYS
+from gateway.deployment import KEYS_FOLDER
+from gateway.single.local_call import open_local_caller
+from gateway.single.operator import (
+    BROKER_ROLE,
+    OperatorContext,
+    get_utc_now,
+    open_operator_context_on,
+    open_role_database,
+)
+from gateway.single.vault_access import VAULT_KEYS_FILE
 from gateway.vendor_session.answers import MOST_BYTES
 from modules.kit import OUTCOME_UNKNOWN
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up, silent
@@ -46,7 +52,7 @@ class Counter:
     gate: Gate
     ada: Person
     eve: Person
-    credentials: Credentials
+    credentials: CredentialStore
 
     async def call(self, tool: str, person: Person | None = None, **params: Any) -> Answer:
         return await self.node.call((person or self.ada).token, "ledger", tool, params)
@@ -64,17 +70,17 @@ async def counter(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Co
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         opening = product.gateway(allowed_private_hosts=(f"127.0.0.1:{vendor.port}",), call_timeout=TIMEOUT)
         node = await stack.enter_async_context(opening)
-        broker = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
-        keys = LocalKeys.from_file(product.deployment.home / KEYS / VAULT_KEYS)
-        credentials = Credentials(broker, await open_vault(broker, keys, clock=now), clock=now)
+        broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        keys = InMemoryKeyProvider.from_file(product.deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE)
+        credentials = CredentialStore(broker, await open_vault(broker, keys, clock=get_utc_now), clock=get_utc_now)
         ada, eve = [await _person(product, credentials, slug) for slug in ("acme", "globex")]
         yield Counter(product, node, vendor, gate, ada, eve, credentials)
 
 
-async def _person(product: Product, credentials: Credentials, slug: str) -> Person:
+async def _person(product: Product, credentials: CredentialStore, slug: str) -> Person:
     tenant = await product.tenant(slug)
     person = await product.person(tenant, f"ada@{slug}.test", allow=["*"])
-    owner = await credentials.owner(tenant.id, email=person.email)
+    owner = await credentials.resolve_owner(tenant.id, email=person.email)
     await credentials.put(ACTOR, tenant.id, "ledger", owner, Secret(f"{slug}-key-0123456789"), "an account")
     return person
 
@@ -208,12 +214,15 @@ async def test_a_call_that_is_stopped_at_its_deadline(counter: Counter) -> None:
 
 
 async def test_a_call_of_the_operator_that_takes_too_long(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Operator, "catalogue", counter.product.catalogue)
+    monkeypatch.setattr(OperatorContext, "catalogue", counter.product.catalogue)
     counter.vendor.scripts = [answering(201, MADE)]
     deployment, ada = counter.product.deployment, counter.ada
     hosts = (f"127.0.0.1:{counter.vendor.port}",)
     settings = Settings(home=deployment.home, call_timeout=1.0, allowed_private_hosts=hosts)
-    async with opened(deployment) as operating, local_caller(operating, settings, ada.tenant.id, ada.id) as caller:
+    async with (
+        open_operator_context_on(deployment) as operating,
+        open_local_caller(operating, settings, ada.tenant.id, ada.id) as caller,
+    ):
         with pytest.raises(Unavailable, match="took too long") as sent:
             await caller.call("ledger", "add_and_wait", {})
         with pytest.raises(Unavailable, match="MCPIST_CALL_TIMEOUT") as unsent:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.audit.event import Kind
+from core.audit.event import AuditEventKind
 from tests.path.mall import Mall, opened_mall, people
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
@@ -104,14 +104,14 @@ async def test_a_tool_that_the_roles_deny_reaches_neither_broker_nor_vendor(mall
     asked = len(mall.shop.asked)
     assert "no such module or tool" in (await mall.call(reader, "buy", what="tea"))["content"][0]["text"]
     assert len(mall.shop.asked) == asked
-    assert len(await mall.product.events(ada.tenant, Kind.DENIED)) == 1
+    assert len(await mall.product.events(ada.tenant, AuditEventKind.DENIED)) == 1
 
 
 async def test_removal_takes_effect_at_once(mall: Mall) -> None:
     ada, _ = await people(mall)
     await mall.add(ada, "adas-token-0123456789")
     assert not (await mall.call(ada, "look", what="tea"))["isError"]
-    owner = await mall.credentials.owner(ada.tenant.id, email=ada.email)
+    owner = await mall.credentials.resolve_owner(ada.tenant.id, email=ada.email)
     await mall.credentials.remove(ACTOR, ada.tenant.id, "shop", owner)
 
     async def gone() -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx2
 
-from broker.identity.front_door import front_door
+from broker.identity.front_door import build_identity_services
 from broker.oauth.registered_clients import NewClient, RegisteredClients
 from broker.vault.key_file import load_or_create
-from gateway.single.operator import now
+from gateway.single.operator import get_utc_now
 from tests.clients.browser_person import BrowserPerson
 from tests.support.eventually import within
 from tests.support.loopback_client import LoopbackClient
@@ -104,8 +104,10 @@ async def client_of(split: Split, person: Person) -> AsyncIterator[ClientOf]:
     peppers = load_or_create(split.product.deployment.peppers)
     at = LoopbackClient("http://127.0.0.1:3456")
     asked = NewClient(name="Split client", redirect_uris=(at.redirect_uri,))
-    client, _ = await RegisteredClients(split.operator, peppers, clock=now).create(ACTOR, person.tenant.id, asked)
-    links = front_door(split.operator, (), split.public_url, clock=now).links
+    client, _ = await RegisteredClients(split.operator, peppers, clock=get_utc_now).create(
+        ACTOR, person.tenant.id, asked
+    )
+    links = build_identity_services(split.operator, (), split.public_url, clock=get_utc_now).links
     link = await links.create(ACTOR, person.tenant.id, person.id)
     async with (
         httpx2.AsyncClient(trust_env=False, timeout=20) as browser,

@@ -8,9 +8,9 @@ import aiohttp
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from broker.http.gateway_keys import load_private
-from broker.http.service_token import ServiceKey
-from broker.http.wire import EXCHANGE, PATHS, STATUS, VERIFY, asked_lease, asked_subject
+from broker.http.gateway_keys import load_private_key
+from broker.http.service_token import ServiceTokenSigner
+from broker.http.wire import EXCHANGE, PATHS, STATUS, VERIFY, encode_lease_request, encode_subject_request
 from broker.interface import LeaseRequest
 from core.secret import Secret
 from tests.support.identity import identity_on
@@ -22,9 +22,9 @@ pytestmark = [pytest.mark.timeout(180), pytest.mark.no_canary("presents ids and 
 
 SECRET = "the-vendor-token-of-an-absent-person"
 QUESTIONS = {
-    VERIFY: lambda guess: asked_subject(guess),
-    STATUS: lambda guess: asked_subject(guess),
-    EXCHANGE: lambda guess: asked_lease(LeaseRequest(guess, "shop", "look")),
+    VERIFY: lambda guess: encode_subject_request(guess),
+    STATUS: lambda guess: encode_subject_request(guess),
+    EXCHANGE: lambda guess: encode_lease_request(LeaseRequest(guess, "shop", "look")),
 }
 
 
@@ -62,7 +62,7 @@ async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(split: Split, doo
     await split.add(ada, SECRET)
     assert await split.said(ada, "look", at=0) == "ada@acme.test: tea"
     gateway = split.gateways[0]
-    key = ServiceKey(load_private(gateway.home / "own.pem"))
+    key = ServiceTokenSigner(load_private_key(gateway.home / "own.pem"))
     assert set(QUESTIONS) == set(PATHS), "whoever adds a question for gateways asks it here, too"
     for path, question in QUESTIONS.items():
         for guess in guesses(ada, key):
@@ -77,7 +77,7 @@ async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(split: Split, doo
         assert b"ada@acme.test" not in told[0][1]
 
 
-def guesses(who: Person, key: ServiceKey) -> list[str]:
+def guesses(who: Person, key: ServiceTokenSigner) -> list[str]:
     """What a gateway has seen of somebody who is not calling now, but for the token itself."""
     return ["", who.token_id, str(who.id), who.email, str(who.tenant.id), who.token[:-1], key.gateway]
 

@@ -12,13 +12,13 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.store import Grant, add_client, link
-from broker.vault.credentials import Owner
+from broker.accounts.store import AccountGrant, insert_account, insert_client
+from broker.vault.credentials import CredentialOwner
 from broker.vault.vault import open_vault
 from core.db import Database, connect
 from core.settings import Settings
-from gateway.single.operator import BROKER, Operator, connected, now, operator
-from gateway.single.vault_access import opened_keys
+from gateway.single.operator import BROKER_ROLE, OperatorContext, get_utc_now, open_operator_context, open_role_database
+from gateway.single.vault_access import open_key_provider
 from tests.broker.refresh.vendor import Vendor, vendor_of
 from tests.support.eventually import within
 from tests.support.running_product import command, data_folder, free_port
@@ -78,28 +78,33 @@ async def said(process: Process, what: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def opened(process: Process) -> AsyncGenerator[tuple[Operator, Database]]:
+async def opened(process: Process) -> AsyncGenerator[tuple[OperatorContext, Database]]:
     settings = Settings(home=process.home, port=process.port)
-    async with operator(settings, lambda _: None) as hands, connected(hands.deployment, BROKER, most=2) as broker:
+    async with (
+        open_operator_context(settings, lambda _: None) as hands,
+        open_role_database(hands.deployment, BROKER_ROLE, most=2) as broker,
+    ):
         yield hands, broker
 
 
 async def connected_account(process: Process, vendor: Vendor) -> UUID:
     """An account of the first administrator at a provider that the tenant has added; it is due at once."""
-    async with opened(process) as (hands, broker), opened_keys(hands.deployment) as keys:
-        vault = await open_vault(broker, keys, clock=now)
+    async with opened(process) as (hands, broker), open_key_provider(hands.deployment) as keys:
+        vault = await open_vault(broker, keys, clock=get_utc_now)
         tenant_id, user_id = await administrator(hands, process.ready["admin_email"])
         async with broker.tenant(tenant_id) as work:
             await work.execute(_ADD, vendor.id, json.dumps(vendor.document))
-            client = await add_client(work, vault, vendor.id, vendor.client)
+            client = await insert_client(work, vault, vendor.id, vendor.client)
             assert vendor.provider.oauth is not None
-            owner, tokens = Owner("personal", user_id), await vendor.grant("ada")
-            account = await link(work, vault, Grant(vendor.id, client, owner, tokens, vendor.provider.oauth.refresh))
+            owner, tokens = CredentialOwner("personal", user_id), await vendor.grant("ada")
+            account = await insert_account(
+                work, vault, AccountGrant(vendor.id, client, owner, tokens, vendor.provider.oauth.refresh)
+            )
     await make_due(process, account)
     return account
 
 
-async def administrator(hands: Operator, email: str) -> tuple[UUID, UUID]:
+async def administrator(hands: OperatorContext, email: str) -> tuple[UUID, UUID]:
     admin = await connect(hands.deployment.admin)
     try:
         return tuple(await admin.fetchrow("SELECT tenant_id, id FROM core.users WHERE email = $1", email))

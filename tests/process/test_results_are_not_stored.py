@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from gateway.postgres.supervisor import attach
+from gateway.postgres.supervisor import attach_server
 from tests.gateway.postgres.conftest import connect
 from tests.support.mcp_client import MODERN, NEWEST, envelope, headers_for, messages_in
 from tests.support.running_product import Product, command, data_folder, free_port, start
@@ -141,7 +141,7 @@ def spellings(text: str) -> Iterator[bytes]:
 
 async def tables_with(home: Path, text: str) -> set[str]:
     """The tables in any column of which `text` stands, in any spelling."""
-    connection = await connect(await attach(home))
+    connection = await connect(await attach_server(home))
     try:
         await connection.execute("ANALYZE")
         tables = [row[0] for row in await connection.fetch(TABLES)]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.secret import Secret
-from gateway.deployment import KEYS, PASSWORDS, VAULT_KEYS
+from gateway.deployment import KEYS_FOLDER, PASSWORDS_FILE, VAULT_KEYS_FILE
 from tests.process.split_load import Load
 from tests.support.eventually import within
 from tests.support.postgres import PASSWORDS as KNOWN
@@ -29,7 +29,7 @@ SECRETS = 60
 @pytest.fixture
 async def split(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Split]:
     async with split_on(database, tmp_path, gateways=1) as made:
-        passwords = made.broker.home / KEYS / PASSWORDS
+        passwords = made.broker.home / KEYS_FOLDER / PASSWORDS_FILE
         passwords.touch(mode=0o600)
         passwords.write_text(json.dumps({role: secret.reveal() for role, secret in KNOWN.items()}))
         yield made
@@ -64,7 +64,7 @@ async def people(split: Split) -> list[Person]:
         await split.add(person, f"token-at-the-shop-of-{person.id}")
     for number in range(SECRETS):
         one = await split.product.person(tenant, f"person-{number}@acme.test")
-        owner = await split.credentials.owner(tenant.id, email=one.email)
+        owner = await split.credentials.resolve_owner(tenant.id, email=one.email)
         await split.credentials.put(ACTOR, tenant.id, "shop", owner, Secret(f"token-at-the-shop-of-{one.id}"), "")
     return made
 
@@ -78,7 +78,7 @@ async def rotated(split: Split, pauses: tuple[float, ...]) -> None:
             await killed(split, step, seconds=seconds)
         await within(60, partial(complete, split, step))
     await keys(split, "retire", old)
-    assert list(json.loads((split.broker.home / KEYS / VAULT_KEYS).read_text())["keys"]) == [new]
+    assert list(json.loads((split.broker.home / KEYS_FOLDER / VAULT_KEYS_FILE).read_text())["keys"]) == [new]
 
 
 async def complete(split: Split, step: str) -> bool:

@@ -14,8 +14,7 @@ import pytest_asyncio
 from joserfc import jws
 
 from core.directory import tenants, users
-from gateway.deployment import KEYS
-from gateway.deployment import PASSWORDS as PASSWORDS_FILE
+from gateway.deployment import KEYS_FOLDER, PASSWORDS_FILE
 from tests.process.split_oauth import ClientOf, client_of, given, held, refused
 from tests.process.test_split import person
 from tests.support.front import BROKER_PATHS
@@ -243,7 +242,7 @@ async def test_signing_keys_rotated_elsewhere(split: Split, ada: ClientOf, tmp_p
 
 async def on_the_brokers_machine(split: Split, *arguments: str) -> None:
     """A command of the operator, who has the administrator's login to the database and the roles' passwords."""
-    passwords = split.broker.home / KEYS / PASSWORDS_FILE
+    passwords = split.broker.home / KEYS_FOLDER / PASSWORDS_FILE
     passwords.touch(0o600)
     passwords.write_text(json.dumps({role: password.reveal() for role, password in PASSWORDS.items()}))
     url = split.product.database.admin.url.reveal()

@@ -12,8 +12,8 @@ import orjson
 from starlette.routing import Route
 
 from broker.http import wire
-from broker.web.requests import MOST_BODY, MOST_QUERY
-from core.api.served import MOST_BODY as MOST_API_BODY
+from broker.web.requests import MAX_BODY_BYTES, MAX_QUERY_BYTES
+from core.api.served import MAX_BODY_BYTES as MOST_API_BODY
 from gateway.auth.protected_resource import PATHS as METADATA
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.revisions import MODERN, REVISIONS
@@ -412,7 +412,7 @@ def pages(surface: Surface, turns: Turns) -> Iterator[Asked]:
     as_json = [*plain[:3], (b"content-type", b"application/json")]
     for path in (*METADATA, "/healthz", "/readyz", "/made-up"):
         for unit in turns.units():
-            query = _escaped(unit, MOST_QUERY - 10)
+            query = _escaped(unit, MAX_QUERY_BYTES - 10)
             yield Asked(f"GET {path}", repr(unit), Request("GET", path, query=query, headers=plain))
     names = turns.some(field_names(), 6)
     for route in routes_of(surface.identity.gateway.app.otherwise):
@@ -434,7 +434,7 @@ def page(
     path = re.sub(r"\{[^}]*\}", "x", route.path)
     hostile = re.sub(r"\{[^}]*\}", lambda _: _escaped(unit, 8_000).decode(), route.path)
     yield Asked(row, f"path {unit!r}", Request(method, hostile, headers=plain))
-    most = MOST_BODY if method == "POST" else MOST_QUERY
+    most = MAX_BODY_BYTES if method == "POST" else MAX_QUERY_BYTES
     for name in names:
         given = f"{name}=".encode() + _escaped(unit, most - 200)
         yield Asked(row, f"{name} {unit!r}", _form(method, path, given, plain))
@@ -442,7 +442,7 @@ def page(
         yield Asked(row, what, _form(method, path, given, plain))
     if method == "POST":
         yield Asked(row, "more than fits", Request(method, path, headers=plain, body=b"a" * BODY))
-        for content in json_documents(unit, names, MOST_BODY):
+        for content in json_documents(unit, names, MAX_BODY_BYTES):
             yield Asked(row, f"JSON {unit!r}", Request(method, path, headers=as_json, body=content))
 
 
@@ -510,7 +510,7 @@ def operation_requests(
     for parameter in operation.get("parameters", ()):
         name = parameter["name"]
         if parameter["in"] == "query":
-            query = f"{name}=".encode() + _escaped(unit, MOST_QUERY)
+            query = f"{name}=".encode() + _escaped(unit, MAX_QUERY_BYTES)
             yield Asked(row, f"{name} {unit!r}", Request(method, usual, query=query, headers=headers))
             again = b"&".join([f"{name}=1".encode()] * 4_000)
             yield Asked(row, f"{name} 4,000 times", Request(method, usual, query=again, headers=headers))

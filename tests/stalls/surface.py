@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import httpx2
 
 from core.api import door
-from core.api.app import OPENAPI
-from core.directory.tenants import set_recording
+from core.api.app import OPENAPI_PATH
+from core.directory.tenants import set_argument_recording
 from gateway.catalogue import build, installed
 from tests.stalls.watch import Request, Served, collected_as_in_the_product, served, served_together
 from tests.support.identity import Identity, identity_on
@@ -66,9 +66,9 @@ async def surface_on(database: ScratchDatabase, home: Path) -> AsyncIterator[Sur
             recorded = await product.person(other, "bob@acme.test", allow=["*"])
             async with product.database.admin_connection() as connection:
                 await connection.execute("UPDATE core.users SET system_role = 'admin'")
-            await set_recording(product.console, ACTOR, other.id, arguments=True)
+            await set_argument_recording(product.console, ACTOR, other.id, arguments=True)
             admin = await product.with_token(admin, scopes=["mcp:write", "admin:write"])
             async with httpx2.AsyncClient(base_url=identity.url, timeout=60) as client:
-                document = (await client.get(OPENAPI)).json()
+                document = (await client.get(OPENAPI_PATH)).json()
             with collected_as_in_the_product():
                 yield Surface(identity, admin, recorded, await identity.session(admin), document)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from core.bounded_work import LARGE
+from core.bounded_work import LARGE_STEP_BYTES
 from gateway.operations.logs import JsonLines, TextLines
 from tests.stalls.requests import filled, post, text_of
 from tests.stalls.surface import Surface
@@ -32,7 +32,7 @@ def large(surface: Surface, tool: str, value: bytes, revision: str = "2025-11-25
 async def test_many_large_requests_at_once(surface: Surface, tool: str, what: str) -> None:
     """One large step of all of them runs in each turn."""
     if what == "small":  # as many as one credential may run, each just too small to wait
-        value, number = shape("numbers", LARGE - 1_000), 128
+        value, number = shape("numbers", LARGE_STEP_BYTES - 1_000), 128
     else:
         value, number = shape(what, BODY // 2) if len(what) > 1 else text_of(what), AT_ONCE
     longest = min([await _longest(surface, [large(surface, tool, value)] * number) for _ in range(2)])

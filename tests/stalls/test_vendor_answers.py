@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from broker.vault.credentials import Credentials
+from broker.vault.credentials import CredentialStore
 from core.api import door
 from core.secret import Secret
 from gateway.catalogue import build
@@ -90,8 +90,8 @@ async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scen
         ):
             tenant = await product.tenant("default")
             ada = await product.person(tenant, "ada@acme.test", allow=["*"])
-            credentials = Credentials(identity.zone.database, identity.zone.vault, clock=product.clock)
-            owner = await credentials.owner(tenant.id, email=ada.email, role="")
+            credentials = CredentialStore(identity.zone.database, identity.zone.vault, clock=product.clock)
+            owner = await credentials.resolve_owner(tenant.id, email=ada.email, role="")
             await credentials.put(ACTOR, tenant.id, "github", owner, Secret(TOKEN), "mona")
             with collected_as_in_the_product():
                 yield Scene(Surface(identity, ada, ada, "", {}), github)

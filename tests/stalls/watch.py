@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from gateway.single.serving import YOUNG_OBJECTS
+from gateway.single.serving import GC_YOUNG_THRESHOLD
 
 
 class WatchedLoop(asyncio.SelectorEventLoop):
@@ -29,7 +29,7 @@ def collected_as_in_the_product() -> Iterator[None]:
     thresholds = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 10, 10)
+    gc.set_threshold(GC_YOUNG_THRESHOLD, 10, 10)
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from broker.vault.key_file import KeyFile
-from broker.vault.keys import LocalKeys
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import Vault
 from core.secret import Secret
 from tests.support.canary import LISTENING, SUITE
@@ -59,8 +59,8 @@ def _registering() -> list[Any]:
     return [
         _first(Secret, "__init__", lambda self, value: SUITE.watch(value)),
         _first(Vault, "seal", lambda self, work, place, plain: _watch_sealed(plain)),
-        _first(LocalKeys, "wrap", lambda self, plain, context: _watch_sealed(plain)),
-        _first(LocalKeys, "__init__", lambda self, active, keys: _watch_all(keys.values())),
+        _first(InMemoryKeyProvider, "wrap", lambda self, plain, context: _watch_sealed(plain)),
+        _first(InMemoryKeyProvider, "__init__", lambda self, active, keys: _watch_all(keys.values())),
         _first(KeyFile, "__init__", lambda self, active, keys: _watch_all(keys.values())),
     ]
 

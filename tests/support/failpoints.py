@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.failpoints import arm
+from core.failpoints import arm_failpoints
 from tests.support.eventually import within
 
 
@@ -41,9 +41,9 @@ class HeldAt:
 async def held_at(folder: Path, name: str) -> AsyncIterator[HeldAt]:
     """Arm one point until the block is left; nothing waits there any longer."""
     held = HeldAt(folder, name)
-    arm(folder, name)
+    arm_failpoints(folder, name)
     try:
         yield held
     finally:
         held.go_on()
-        arm(folder)
+        arm_failpoints(folder)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broker.http.app import BrokerApp
-from broker.http.client import HttpBroker, http_broker
-from broker.http.gateway_keys import Gateways, load_private, make_pair
-from broker.http.service_token import ServiceKey, ServiceTokens
+from broker.http.client import HttpBroker, open_http_broker
+from broker.http.gateway_keys import TrustedGateways, load_private_key, make_key_pair
+from broker.http.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from broker.interface import Broker
 from gateway.http_server.server import HttpServer, serving
-from gateway.single.serving import listening_at
+from gateway.single.serving import open_unix_listener
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Served:
     """A broker that listens."""
 
     url: str
-    key: ServiceKey
+    key: ServiceTokenSigner
     client: HttpBroker
 
 
@@ -28,15 +28,15 @@ class Served:
 async def served_over_http(broker: Broker, folder: Path, *, unix: bool = False) -> AsyncIterator[Served]:
     """Serve `broker` on loopback, or on a socket in `folder`, with a fresh key."""
     private, public = folder / "gateway.pem", folder / "gateways.pem"
-    make_pair(private, public)
-    key = ServiceKey(load_private(private))
-    app = BrokerApp(broker, ServiceTokens(Gateways(public)))
+    make_key_pair(private, public)
+    key = ServiceTokenSigner(load_private_key(private))
+    app = BrokerApp(broker, ServiceTokenVerifier(TrustedGateways(public)))
     with contextlib.ExitStack() as stack:
         if unix:
-            listener = stack.enter_context(listening_at(folder / "b.sock"))
+            listener = stack.enter_context(open_unix_listener(folder / "b.sock"))
             url = f"unix:{folder / 'b.sock'}"
         else:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with serving(HttpServer(app), listener), http_broker(url, key) as client:
+        async with serving(HttpServer(app), listener), open_http_broker(url, key) as client:
             yield Served(url, key, client)

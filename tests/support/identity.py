@@ -29,9 +29,9 @@ from core.secret import Secret
 from core.settings import Settings
 from gateway.http_server.server import HttpServer, serving
 from gateway.operations.call_log import CallLog
-from gateway.single.gateway import Gateway, gateway
-from gateway.single.identity import identity as identity_of
-from gateway.single.trust_zone import TrustZone, trust_zone
+from gateway.single.gateway import Gateway, open_gateway
+from gateway.single.identity import open_web_application as identity_of
+from gateway.single.trust_zone import BrokerRuntime, open_broker_runtime
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 from tests.support.product import ACTOR, Person, Product
 
@@ -45,7 +45,7 @@ class Identity:
     product: Product
     url: str
     gateway: Gateway
-    zone: TrustZone
+    zone: BrokerRuntime
     _company: OauthProvider | None
 
     @property
@@ -66,12 +66,12 @@ class Identity:
 
     async def link(self, person: Person) -> str:
         """A one-time link for a user."""
-        secret = await self.zone.door.links.create(ACTOR, person.tenant.id, person.id)
+        secret = await self.zone.identity_services.links.create(ACTOR, person.tenant.id, person.id)
         return f"{self.url}/sign-in/link?code={secret.reveal()}"
 
     async def session(self, person: Person) -> str:
         """The cookie header of a fresh browser session of theirs."""
-        secret = await self.zone.door.sessions.begin(person.tenant.id, person.id, "link")
+        secret = await self.zone.identity_services.sessions.begin(person.tenant.id, person.id, "link")
         return f"mcpist-session={secret.reveal()}"
 
     async def client(self, tenant: Tenant, *redirect_uris: str, name: str = "Test client", **more: Any) -> Client:
@@ -103,9 +103,9 @@ async def identity_on(
         chosen = Settings(home=deployment.home, identity_file=file, **{"public_url": url, **settings})
         call_log = CallLog(lambda block: product.canary.hear("call log", block), clock=time.time)
         stack.callback(call_log.close)
-        zone = await stack.enter_async_context(trust_zone(deployment, chosen, catalogue, clock=product.clock))
+        zone = await stack.enter_async_context(open_broker_runtime(deployment, chosen, catalogue, clock=product.clock))
         running = await stack.enter_async_context(
-            gateway(chosen, deployment, contextlib.nullcontext(zone.broker), catalogue, call_log)
+            open_gateway(chosen, deployment, contextlib.nullcontext(zone.broker), catalogue, call_log)
         )
         running.app.otherwise = await stack.enter_async_context(
             identity_of(zone, chosen, running.refusals, product.console, catalogue, deployment)

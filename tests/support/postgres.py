@@ -34,7 +34,7 @@ import asyncpg
 from broker.audit_passes import AuditPassSigner
 from core.address import DatabaseAddress
 from core.db import Database
-from core.migrations import LOGIN_ROLES, OWNER, migrate
+from core.migrations import LOGIN_ROLES, OWNER_ROLE, migrate
 from core.secret import Secret
 from tests.support.canary import SUITE
 from tests.support.postgres_process import running_server
@@ -169,7 +169,7 @@ async def add_tenant(database: ScratchDatabase, *, slug: str | None = None, user
     slug = slug or f"t-{tenant_id.hex[:12]}"
     made = MadeTenant(tenant_id, slug, tuple(uuid4() for _ in range(users)))
     async with database.admin_connection() as admin, admin.transaction():
-        await admin.execute(f"SET LOCAL ROLE {OWNER}")
+        await admin.execute(f"SET LOCAL ROLE {OWNER_ROLE}")
         await admin.execute("SELECT set_config('app.tenant_id', $1, true)", str(tenant_id))
         await admin.execute("INSERT INTO core.tenants (tenant_id, slug, name) VALUES ($1, $2, $2)", tenant_id, slug)
         await admin.executemany(

@@ -28,7 +28,7 @@ from broker.identity.pepper import load_or_create
 from broker.interface import Broker
 from core.address import DatabaseAddress
 from core.audit.bounds import unpack
-from core.audit.event import DEPLOYMENT, Event
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent
 from core.db import Database
 from core.directory.actor import Actor
 from core.directory.roles import create_role, grant
@@ -38,12 +38,12 @@ from core.directory.users import create_user
 from core.secret import Secret
 from core.settings import Settings
 from gateway.catalogue import Catalogue, installed
-from gateway.deployment import KEYS, Deployment
+from gateway.deployment import KEYS_FOLDER, Deployment
 from gateway.operations.call_log import CallLog
 from gateway.operations.exposition import registry_of
-from gateway.single.gateway import Gateway, gateway
-from gateway.single.operator import BROKER, CONSOLE, connected
-from gateway.single.trust_zone import TrustZone, trust_zone
+from gateway.single.gateway import Gateway, open_gateway
+from gateway.single.operator import BROKER_ROLE, CONSOLE_ROLE, open_role_database
+from gateway.single.trust_zone import BrokerRuntime, open_broker_runtime
 from tests.support.canary import SUITE, Canary
 from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import Client
@@ -107,8 +107,8 @@ class Product:
         call_log = CallLog(lambda block: SUITE.hear("call log", block), clock=time.time)
         chosen = Settings(home=deployment.home, **settings)
         modules = catalogue or self.catalogue
-        zone = trust_zone(deployment, chosen, modules, clock=self.clock)
-        async with gateway(chosen, deployment, _reached(zone, deployment), modules, call_log) as running:
+        zone = open_broker_runtime(deployment, chosen, modules, clock=self.clock)
+        async with open_gateway(chosen, deployment, _reached(zone, deployment), modules, call_log) as running:
             node = Node(running)
             yield node
             SUITE.hear("metrics", node.metrics().encode())
@@ -138,12 +138,12 @@ class Product:
         token_id, token = await self.tokens.create(ACTOR, person.tenant.id, person.id, "test", **options)
         return replace(person, token_id=token_id, token=token.reveal())
 
-    async def events(self, tenant: Tenant | None, *kinds: str) -> list[Event]:
+    async def events(self, tenant: Tenant | None, *kinds: str) -> list[AuditEvent]:
         """The tenant's audit events in order (None: the deployment's), of these kinds or all. No sealer runs here."""
         async with self.database.admin_connection() as admin:
             rows = await admin.fetch(
                 "SELECT record FROM audit.incoming WHERE tenant_id = $1 ORDER BY id",
-                DEPLOYMENT if tenant is None else tenant.id,
+                DEPLOYMENT_CHAIN if tenant is None else tenant.id,
             )
         events = [unpack(row["record"]) for row in rows]
         return [event for event in events if not kinds or event.kind in kinds]
@@ -156,13 +156,13 @@ def over_http() -> bool:
 
 @contextlib.asynccontextmanager
 async def _reached(
-    opening: contextlib.AbstractAsyncContextManager[TrustZone], deployment: Deployment
+    opening: contextlib.AbstractAsyncContextManager[BrokerRuntime], deployment: Deployment
 ) -> AsyncIterator[Broker]:
     async with opening as zone:
         if not over_http():
             yield zone.broker
             return
-        async with served_over_http(zone.broker, deployment.home / KEYS) as served:
+        async with served_over_http(zone.broker, deployment.home / KEYS_FOLDER) as served:
             yield served.client
 
 
@@ -171,12 +171,12 @@ async def product_on(
     database: ScratchDatabase, home: Path, *, catalogue: Catalogue | None = None
 ) -> AsyncIterator[Product]:
     """A deployment whose folder is `home`."""
-    (home / KEYS).mkdir(parents=True)
+    (home / KEYS_FOLDER).mkdir(parents=True)
     deployment = Deployment(home, database.admin, PASSWORDS, Secret("digest key of the tests, not secret"))
     clock = Clock()
     async with (
-        connected(deployment, CONSOLE, most=3) as console,
-        connected(deployment, BROKER, most=3) as broker,
+        open_role_database(deployment, CONSOLE_ROLE, most=3) as console,
+        open_role_database(deployment, BROKER_ROLE, most=3) as broker,
     ):
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=clock)
         yield Product(database, deployment, catalogue or installed(), console, tokens, clock)

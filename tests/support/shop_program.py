@@ -8,8 +8,8 @@ import os
 from functools import partial
 from unittest import mock
 
-from broker.refresh.service import kept_fresh
-from broker.refresh.sweeper import EVERY
+from broker.refresh.service import run_refresher
+from broker.refresh.sweeper import SWEEP_INTERVAL
 from gateway.catalogue import Catalogue, build, installed
 from gateway.cli import main
 from tests.support.toy_vendor import shop_module
@@ -24,8 +24,8 @@ if __name__ == "__main__":
         mock.patch("gateway.single.product.installed", catalogue),
         mock.patch("gateway.single.operator.installed", catalogue),
         mock.patch(
-            "gateway.single.vendor_oauth.kept_fresh",
-            partial(kept_fresh, every=float(os.environ.get("SWEEP_EVERY", EVERY))),
+            "gateway.single.vendor_oauth.run_refresher",
+            partial(run_refresher, every=float(os.environ.get("SWEEP_EVERY", SWEEP_INTERVAL))),
         ),
     ):
         main()

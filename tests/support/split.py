@@ -18,15 +18,15 @@ from urllib.parse import quote, urlsplit
 
 import aiohttp
 
-from broker.http.gateway_keys import make_pair
-from broker.vault.credentials import Credentials
-from broker.vault.keys import LocalKeys
+from broker.http.gateway_keys import make_key_pair
+from broker.vault.credentials import CredentialStore
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.db import Database
 from core.secret import Secret
-from gateway.deployment import KEYS
-from gateway.single.operator import BROKER, connected, now
-from gateway.single.vault_access import VAULT_KEYS
+from gateway.deployment import KEYS_FOLDER
+from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
+from gateway.single.vault_access import VAULT_KEYS_FILE
 from tests.support.canary_homes import hear_home
 from tests.support.front import Front, front
 from tests.support.postgres import PASSWORDS, ScratchDatabase
@@ -103,7 +103,7 @@ class Split:
     """The processes, and the operator's hands."""
 
     product: Product
-    credentials: Credentials
+    credentials: CredentialStore
     shop: Shop
     broker: Process
     gateways: list[Process]
@@ -122,7 +122,7 @@ class Split:
     async def add(self, person: Person, token: str) -> None:
         """Store a person's own credential for the shop."""
         self.shop.tokens[token] = person.email
-        owner = await self.credentials.owner(person.tenant.id, email=person.email)
+        owner = await self.credentials.resolve_owner(person.tenant.id, email=person.email)
         await self.credentials.put(ACTOR, person.tenant.id, "shop", owner, Secret(token), "")
 
     async def call(self, person: Person, module: str, tool: str, *, at: int | None = None, **params: Any) -> Heard:
@@ -178,8 +178,12 @@ async def split_on(
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(product_on(database, folder / "broker"))
-        operator = await stack.enter_async_context(connected(product.deployment, BROKER, most=2))
-        vault = await open_vault(operator, LocalKeys.from_file(folder / "broker" / KEYS / VAULT_KEYS), clock=now)
+        operator = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))
+        vault = await open_vault(
+            operator,
+            InMemoryKeyProvider.from_file(folder / "broker" / KEYS_FOLDER / VAULT_KEYS_FILE),
+            clock=get_utc_now,
+        )
         port, public_port = free_port(), free_port()
         public_url = f"http://127.0.0.1:{public_port}"
         broker, nodes = _processes(product, vendor, folder, public_url, gateways)
@@ -193,7 +197,7 @@ async def split_on(
         connector = aiohttp.TCPConnector(force_close=True)  # a kept connection would stay with one gateway
         timeout = aiohttp.ClientTimeout(total=3 * CALL_TIMEOUT)
         http = await stack.enter_async_context(aiohttp.ClientSession(connector=connector, timeout=timeout))
-        credentials = Credentials(operator, vault, clock=now)
+        credentials = CredentialStore(operator, vault, clock=get_utc_now)
         url = f"http://127.0.0.1:{port}/mcp"
         yield Split(product, credentials, vendor, broker, nodes, url, public_url, before, operator, http)
 
@@ -210,11 +214,11 @@ def _processes(
     nodes: list[Process] = []
     for number in range(count):
         home = folder / f"gateway-{number}"
-        (home / KEYS).mkdir(parents=True)
-        digest = home / KEYS / "audit-digest.json"
+        (home / KEYS_FOLDER).mkdir(parents=True)
+        digest = home / KEYS_FOLDER / "audit-digest.json"
         digest.write_text(json.dumps({"key": product.deployment.digest_key.reveal()}))
         digest.chmod(0o600)
-        make_pair(home / "own.pem", home / "public.pem")
+        make_key_pair(home / "own.pem", home / "public.pem")
         with known.open("ab") as file:
             file.write((home / "public.pem").read_bytes())
         variables = {

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from core.token_format import new_token
+from core.token_format import generate_token
 from tests.support.canary import SUITE, Canary
 from tests.support.canary_homes import hear_home
 from tests.support.postgres import ScratchDatabase
@@ -23,19 +23,19 @@ import logging
 import pytest
 
 from broker.vault.envelope import Place
-from broker.vault.keys import LocalKeys
+from broker.vault.keys import InMemoryKeyProvider
 from core.secret import Secret
-from core.token_format import new_token
+from core.token_format import generate_token
 
 
 def test_innocent(caplog):
-    new_token()
+    generate_token()
     logging.getLogger("library").debug("a quiet line")
     assert not caplog.records
 
 
 def test_a_token_at_debug():
-    logging.getLogger("library").debug("sent %s", new_token()[1].reveal())
+    logging.getLogger("library").debug("sent %s", generate_token()[1].reveal())
 
 
 def test_a_logger_that_tells_nobody():
@@ -46,7 +46,7 @@ def test_a_logger_that_tells_nobody():
 
 async def test_what_the_keeper_of_keys_wrapped():
     plain = b"a key that is to be wrapped"
-    await LocalKeys("k", {"k": bytes(range(32))}).wrap(plain, b"")
+    await InMemoryKeyProvider("k", {"k": bytes(range(32))}).wrap(plain, b"")
     logging.getLogger("library").info("wrapped %s", plain.hex())
 
 
@@ -129,7 +129,7 @@ def test_the_secret_part_is_enough_and_nothing_less(secret: str, part: str) -> N
 
 @pytest.mark.no_canary("says the secret part of a token")
 def test_of_an_api_token_the_secret_part_is_watched() -> None:
-    canary, token = Canary(), new_token()[1].reveal()
+    canary, token = Canary(), generate_token()[1].reveal()
     canary.watch(token)
     assert canary.watches(token[19:-6])
     assert not canary.watches(token[:19])

@@ -3,32 +3,32 @@
 from collections.abc import Mapping
 from typing import Any
 
-from broker.identity.providers.provider import MOST_NAME, SignInFailed, VerifiedAccount
-from core.email_address import normal_address
+from broker.identity.providers.provider import MAX_NAME_LENGTH, SignInFailed, VerifiedAccount
+from core.email_address import normalize_address
 from core.errors import Invalid
 
 
-def open_id_account(issuer: str, claims: Mapping[str, Any], *, trusted: bool = True) -> VerifiedAccount:
+def build_openid_account(issuer: str, claims: Mapping[str, Any], *, trusted: bool = True) -> VerifiedAccount:
     """The account that checked claims tell of; its address counts only if it is verified, and `trusted`."""
-    email = address(claims.get("email")) if trusted and is_true(claims.get("email_verified")) else ""
-    return VerifiedAccount(issuer, str(claims["sub"]), email, bool(email), person_name(claims.get("name")))
+    email = normalize_email(claims.get("email")) if trusted and is_true(claims.get("email_verified")) else ""
+    return VerifiedAccount(issuer, str(claims["sub"]), email, bool(email), clean_person_name(claims.get("name")))
 
 
-def address(value: object) -> str:
+def normalize_email(value: object) -> str:
     """An e-mail address in its normal form; empty where it is none."""
     if not isinstance(value, str) or len(value) > 320:
         return ""
     try:
-        return normal_address(value)
+        return normalize_address(value)
     except Invalid:
         return ""
 
 
-def person_name(value: object) -> str:
+def clean_person_name(value: object) -> str:
     """A name of at most 200 characters, all of them visible; empty where there is none."""
     if not isinstance(value, str):
         return ""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in value[:MOST_NAME]).split())
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in value[:MAX_NAME_LENGTH]).split())
 
 
 def is_true(value: object) -> bool:
@@ -36,7 +36,7 @@ def is_true(value: object) -> bool:
     return value is True or value == "true"
 
 
-def has_error(query: Mapping[str, str]) -> None:
+def raise_for_error(query: Mapping[str, str]) -> None:
     """An error answer (RFC 6749 §4.1.2.1) becomes one of ours; of its text nothing is used.
 
     Raises:

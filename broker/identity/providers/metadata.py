@@ -12,19 +12,19 @@ from joserfc.jwk import Key
 from broker.identity.providers.provider import SignInFailed
 from broker.oauth import jose
 
-KEPT = timedelta(hours=1)
-KEPT_WHILE_AWAY = timedelta(hours=24)
-PAUSE = timedelta(seconds=5)
+CACHE_TTL = timedelta(hours=1)
+STALE_TTL = timedelta(hours=24)
+FAILURE_PAUSE = timedelta(seconds=5)
 """After a failure, before the provider is asked again."""
 UNKNOWN_KEY_PAUSE = timedelta(minutes=1)
-MOST_KEYS = 100
+MAX_KEYS = 100
 
 Clock = Callable[[], datetime]
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
-class Metadata:
+class ProviderMetadata:
     """The parts of it that we use; every URL is https, or http where the issuer itself is."""
 
     issuer: str
@@ -35,33 +35,33 @@ class Metadata:
     algorithms: frozenset[str]
     """Those that its ID tokens are signed with and that we believe: asymmetric ones."""
     auth_methods: frozenset[str]
-    names_itself: bool
+    sends_issuer: bool
     """Every authorization answer has `iss` (RFC 9207 §3)."""
 
 
-def read_metadata(found: Mapping[str, Any], configured: str) -> Metadata:
+def read_metadata(found: Mapping[str, Any], configured: str) -> ProviderMetadata:
     """Read it.
 
     Raises:
         SignInFailed: a URL is missing or of another kind, or no algorithm is left.
     """
     plain = urlsplit(configured).scheme == "http"
-    algorithms = _texts(found, "id_token_signing_alg_values_supported", ("RS256",)) & jose.ASYMMETRIC
+    algorithms = _read_texts(found, "id_token_signing_alg_values_supported", ("RS256",)) & jose.ASYMMETRIC_ALGORITHMS
     if not algorithms:
         raise SignInFailed("provider", "algorithms")
-    return Metadata(
-        issuer=_text(found, "issuer"),
-        authorization_endpoint=_url(found, "authorization_endpoint", plain),
-        token_endpoint=_url(found, "token_endpoint", plain),
-        jwks_uri=_url(found, "jwks_uri", plain),
-        userinfo_endpoint=_url(found, "userinfo_endpoint", plain) if found.get("userinfo_endpoint") else "",
+    return ProviderMetadata(
+        issuer=_read_text(found, "issuer"),
+        authorization_endpoint=_read_url(found, "authorization_endpoint", plain),
+        token_endpoint=_read_url(found, "token_endpoint", plain),
+        jwks_uri=_read_url(found, "jwks_uri", plain),
+        userinfo_endpoint=_read_url(found, "userinfo_endpoint", plain) if found.get("userinfo_endpoint") else "",
         algorithms=algorithms,
-        auth_methods=_texts(found, "token_endpoint_auth_methods_supported", ("client_secret_basic",)),
-        names_itself=found.get("authorization_response_iss_parameter_supported") is True,
+        auth_methods=_read_texts(found, "token_endpoint_auth_methods_supported", ("client_secret_basic",)),
+        sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
     )
 
 
-class Kept(Generic[_T]):
+class CachedDocument(Generic[_T]):
     """Something fetched that is kept for an hour, and for a day where its source is away; one fetch at a time."""
 
     def __init__(self, fetch: Callable[[], Awaitable[_T]], clock: Clock) -> None:
@@ -72,7 +72,7 @@ class Kept(Generic[_T]):
         self._fetched: datetime | None = None
         self._failed: datetime | None = None
 
-    async def get(self, *, newer_than: timedelta = KEPT) -> _T:
+    async def get(self, *, newer_than: timedelta = CACHE_TTL) -> _T:
         """What was fetched last, or anew where that is older than `newer_than`.
 
         Raises:
@@ -82,12 +82,12 @@ class Kept(Generic[_T]):
             now = self._clock()
             if self._value is not None and self._is_within(self._fetched, newer_than, now):
                 return self._value
-            if not self._is_within(self._failed, PAUSE, now):
+            if not self._is_within(self._failed, FAILURE_PAUSE, now):
                 try:
                     self._value, self._fetched = await self._fetch(), now
                 except SignInFailed:
                     self._failed = now
-            if self._value is not None and self._is_within(self._fetched, KEPT_WHILE_AWAY, now):
+            if self._value is not None and self._is_within(self._fetched, STALE_TTL, now):
                 return self._value
             raise SignInFailed("provider_away", "metadata")
 
@@ -96,47 +96,47 @@ class Kept(Generic[_T]):
         return moment is not None and now - moment < limit
 
 
-class KeySet:
+class ProviderKeySet:
     """The provider's keys. One that is unknown has them fetched again, at most once a minute."""
 
     def __init__(self, fetch: Callable[[], Awaitable[Mapping[str, Any]]], clock: Clock) -> None:
-        async def fetched() -> tuple[Key, ...]:
-            return _keys(await fetch())
+        async def fetch_keys() -> tuple[Key, ...]:
+            return _parse_keys(await fetch())
 
-        self._kept = Kept(fetched, clock)
+        self._kept = CachedDocument(fetch_keys, clock)
 
-    async def candidates(self, kid: str) -> tuple[Key, ...]:
+    async def find_candidates(self, kid: str) -> tuple[Key, ...]:
         """The keys that may have signed what names `kid`: that one, or all where nothing is named.
 
         Raises:
             SignInFailed: the keys cannot be fetched.
         """
-        found = _named(await self._kept.get(), kid)
-        return found or _named(await self._kept.get(newer_than=UNKNOWN_KEY_PAUSE), kid)
+        found = _select_by_id(await self._kept.get(), kid)
+        return found or _select_by_id(await self._kept.get(newer_than=UNKNOWN_KEY_PAUSE), kid)
 
 
-def _named(keys: tuple[Key, ...], kid: str) -> tuple[Key, ...]:
+def _select_by_id(keys: tuple[Key, ...], kid: str) -> tuple[Key, ...]:
     return tuple(key for key in keys if not kid or key.kid == kid)
 
 
-def _keys(found: Mapping[str, Any]) -> tuple[Key, ...]:
+def _parse_keys(found: Mapping[str, Any]) -> tuple[Key, ...]:
     listed = found.get("keys")
     if not isinstance(listed, list):
         raise SignInFailed("provider", "keys")
-    entries = cast("list[Any]", listed)[:MOST_KEYS]
+    entries = cast("list[Any]", listed)[:MAX_KEYS]
     tables = [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
-    return tuple(key for key in map(jose.public_key, tables) if key is not None)
+    return tuple(key for key in map(jose.import_public_key, tables) if key is not None)
 
 
-def _text(found: Mapping[str, Any], name: str) -> str:
+def _read_text(found: Mapping[str, Any], name: str) -> str:
     value = found.get(name)
     if not isinstance(value, str) or not 1 <= len(value) <= 2_000:
         raise SignInFailed("provider", "metadata")
     return value
 
 
-def _url(found: Mapping[str, Any], name: str, plain: bool) -> str:
-    value = _text(found, name)
+def _read_url(found: Mapping[str, Any], name: str, plain: bool) -> str:
+    value = _read_text(found, name)
     try:
         parts = urlsplit(value)
     except ValueError:
@@ -146,7 +146,7 @@ def _url(found: Mapping[str, Any], name: str, plain: bool) -> str:
     return value
 
 
-def _texts(found: Mapping[str, Any], name: str, default: tuple[str, ...]) -> frozenset[str]:
+def _read_texts(found: Mapping[str, Any], name: str, default: tuple[str, ...]) -> frozenset[str]:
     value = found.get(name, default)
     entries = cast("list[Any]", value) if isinstance(value, list | tuple) else []
     return frozenset(entry for entry in entries if isinstance(entry, str))

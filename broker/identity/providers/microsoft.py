@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from broker.identity.providers.claims import address, person_name
-from broker.identity.providers.metadata import Metadata
+from broker.identity.providers.claims import clean_person_name, normalize_email
+from broker.identity.providers.metadata import ProviderMetadata
 from broker.identity.providers.provider import SignInFailed, VerifiedAccount
 
 _DIRECTORY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -14,7 +14,7 @@ _TRUE = (True, 1, "1", "true", "True")
 
 
 @dataclass(frozen=True, slots=True)
-class Microsoft:
+class MicrosoftProfile:
     """`tenant` is the directory's id, or a domain of it.
 
     Whoever runs a directory can write any address into its users' `email` and `preferred_username`. `email` counts only
@@ -31,17 +31,17 @@ class Microsoft:
         return f"{self.base_url}/{self.tenant}/v2.0"
 
     def is_issuer(self, named: str) -> bool:
-        directory = self._directory(named)
+        directory = self._get_directory(named)
         return bool(directory) and (not _DIRECTORY.fullmatch(self.tenant.lower()) or directory == self.tenant.lower())
 
-    def account(self, metadata: Metadata, claims: Mapping[str, Any]) -> VerifiedAccount:
-        if claims.get("tid") != self._directory(metadata.issuer):
+    def build_account(self, metadata: ProviderMetadata, claims: Mapping[str, Any]) -> VerifiedAccount:
+        if claims.get("tid") != self._get_directory(metadata.issuer):
             raise SignInFailed("provider", "id_token tid")
-        email = address(claims.get("email")) if claims.get("xms_edov") in _TRUE else ""
-        name = person_name(claims.get("name"))
+        email = normalize_email(claims.get("email")) if claims.get("xms_edov") in _TRUE else ""
+        name = clean_person_name(claims.get("name"))
         return VerifiedAccount(metadata.issuer, str(claims["sub"]), email, bool(email), name)
 
-    def _directory(self, issuer: str) -> str:
+    def _get_directory(self, issuer: str) -> str:
         """The directory that an issuer of this cloud is for; empty where it is none."""
         found = issuer.removeprefix(f"{self.base_url}/").removesuffix("/v2.0")
         matches = issuer == f"{self.base_url}/{found}/v2.0" and _DIRECTORY.fullmatch(found)

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from broker.identity.providers import id_token
-from broker.identity.providers.claims import has_error, open_id_account
-from broker.identity.providers.metadata import Clock, Kept, KeySet, Metadata, read_metadata
-from broker.identity.providers.outgoing import Outgoing, an_object
-from broker.identity.providers.provider import Flow, SignInFailed, VerifiedAccount
+from broker.identity.providers.claims import build_openid_account, raise_for_error
+from broker.identity.providers.metadata import CachedDocument, Clock, ProviderKeySet, ProviderMetadata, read_metadata
+from broker.identity.providers.outgoing import IdpClient, require_object
+from broker.identity.providers.provider import SignInFailed, SignInFlow, VerifiedAccount
 from broker.identity.settings import ProviderSettings
 
 SCOPE = "openid email profile"
-MOST_CODE = 8_192
+MAX_CODE_LENGTH = 8_192
 
 
-class Rules(Protocol):
+class OidcProfile(Protocol):
     """Where the providers differ."""
 
     @property
@@ -32,7 +32,7 @@ class Rules(Protocol):
         """Whether the issuer that the metadata names is the configured one."""
         ...
 
-    def account(self, metadata: Metadata, claims: Mapping[str, Any]) -> VerifiedAccount:
+    def build_account(self, metadata: ProviderMetadata, claims: Mapping[str, Any]) -> VerifiedAccount:
         """Make an account of checked claims.
 
         Raises:
@@ -42,7 +42,7 @@ class Rules(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class StandardOidcProfile:
     """A provider that keeps to the book."""
 
     issuer: str
@@ -51,26 +51,26 @@ class Plain:
     def is_issuer(self, named: str) -> bool:
         return named == self.issuer
 
-    def account(self, metadata: Metadata, claims: Mapping[str, Any]) -> VerifiedAccount:
-        return open_id_account(metadata.issuer, claims)
+    def build_account(self, metadata: ProviderMetadata, claims: Mapping[str, Any]) -> VerifiedAccount:
+        return build_openid_account(metadata.issuer, claims)
 
 
 class OidcProvider:
-    """Implements :class:`broker.identity.providers.provider.Provider`."""
+    """Implements :class:`broker.identity.providers.provider.IdentityProvider`."""
 
-    def __init__(self, settings: ProviderSettings, rules: Rules, outgoing: Outgoing, *, clock: Clock) -> None:
+    def __init__(self, settings: ProviderSettings, rules: OidcProfile, outgoing: IdpClient, *, clock: Clock) -> None:
         self.id = settings.id
         self.label = settings.label
         self._settings = settings
         self._rules = rules
         self._outgoing = outgoing
         self._clock = clock
-        self._metadata = Kept(self._fetch_metadata, clock)
-        self._keys = KeySet(self._fetch_keys, clock)
+        self._metadata = CachedDocument(self._fetch_metadata, clock)
+        self._keys = ProviderKeySet(self._fetch_keys, clock)
 
-    async def start(self, flow: Flow) -> str:
+    async def start(self, flow: SignInFlow) -> str:
         metadata = await self._metadata.get()
-        async with self._client() as client:
+        async with self._open_client() as client:
             url, _ = client.create_authorization_url(
                 metadata.authorization_endpoint,
                 redirect_uri=flow.redirect_uri,
@@ -81,56 +81,60 @@ class OidcProvider:
             )
         return url
 
-    async def finish(self, flow: Flow, query: Mapping[str, str]) -> VerifiedAccount:
+    async def finish(self, flow: SignInFlow, query: Mapping[str, str]) -> VerifiedAccount:
         metadata = await self._metadata.get()
-        _check_answer(metadata, query)
+        _check_response(metadata, query)
         method = "client_secret_post" if "client_secret_post" in metadata.auth_methods else "client_secret_basic"
-        async with self._client(method) as client:
-            token = await self._outgoing.token(
+        async with self._open_client(method) as client:
+            token = await self._outgoing.redeem_code(
                 client, metadata.token_endpoint, flow.redirect_uri, query["code"], flow.verifier
             )
-            expected = id_token.Expected(metadata.issuer, self._settings.client_id, flow.nonce, metadata.algorithms)
-            claims = await id_token.verified(token.get("id_token"), expected, self._keys, self._clock().timestamp())
+            expected = id_token.ExpectedClaims(
+                metadata.issuer, self._settings.client_id, flow.nonce, metadata.algorithms
+            )
+            claims = await id_token.verify_id_token(
+                token.get("id_token"), expected, self._keys, self._clock().timestamp()
+            )
             if self._rules.asks_userinfo and "email" not in claims and metadata.userinfo_endpoint:
-                claims = {**claims, **await self._userinfo(client, metadata, token, str(claims["sub"]))}
-        return self._rules.account(metadata, claims)
+                claims = {**claims, **await self._fetch_userinfo(client, metadata, token, str(claims["sub"]))}
+        return self._rules.build_account(metadata, claims)
 
-    def _client(self, method: str = "client_secret_basic") -> Any:
-        return self._outgoing.client(self._settings.client_id, self._settings.client_secret, method)
+    def _open_client(self, method: str = "client_secret_basic") -> Any:
+        return self._outgoing.open_client(self._settings.client_id, self._settings.client_secret, method)
 
-    async def _userinfo(
-        self, client: Any, metadata: Metadata, token: Mapping[str, Any], subject: str
+    async def _fetch_userinfo(
+        self, client: Any, metadata: ProviderMetadata, token: Mapping[str, Any], subject: str
     ) -> Mapping[str, Any]:
         """What the userinfo endpoint says of the same person (OpenID Connect Core 1.0 §5.3.2), beside who they are."""
         bearer = token.get("access_token")
         if not isinstance(bearer, str):
             return {}
-        found = an_object(await self._outgoing.json(client, metadata.userinfo_endpoint, bearer=bearer))
+        found = require_object(await self._outgoing.fetch_json(client, metadata.userinfo_endpoint, bearer=bearer))
         if found.get("sub") != subject:
             raise SignInFailed("provider", "userinfo sub")
         return {name: found[name] for name in ("email", "email_verified", "name") if name in found}
 
-    async def _fetch_metadata(self) -> Metadata:
+    async def _fetch_metadata(self) -> ProviderMetadata:
         issuer = self._rules.issuer
-        async with self._client() as client:
+        async with self._open_client() as client:
             url = issuer.removesuffix("/") + "/.well-known/openid-configuration"
-            found = read_metadata(an_object(await self._outgoing.json(client, url)), issuer)
+            found = read_metadata(require_object(await self._outgoing.fetch_json(client, url)), issuer)
         if not self._rules.is_issuer(found.issuer):
             raise SignInFailed("provider", "metadata issuer")
         return found
 
     async def _fetch_keys(self) -> Mapping[str, Any]:
         metadata = await self._metadata.get()
-        async with self._client() as client:
-            return an_object(await self._outgoing.json(client, metadata.jwks_uri))
+        async with self._open_client() as client:
+            return require_object(await self._outgoing.fetch_json(client, metadata.jwks_uri))
 
 
-def _check_answer(metadata: Metadata, query: Mapping[str, str]) -> None:
+def _check_response(metadata: ProviderMetadata, query: Mapping[str, str]) -> None:
     """That the answer comes from this provider (RFC 9207 §2.4) is checked before anything else in it counts."""
-    if "iss" not in query and metadata.names_itself:
+    if "iss" not in query and metadata.sends_issuer:
         raise SignInFailed("provider", "answer without iss")
     if query.get("iss", metadata.issuer) != metadata.issuer:
         raise SignInFailed("provider", "answer of another issuer")
-    has_error(query)
-    if not 1 <= len(query.get("code", "")) <= MOST_CODE:
+    raise_for_error(query)
+    if not 1 <= len(query.get("code", "")) <= MAX_CODE_LENGTH:
         raise SignInFailed("provider", "answer without code")

@@ -12,23 +12,23 @@ from authlib.common.errors import AuthlibBaseError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
 from broker.identity.providers.provider import SignInFailed
-from core.outbound.roots import system_roots
+from core.outbound.roots import get_system_tls_context
 from core.secret import Secret
 
-SECONDS = 10.0
-MOST_BYTES = 256 * 1024
+TIMEOUT_SECONDS = 10.0
+MAX_RESPONSE_BYTES = 256 * 1024
 HEADERS: Mapping[str, str] = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
 
 
-class Outgoing:
+class IdpClient:
     """Makes clients. `tls` is another set of roots, for tests; `seconds` is for each request as a whole."""
 
-    def __init__(self, *, seconds: float = SECONDS, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, *, seconds: float = TIMEOUT_SECONDS, tls: ssl.SSLContext | None = None) -> None:
         self._seconds = seconds
         self._tls = tls
 
     @contextlib.asynccontextmanager
-    async def client(
+    async def open_client(
         self, client_id: str, client_secret: Secret, method: str = "client_secret_basic"
     ) -> AsyncGenerator[Any]:
         """authlib's OAuth client for one sign-in; `method` is how it authenticates itself at the token endpoint."""
@@ -37,7 +37,9 @@ class Outgoing:
             client_secret.reveal(),
             token_endpoint_auth_method=method,
             code_challenge_method="S256",
-            transport=_Limited(httpx2.AsyncHTTPTransport(verify=self._tls or system_roots(), trust_env=False)),
+            transport=_LimitedTransport(
+                httpx2.AsyncHTTPTransport(verify=self._tls or get_system_tls_context(), trust_env=False)
+            ),
             headers=dict(HEADERS),
             follow_redirects=False,
             trust_env=False,
@@ -45,13 +47,15 @@ class Outgoing:
         async with client:
             yield client
 
-    async def token(self, client: Any, url: str, flow_redirect_uri: str, code: str, verifier: str) -> Mapping[str, Any]:
+    async def redeem_code(
+        self, client: Any, url: str, flow_redirect_uri: str, code: str, verifier: str
+    ) -> Mapping[str, Any]:
         """Redeem a code (RFC 6749 §4.1.3).
 
         Raises:
             SignInFailed: the provider is away, refuses, or answers something else.
         """
-        async with self._asking():
+        async with self._map_errors():
             answer = await client.fetch_token(
                 url,
                 grant_type="authorization_code",
@@ -62,7 +66,7 @@ class Outgoing:
             )
         return dict(answer)
 
-    async def json(
+    async def fetch_json(
         self, client: Any, url: str, *, bearer: str | None = None, headers: Mapping[str, str] | None = None
     ) -> Any:
         """The JSON document at `url`.
@@ -71,15 +75,15 @@ class Outgoing:
             SignInFailed: there is none.
         """
         more = {"Authorization": f"Bearer {bearer}"} if bearer is not None else {}
-        async with self._asking():
+        async with self._map_errors():
             response = await client.request("GET", url, withhold_token=True, headers={**(headers or {}), **more})
         if response.status_code != 200:
             raise SignInFailed("provider_away" if response.status_code >= 500 else "provider", "status")
-        with _no_nonsense():
+        with _map_json_errors():
             return response.json()
 
     @contextlib.asynccontextmanager
-    async def _asking(self) -> AsyncGenerator[None]:
+    async def _map_errors(self) -> AsyncGenerator[None]:
         """Whatever goes wrong becomes a word of ours: what a provider says is never shown or logged."""
         try:
             async with asyncio.timeout(self._seconds):
@@ -90,7 +94,7 @@ class Outgoing:
             raise SignInFailed("provider_away", "unreachable") from None
 
 
-def an_object(found: Any) -> Mapping[str, Any]:
+def require_object(found: Any) -> Mapping[str, Any]:
     """A JSON object.
 
     Raises:
@@ -102,14 +106,14 @@ def an_object(found: Any) -> Mapping[str, Any]:
 
 
 @contextlib.contextmanager
-def _no_nonsense() -> Generator[None]:
+def _map_json_errors() -> Generator[None]:
     try:
         yield
     except (ValueError, RecursionError):
         raise SignInFailed("provider", "form") from None
 
 
-class _Limited(httpx2.AsyncBaseTransport):
+class _LimitedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
 
@@ -133,7 +137,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         read = 0
         async for part in self._inner:
             read += len(part)
-            if read > MOST_BYTES:
+            if read > MAX_RESPONSE_BYTES:
                 raise httpx2.ReadError("the answer is too large")
             yield part
 

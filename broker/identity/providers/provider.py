@@ -10,8 +10,8 @@ from typing import Literal, Protocol
 from core.errors import MCPistError
 from core.secret import Secret
 
-MOST_SUBJECT = 255  # OpenID Connect Core 1.0 §2
-MOST_NAME = 200
+MAX_SUBJECT_LENGTH = 255  # OpenID Connect Core 1.0 §2
+MAX_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class VerifiedAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class SignInFlow:
     """One sign-in under way. All that is secret in it comes from `binding`, which only the browser's cookie holds."""
 
     provider: str
@@ -39,24 +39,24 @@ class Flow:
     @property
     def state(self) -> str:
         """What the provider has to send back; another one for each provider."""
-        return self._derived("state")
+        return self._derive("state")
 
     @property
     def nonce(self) -> str:
         """What the ID token has to hold."""
-        return self._derived("nonce")
+        return self._derive("nonce")
 
     @property
     def verifier(self) -> str:
         """The PKCE code verifier (RFC 7636 §4.1): 43 characters."""
-        return self._derived("verifier")
+        return self._derive("verifier")
 
-    def _derived(self, purpose: str) -> str:
+    def _derive(self, purpose: str) -> str:
         key, message = self.binding.reveal().encode(), f"{purpose} {self.provider}".encode()
         return base64.urlsafe_b64encode(hmac.digest(key, message, hashlib.sha256)).rstrip(b"=").decode()
 
 
-Failure = Literal["cancelled", "provider", "provider_away"]
+SignInFailure = Literal["cancelled", "provider", "provider_away"]
 
 
 class SignInFailed(MCPistError):
@@ -69,13 +69,13 @@ class SignInFailed(MCPistError):
 
     status, code = 400, "sign_in_failed"
 
-    def __init__(self, failure: Failure, why: str) -> None:
+    def __init__(self, failure: SignInFailure, why: str) -> None:
         super().__init__("the sign-in did not succeed; start again")
-        self.failure: Failure = failure
+        self.failure: SignInFailure = failure
         self.why = why
 
 
-class Provider(Protocol):
+class IdentityProvider(Protocol):
     """One identity provider of the deployment."""
 
     @property
@@ -88,7 +88,7 @@ class Provider(Protocol):
         """What the button says."""
         ...
 
-    async def start(self, flow: Flow) -> str:
+    async def start(self, flow: SignInFlow) -> str:
         """The URL to send the browser to.
 
         Raises:
@@ -96,7 +96,7 @@ class Provider(Protocol):
         """
         ...
 
-    async def finish(self, flow: Flow, query: Mapping[str, str]) -> VerifiedAccount:
+    async def finish(self, flow: SignInFlow, query: Mapping[str, str]) -> VerifiedAccount:
         """Make an account of what the browser brought back; that its `state` is this flow's has been checked.
 
         Raises:

@@ -3,18 +3,18 @@
 from starlette.types import ASGIApp
 
 from broker.web.api import clients, grants, identities, leaked, links, sessions, tokens
-from broker.web.api.parts import IdentityParts
-from core.api.app import Section, assembled
-from core.api.door import Door
+from broker.web.api.parts import IdentityDependencies
+from core.api.app import ApiSection, build_application
+from core.api.door import ApiSecurity
 
 ROUTERS = tuple(part.routes for part in (sessions, identities, grants, clients, tokens, links, leaked))
 
 
-def section(parts: IdentityParts) -> Section:
+def build_identity_section(parts: IdentityDependencies) -> ApiSection:
     """Identity's routes."""
-    return Section(ROUTERS, {"identity": parts})
+    return ApiSection(ROUTERS, {"identity": parts})
 
 
-def api(door: Door, parts: IdentityParts, *others: Section, version: str) -> ASGIApp:
+def build_identity_api(door: ApiSecurity, parts: IdentityDependencies, *others: ApiSection, version: str) -> ASGIApp:
     """An application of these routes, and of `others`."""
-    return assembled(door, (section(parts), *others), version)
+    return build_application(door, (build_identity_section(parts), *others), version)

@@ -8,31 +8,31 @@ from uuid import UUID
 from starlette.requests import Request
 
 from broker.identity.sessions import Sessions
-from broker.interface import Refused, Verifier
+from broker.interface import CredentialRefusal, Verifier
 from broker.web.cookies import Cookies
-from core.api.principal import ADMINISTRATOR, Principal, Unauthenticated
+from core.api.principal import ADMIN_SYSTEM_ROLE, AuthenticationRequired, Principal
 from core.caller import Credential
 from core.db import Database, Row
-from core.scopes import ADMIN, ADMIN_READ, ADMIN_WRITE, ALL, MCP, READ, WRITE
+from core.scopes import ADMIN_READ, ADMIN_SCOPES, ADMIN_WRITE, ALL_SCOPES, MCP_SCOPES, READ, WRITE
 from core.secret import Secret
 from core.token_format import is_jwt, parse_token
 
-MOST_HEADER = 8_192
-_ONLY_READING = {WRITE: READ, ADMIN_WRITE: ADMIN_READ}
+MAX_HEADER_BYTES = 8_192
+_READ_SCOPE_BY_WRITE = {WRITE: READ, ADMIN_WRITE: ADMIN_READ}
 
 
-class Refusals(Protocol):
+class AuthFailureRecorder(Protocol):
     """What happens besides the 401; the gateway's, so that one limit holds for both doors."""
 
     def admit(self, client: str) -> None: ...
 
-    def malformed(self, client: str) -> None: ...
+    def record_malformed(self, client: str) -> None: ...
 
-    async def refused(self, client: str, refused: Refused) -> None: ...
+    async def record_refused(self, client: str, refused: CredentialRefusal) -> None: ...
 
 
-class Authenticator:
-    """Implements :class:`core.api.principal.Authenticate`. Nothing is cached: the user's role and status are those of
+class ApiAuthenticator:
+    """Implements :class:`core.api.principal.RequestAuthenticator`. Nothing is cached: the user's role and status are those of
     this moment. `operator_tenant` is the slug of the tenant whose administrators operate the deployment; nobody does
     over the network where it is empty.
     """
@@ -43,7 +43,7 @@ class Authenticator:
         verifier: Verifier,
         sessions: Sessions,
         cookies: Cookies,
-        refusals: Refusals,
+        refusals: AuthFailureRecorder,
         client_address: Callable[[Request], str],
         operator_tenant: str = "",
     ) -> None:
@@ -61,50 +61,57 @@ class Authenticator:
         headers = request.headers.getlist("authorization")
         cookie = None if headers else self._cookies.read(request, "session")
         if not headers and cookie is None:
-            raise Unauthenticated("sign in, or send an API token as a bearer token")
+            raise AuthenticationRequired("sign in, or send an API token as a bearer token")
         self._refusals.admit(address)
         if cookie is not None:
-            return await self._by_session(cookie, address)
-        return await self._by_bearer(headers, address)
+            return await self._authenticate_session(cookie, address)
+        return await self._authenticate_bearer(headers, address)
 
-    async def _by_session(self, cookie: Secret, address: str) -> Principal:
+    async def _authenticate_session(self, cookie: Secret, address: str) -> Principal:
         session = await self._sessions.find(cookie)
         if session is None:
-            self._refusals.malformed(address)
-            raise _refused()
-        row = await self._person(session.tenant_id, session.user_id, None)
-        return self._principal(
-            session.tenant_id, session.user_id, row, ALL, session.authenticated_at, "session", str(session.id)
+            self._refusals.record_malformed(address)
+            raise _build_invalid_credentials()
+        row = await self._fetch_user(session.tenant_id, session.user_id, None)
+        return self._build_principal(
+            session.tenant_id, session.user_id, row, ALL_SCOPES, session.authenticated_at, "session", str(session.id)
         )
 
-    async def _by_bearer(self, headers: list[str], address: str) -> Principal:
+    async def _authenticate_bearer(self, headers: list[str], address: str) -> Principal:
         scheme, _, token = headers[0].partition(" ")
         token = token.strip()
-        if len(headers) > 1 or scheme.lower() != "bearer" or len(token) > MOST_HEADER or not _is_a_credential(token):
-            self._refusals.malformed(address)
-            raise _refused()
+        if (
+            len(headers) > 1
+            or scheme.lower() != "bearer"
+            or len(token) > MAX_HEADER_BYTES
+            or not _is_credential_form(token)
+        ):
+            self._refusals.record_malformed(address)
+            raise _build_invalid_credentials()
         verdict = await self._verifier.verify(Secret(token))
-        if isinstance(verdict, Refused):
-            await self._refusals.refused(address, verdict)
-            raise _refused()
-        return await self._of_credential(verdict)
+        if isinstance(verdict, CredentialRefusal):
+            await self._refusals.record_refused(address, verdict)
+            raise _build_invalid_credentials()
+        return await self._load_principal(verdict)
 
-    async def _of_credential(self, credential: Credential) -> Principal:
-        grant_id = _grant_id(credential)
-        row = await self._person(credential.tenant_id, credential.user_id, grant_id)
+    async def _load_principal(self, credential: Credential) -> Principal:
+        grant_id = _get_grant_id(credential)
+        row = await self._fetch_user(credential.tenant_id, credential.user_id, grant_id)
         by = "token" if credential.kind == "api_token" else "oauth"
-        scopes = _reading(credential.scopes) if credential.read_only else credential.scopes
+        scopes = _restrict_to_reading(credential.scopes) if credential.read_only else credential.scopes
         signed_in = None if by == "token" else row["authenticated_at"]
-        return self._principal(credential.tenant_id, credential.user_id, row, scopes, signed_in, by, credential.id)
+        return self._build_principal(
+            credential.tenant_id, credential.user_id, row, scopes, signed_in, by, credential.id
+        )
 
-    async def _person(self, tenant_id: UUID, user_id: UUID, grant_id: UUID | None) -> Row:
+    async def _fetch_user(self, tenant_id: UUID, user_id: UUID, grant_id: UUID | None) -> Row:
         async with self._database.tenant(tenant_id) as work:
             row = await work.fetchrow(_PERSON, user_id, grant_id)
         if row is None:
-            raise _refused()
+            raise _build_invalid_credentials()
         return row
 
-    def _principal(
+    def _build_principal(
         self,
         tenant_id: UUID,
         user_id: UUID,
@@ -114,13 +121,13 @@ class Authenticator:
         by: Literal["session", "token", "oauth"],
         credential_id: str,
     ) -> Principal:
-        administers = row["system_role"] == ADMINISTRATOR
+        administers = row["system_role"] == ADMIN_SYSTEM_ROLE
         return Principal(
             tenant_id=tenant_id,
             user_id=user_id,
             email=row["email"],
             system_role=row["system_role"],
-            scopes=scopes & (MCP | ADMIN if administers else MCP),
+            scopes=scopes & (MCP_SCOPES | ADMIN_SCOPES if administers else MCP_SCOPES),
             authenticated_at=authenticated_at,
             by=by,
             credential_id=credential_id,
@@ -137,12 +144,12 @@ _PERSON = """SELECT u.email, u.system_role, t.slug, g.client_id, g.authenticated
     WHERE u.tenant_id = $1 AND u.id = $2 AND u.status = 'active' AND t.status = 'active'"""
 
 
-def _is_a_credential(token: str) -> bool:
+def _is_credential_form(token: str) -> bool:
     """Whether it may be an API token or an access token; noise costs no query and no audit record of its own."""
     return parse_token(token) is not None or is_jwt(token)
 
 
-def _grant_id(credential: Credential) -> UUID | None:
+def _get_grant_id(credential: Credential) -> UUID | None:
     if credential.kind != "oauth":
         return None
     try:
@@ -151,9 +158,9 @@ def _grant_id(credential: Credential) -> UUID | None:
         return None
 
 
-def _reading(scopes: frozenset[str]) -> frozenset[str]:
-    return frozenset(_ONLY_READING.get(scope, scope) for scope in scopes)
+def _restrict_to_reading(scopes: frozenset[str]) -> frozenset[str]:
+    return frozenset(_READ_SCOPE_BY_WRITE.get(scope, scope) for scope in scopes)
 
 
-def _refused() -> Unauthenticated:
-    return Unauthenticated("this credential does not count, or does not any more: sign in again")
+def _build_invalid_credentials() -> AuthenticationRequired:
+    return AuthenticationRequired("this credential does not count, or does not any more: sign in again")

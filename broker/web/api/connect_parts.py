@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from broker.connect.parts import ConnectParts
+from broker.connect.parts import ConnectServices
 
 
-async def _parts(request: Request) -> ConnectParts:
+async def _get_dependencies(request: Request) -> ConnectServices:
     return request.app.state.connect
 
 
-Connect = Annotated[ConnectParts, Depends(_parts)]
+ConnectDeps = Annotated[ConnectServices, Depends(_get_dependencies)]

@@ -1,6 +1,6 @@
 """The routes of connecting accounts, as a section of the admin API."""
 
-from broker.connect.parts import ConnectParts
+from broker.connect.parts import ConnectServices
 from broker.web.api import (
     connect_sessions,
     credentials,
@@ -10,7 +10,7 @@ from broker.web.api import (
     providers,
     service_clients,
 )
-from core.api.app import Section
+from core.api.app import ApiSection
 
 ROUTERS = tuple(
     part.routes
@@ -18,6 +18,6 @@ ROUTERS = tuple(
 )
 
 
-def section(parts: ConnectParts) -> Section:
+def build_connect_section(parts: ConnectServices) -> ApiSection:
     """Providers, OAuth clients at vendors, credentials and how they stand, connect sessions."""
-    return Section(ROUTERS, {"connect": parts})
+    return ApiSection(ROUTERS, {"connect": parts})

@@ -6,23 +6,23 @@ from uuid import UUID
 
 from fastapi import Path
 
-from broker.connect.ended import Told as Outcome
-from broker.connect.held import held_of
+from broker.connect.ended import RevocationOutcome as Outcome
+from broker.connect.held import list_owner_credentials
 from broker.vault.stored_credentials import StoredCredential
-from broker.web.api.connect_parts import Connect
-from core.api.app import router
-from core.api.callers import ChangingPerson, Everyone, Person, of_whom
-from core.api.paging import Cursor, Most, TextKey, key_of, paged
-from core.api.shapes import PageOf, Told
+from broker.web.api.connect_parts import ConnectDeps
+from core.api.app import create_router
+from core.api.callers import CurrentUserRead, CurrentUserWrite, IncludeEveryone, resolve_owner_filter
+from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.shapes import PageOf, ResponseModel
 from core.errors import NotFound
 from core.scopes import ADMIN_WRITE
 
-routes = router("credentials")
+routes = create_router("credentials")
 
 CredentialId = Annotated[UUID, Path()]
 
 
-class CredentialView(Told):
+class VendorCredentialView(ResponseModel):
     """A credential. Of type A it is a pasted key, of type B an account that was connected at `provider`; `owner` is an
     e-mail address, or the name of the role that shares it."""
 
@@ -40,7 +40,7 @@ class CredentialView(Told):
     last_used_at: datetime | None
 
 
-class DisconnectedView(Told):
+class DisconnectionView(ResponseModel):
     """What was ended. `revoked` says whether the vendor was told, and `vendor` how that went: revoked; shared with
     another account, so left; no_way to tell it; unreachable; unreadable, the tokens are lost here; key, which its
     owner revokes. Where it was not told, `manage_url` is where to end it, if known."""
@@ -53,40 +53,40 @@ class DisconnectedView(Told):
 
 @routes.get("/credentials")
 async def list_credentials(
-    caller: Person,
-    connect: Connect,
+    caller: CurrentUserRead,
+    connect: ConnectDeps,
     user: UUID | None = None,
-    everyone: Everyone = False,
-    limit: Most = 50,
+    everyone: IncludeEveryone = False,
+    limit: PageLimit = 50,
     cursor: Cursor = None,
-) -> PageOf[CredentialView]:
+) -> PageOf[VendorCredentialView]:
     """One's own and those that one's roles share; or for administrators those of a `user`, or of `everyone`."""
-    user_id = of_whom(caller, user, everyone)
-    after = None if cursor is None else key_of(cursor, tuple[TextKey, TextKey, TextKey])
-    found = await connect.credentials.page(caller.tenant_id, user_id, after=after, limit=limit + 1)
-    shown, following = paged(found, limit, lambda one: (one.module, one.kind, one.owner))
-    return PageOf(items=[_view(one) for one in shown], next_cursor=following)
+    user_id = resolve_owner_filter(caller, user, everyone)
+    after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
+    found = await connect.credentials.list_page(caller.tenant_id, user_id, after=after, limit=limit + 1)
+    shown, following = split_page(found, limit, lambda one: (one.module, one.kind, one.owner))
+    return PageOf(items=[_build_view(one) for one in shown], next_cursor=following)
 
 
 @routes.delete("/credentials/{credential_id}")
-async def disconnect(credential_id: CredentialId, caller: ChangingPerson, connect: Connect) -> DisconnectedView:
+async def disconnect(credential_id: CredentialId, caller: CurrentUserWrite, connect: ConnectDeps) -> DisconnectionView:
     """End a credential of one's own, or as an administrator anybody's: an account is ended with every module that uses
     it, and its vendor is told."""
     found, owner = await connect.credentials.find(caller.tenant_id, credential_id)
-    if owner.user_id != caller.user_id and not caller.administers(ADMIN_WRITE):
+    if owner.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such credential")
     async with connect.database.tenant(caller.tenant_id) as work:
-        held = await held_of(work, [found.module], owner)
+        held = await list_owner_credentials(work, [found.module], owner)
     if not held:
         raise NotFound("there is no such credential")
-    ended = await connect.disconnecting.disconnect(caller.actor, caller.tenant_id, held[0], owner)
-    return DisconnectedView(
-        modules=list(ended.modules), revoked=ended.revoked, vendor=ended.told, manage_url=ended.manage_url
+    ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, held[0], owner)
+    return DisconnectionView(
+        modules=list(ended.modules), revoked=ended.revoked, vendor=ended.outcome, manage_url=ended.manage_url
     )
 
 
-def _view(one: StoredCredential) -> CredentialView:
-    return CredentialView(
+def _build_view(one: StoredCredential) -> VendorCredentialView:
+    return VendorCredentialView(
         id=one.id,
         module=one.module,
         type=one.type,

@@ -3,17 +3,17 @@
 from datetime import datetime
 from uuid import UUID
 
-from broker.web.api.parts import Parts
-from core.api.app import router
-from core.api.callers import ChangingPerson, Person, whose
-from core.api.paging import Cursor, MomentKey, Most, key_of, paged
-from core.api.shapes import PageOf, Told
+from broker.web.api.parts import IdentityDeps
+from core.api.app import create_router
+from core.api.callers import CurrentUserRead, CurrentUserWrite, resolve_owner
+from core.api.paging import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
+from core.api.shapes import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 
-routes = router("oauth")
+routes = create_router("oauth")
 
 
-class GrantView(Told):
+class GrantView(ResponseModel):
     """What a client may do for somebody. Unless an administrator registered the client, it chose its name itself."""
 
     id: UUID
@@ -28,18 +28,20 @@ class GrantView(Told):
 
 @routes.get("/oauth/grants")
 async def list_grants(
-    caller: Person, parts: Parts, user: UUID | None = None, limit: Most = 50, cursor: Cursor = None
+    caller: CurrentUserRead, parts: IdentityDeps, user: UUID | None = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[GrantView]:
     """One's own live grants, or for administrators those of a `user`; newest first."""
-    after: tuple[datetime, UUID] | None = None if cursor is None else key_of(cursor, MomentKey)
-    found = await parts.grants.page_of_user(caller.tenant_id, whose(caller, user, ADMIN_READ), after, limit + 1)
-    shown, following = paged(found, limit, lambda one: (one.created_at, one.id))
+    after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
+    found = await parts.grants.list_page_for_user(
+        caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1
+    )
+    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
     return PageOf(items=[GrantView.model_validate(one) for one in shown], next_cursor=following)
 
 
 @routes.delete("/oauth/grants/{grant_id}", status_code=204)
-async def revoke_grant(grant_id: UUID, caller: ChangingPerson, parts: Parts) -> None:
+async def revoke_grant(grant_id: UUID, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
     """End a grant with all its tokens, within a second everywhere; administrators may end everybody's."""
-    administers = caller.administers(ADMIN_WRITE)
+    administers = caller.is_administrator_with(ADMIN_WRITE)
     owner, cause = (None, "administrator") if administers else (caller.user_id, "user")
     await parts.grants.revoke(caller.actor, caller.tenant_id, grant_id, cause, user_id=owner)

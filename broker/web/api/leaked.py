@@ -5,32 +5,32 @@ from typing import Annotated
 from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
-from broker.web.api.parts import Parts
+from broker.web.api.parts import IdentityDeps
 from core.api.access import allow
-from core.api.app import router
-from core.api.door import door_of
+from core.api.app import create_router
+from core.api.door import get_security
 from core.directory.actor import Actor
 from core.secret import Secret
 
-routes = router("tokens")
+routes = create_router("tokens")
 
-SCANNER = Actor("secret scanner")
-MOST_TOKENS = 100
-Found = Annotated[str, StringConstraints(max_length=500)]
+SCANNER_ACTOR = Actor("secret scanner")
+MAX_REPORTED_TOKENS = 100
+LeakedText = Annotated[str, StringConstraints(max_length=500)]
 
 
-class FoundSecret(BaseModel):
+class LeakedSecret(BaseModel):
     """As GitHub's secret scanning sends it; its other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
-    token: Found
+    token: LeakedText
 
 
-class Report(RootModel[list[Found | FoundSecret]]):
+class LeakReport(RootModel[list[LeakedText | LeakedSecret]]):
     """The tokens, alone or with where they were found."""
 
-    root: list[Found | FoundSecret] = Field(min_length=1, max_length=MOST_TOKENS)
+    root: list[LeakedText | LeakedSecret] = Field(min_length=1, max_length=MAX_REPORTED_TOKENS)
 
     @property
     def tokens(self) -> set[str]:
@@ -38,11 +38,11 @@ class Report(RootModel[list[Found | FoundSecret]]):
 
 
 @routes.post("/leaked", dependencies=[Depends(allow("anyone"))])
-async def report_leaked(asked: Report, request: Request, parts: Parts) -> list[str]:
+async def report_leaked(asked: LeakReport, request: Request, parts: IdentityDeps) -> list[str]:
     """Revoke each token of the list that is live. The answer is the same empty list whether any was: whoever holds a
     token can try it, and nobody else learns anything here.
     """
-    door_of(request).stranger(request)
+    get_security(request).limit_anonymous(request)
     for token in sorted(asked.tokens):
-        await parts.tokens.leaked(SCANNER, Secret(token))
+        await parts.tokens.revoke_leaked(SCANNER_ACTOR, Secret(token))
     return []

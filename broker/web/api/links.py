@@ -5,17 +5,17 @@ from uuid import UUID
 
 from fastapi import Request
 
-from broker.identity.one_time_links import LIFETIME
-from broker.web.api.parts import Parts
-from core.api.app import router
-from core.api.callers import FreshAdmin
-from core.api.door import door_of
-from core.api.shapes import Told
+from broker.identity.one_time_links import LINK_LIFETIME
+from broker.web.api.parts import IdentityDeps
+from core.api.app import create_router
+from core.api.callers import RecentlySignedInAdmin
+from core.api.door import get_security
+from core.api.shapes import ResponseModel
 
-routes = router("users")
+routes = create_router("users")
 
 
-class SignInLink(Told):
+class SignInLinkView(ResponseModel):
     """`url` signs that person in, once and until `expires_at`. Whoever has it is them."""
 
     url: str
@@ -23,11 +23,13 @@ class SignInLink(Told):
 
 
 @routes.post("/users/{user_id}/sign-in-link", status_code=201)
-async def make_link(user_id: UUID, caller: FreshAdmin, parts: Parts, request: Request) -> SignInLink:
+async def create_sign_in_link(
+    user_id: UUID, caller: RecentlySignedInAdmin, parts: IdentityDeps, request: Request
+) -> SignInLinkView:
     """Make a one-time link for a user; the older ones that they have not used count no more. It takes a sign-in of the
     last ten minutes, because what it makes is a credential.
     """
     secret = await parts.links.create(caller.actor, caller.tenant_id, user_id)
-    door = door_of(request)
+    door = get_security(request)
     url = f"{door.public_url}/sign-in/link?code={secret.reveal()}"
-    return SignInLink(url=url, expires_at=door.clock() + LIFETIME)
+    return SignInLinkView(url=url, expires_at=door.clock() + LINK_LIFETIME)

@@ -8,23 +8,23 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import Field, SecretStr, StringConstraints
 
-from broker.connect.addresses import redirect_uri
-from broker.connect.oauth_clients import MOST_CLIENT_ID, MOST_SECRET, OAuthClient, Registration
-from broker.web.api.connect_parts import Connect
+from broker.connect.addresses import build_redirect_uri
+from broker.connect.oauth_clients import MAX_CLIENT_ID_LENGTH, MAX_SECRET_LENGTH, OAuthClient, OAuthClientRegistration
+from broker.web.api.connect_parts import ConnectDeps
 from broker.web.api.providers import ProviderId
-from core.api.app import router
-from core.api.callers import ChangingAdmin, ReadingAdmin
-from core.api.paging import Cursor, Most, TextKey, key_of, paged
-from core.api.shapes import PLAIN, Asked, PageOf, RemovedView, Told, removed
+from core.api.app import create_router
+from core.api.callers import AdminRead, AdminWrite
+from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.shapes import NO_CONTROL_CHARACTERS, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
 from core.secret import Secret
 
-routes = router("oauth clients")
+routes = create_router("oauth clients")
 
-ClientRow = Annotated[UUID, Path()]
-Word = Annotated[str, StringConstraints(max_length=500, pattern=PLAIN)]
+OAuthClientRowId = Annotated[UUID, Path()]
+SettingText = Annotated[str, StringConstraints(max_length=500, pattern=NO_CONTROL_CHARACTERS)]
 
 
-class OAuthClientView(Told):
+class OAuthClientView(ResponseModel):
     """A client, never its secret. `role_id` is whose members it is for, null for all; `accounts` were connected by
     it."""
 
@@ -44,19 +44,21 @@ class OAuthClientView(Told):
     updated_at: datetime
 
 
-class OAuthClientAsked(Asked):
+class OAuthClientUpsert(RequestModel):
     """The one client of the tenant, or of a role, at a provider. Without `client_secret` the stored one stays, as long
     as `client_id` does; without `settings` those stay."""
 
     provider: ProviderId
     role_id: UUID | None = None
-    client_id: Annotated[str, StringConstraints(min_length=1, max_length=MOST_CLIENT_ID, pattern=PLAIN)]
-    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MOST_SECRET)] | None = None
+    client_id: Annotated[
+        str, StringConstraints(min_length=1, max_length=MAX_CLIENT_ID_LENGTH, pattern=NO_CONTROL_CHARACTERS)
+    ]
+    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_SECRET_LENGTH)] | None = None
     auth_method: Literal["", "basic", "basic_raw", "post", "none"] = ""
-    settings: Annotated[dict[Word, Word], Field(max_length=10)] | None = None
+    settings: Annotated[dict[SettingText, SettingText], Field(max_length=10)] | None = None
 
 
-class OAuthClientMade(Told):
+class SavedOAuthClientView(ResponseModel):
     """Its id here; `redirect_uri` has to be registered at the provider."""
 
     id: UUID
@@ -65,22 +67,22 @@ class OAuthClientMade(Told):
 
 @routes.get("/oauth-clients")
 async def list_oauth_clients(
-    caller: ReadingAdmin, connect: Connect, limit: Most = 50, cursor: Cursor = None
+    caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[OAuthClientView]:
     """The tenant's clients at vendors, by provider; its own before those of roles."""
-    found = await connect.clients.list(caller.tenant_id)
+    found = await connect.oauth_clients.list(caller.tenant_id)
     if cursor is not None:
-        after = key_of(cursor, tuple[TextKey, bool, TextKey])
-        found = [one for one in found if client_key(one) > after]
-    shown, following = paged(found[: limit + 1], limit, client_key)
-    return PageOf(items=[client_view(one, connect.public_url) for one in shown], next_cursor=following)
+        after = decode_cursor(cursor, tuple[TextKey, bool, TextKey])
+        found = [one for one in found if get_sort_key(one) > after]
+    shown, following = split_page(found[: limit + 1], limit, get_sort_key)
+    return PageOf(items=[build_client_view(one, connect.public_url) for one in shown], next_cursor=following)
 
 
 @routes.put("/oauth-clients")
-async def set_oauth_client(asked: OAuthClientAsked, caller: ChangingAdmin, connect: Connect) -> OAuthClientMade:
+async def set_oauth_client(asked: OAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps) -> SavedOAuthClientView:
     """Register a client, in the place of the one that the tenant or role has at the provider."""
     secret = asked.client_secret
-    registration = Registration(
+    registration = OAuthClientRegistration(
         provider=asked.provider,
         client_id=asked.client_id,
         secret=None if secret is None else Secret(secret.get_secret_value()),
@@ -88,27 +90,31 @@ async def set_oauth_client(asked: OAuthClientAsked, caller: ChangingAdmin, conne
         auth_method=asked.auth_method,
         settings=asked.settings,
     )
-    made = await connect.clients.register(caller.actor, caller.tenant_id, registration)
-    return OAuthClientMade(id=made, redirect_uri=redirect_uri(connect.public_url, asked.provider))
+    made = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
+    return SavedOAuthClientView(id=made, redirect_uri=build_redirect_uri(connect.public_url, asked.provider))
 
 
 @routes.delete("/oauth-clients/{oauth_client_id}")
-async def remove_oauth_client(oauth_client_id: ClientRow, caller: ChangingAdmin, connect: Connect) -> RemovedView:
+async def remove_oauth_client(
+    oauth_client_id: OAuthClientRowId, caller: AdminWrite, connect: ConnectDeps
+) -> RemovalView:
     """Forget a client, and every account that was connected by it, whose vendor is told: those have to be connected
     again by another."""
-    return removed(await connect.farewell.remove_client(caller.actor, caller.tenant_id, oauth_client_id))
+    return build_removal_view(
+        await connect.account_revoker.remove_client(caller.actor, caller.tenant_id, oauth_client_id)
+    )
 
 
-def client_key(one: OAuthClient) -> tuple[str, bool, str]:
+def get_sort_key(one: OAuthClient) -> tuple[str, bool, str]:
     """The order of the list."""
     return one.provider, one.role_id is not None, one.role
 
 
-def client_view(one: OAuthClient, public_url: str) -> OAuthClientView:
+def build_client_view(one: OAuthClient, public_url: str) -> OAuthClientView:
     """A client as it is told."""
     return OAuthClientView.model_validate(
         {
             **{name: getattr(one, name) for name in OAuthClientView.model_fields if name != "redirect_uri"},
-            "redirect_uri": redirect_uri(public_url, one.provider),
+            "redirect_uri": build_redirect_uri(public_url, one.provider),
         }
     )

@@ -14,7 +14,7 @@ from broker.oauth.registered_clients import RegisteredClients
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityParts:
+class IdentityDependencies:
     """The services of identity."""
 
     tokens: ApiTokens
@@ -25,8 +25,8 @@ class IdentityParts:
     identities: Identities
 
 
-async def _parts(request: Request) -> IdentityParts:
+async def _get_dependencies(request: Request) -> IdentityDependencies:
     return request.app.state.identity
 
 
-Parts = Annotated[IdentityParts, Depends(_parts)]
+IdentityDeps = Annotated[IdentityDependencies, Depends(_get_dependencies)]

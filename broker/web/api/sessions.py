@@ -3,17 +3,17 @@
 from datetime import datetime
 from uuid import UUID
 
-from broker.web.api.parts import Parts
-from core.api.app import router
-from core.api.callers import ChangingPerson, Person, whose
-from core.api.paging import Cursor, MomentKey, Most, key_of, paged
-from core.api.shapes import PageOf, Told
+from broker.web.api.parts import IdentityDeps
+from core.api.app import create_router
+from core.api.callers import CurrentUserRead, CurrentUserWrite, resolve_owner
+from core.api.paging import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
+from core.api.shapes import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 
-routes = router("sessions")
+routes = create_router("sessions")
 
 
-class SessionView(Told):
+class SessionView(ResponseModel):
     """A signed-in browser; `current` is the one that asks."""
 
     id: UUID
@@ -28,12 +28,12 @@ class SessionView(Told):
 
 @routes.get("/sessions")
 async def list_sessions(
-    caller: Person, parts: Parts, user: UUID | None = None, limit: Most = 50, cursor: Cursor = None
+    caller: CurrentUserRead, parts: IdentityDeps, user: UUID | None = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[SessionView]:
     """One's own live sessions, or for administrators those of a `user`; newest first."""
-    after: tuple[datetime, UUID] | None = None if cursor is None else key_of(cursor, MomentKey)
-    found = await parts.sessions.page(caller.tenant_id, whose(caller, user, ADMIN_READ), after, limit + 1)
-    shown, following = paged(found, limit, lambda one: (one.created_at, one.id))
+    after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
+    found = await parts.sessions.list_page(caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1)
+    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
     views = [SessionView.model_validate(one) for one in shown]
     items = [one.model_copy(update={"current": str(one.id) == caller.credential_id}) for one in views]
     return PageOf(items=items, next_cursor=following)
@@ -41,18 +41,18 @@ async def list_sessions(
 
 @routes.delete("/sessions", status_code=204)
 async def end_sessions(
-    caller: ChangingPerson, parts: Parts, user: UUID | None = None, keep_current: bool = False
+    caller: CurrentUserWrite, parts: IdentityDeps, user: UUID | None = None, keep_current: bool = False
 ) -> None:
     """End all of one's own sessions at once, or for administrators those of a `user`; with `keep_current` all but the
     one that asks. Clients that were let in, and API tokens, go on.
     """
     current = UUID(caller.credential_id) if keep_current and caller.by == "session" else None
-    owner = whose(caller, user, ADMIN_WRITE)
+    owner = resolve_owner(caller, user, ADMIN_WRITE)
     await parts.sessions.end_all(caller.actor, caller.tenant_id, owner, but=current)
 
 
 @routes.delete("/sessions/{session_id}", status_code=204)
-async def end_session(session_id: UUID, caller: ChangingPerson, parts: Parts) -> None:
+async def end_session(session_id: UUID, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
     """End a session at once; administrators may end everybody's."""
-    owner = None if caller.administers(ADMIN_WRITE) else caller.user_id
+    owner = None if caller.is_administrator_with(ADMIN_WRITE) else caller.user_id
     await parts.sessions.end(caller.actor, caller.tenant_id, session_id, user_id=owner)

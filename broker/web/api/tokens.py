@@ -7,20 +7,20 @@ from uuid import UUID
 from fastapi import Header, Path
 from pydantic import Field
 
-from broker.web.api.parts import Parts
-from core.api.app import router
-from core.api.callers import ChangingPerson, FreshPerson, Person, whose
-from core.api.paging import Cursor, Most, TextKey, key_of, paged
-from core.api.shapes import Asked, PageOf, ShortName, Time, Told
+from broker.web.api.parts import IdentityDeps
+from core.api.app import create_router
+from core.api.callers import CurrentUserRead, CurrentUserWrite, RecentlySignedInUser, resolve_owner
+from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.shapes import PageOf, RequestModel, ResponseModel, ShortName, UtcDatetime
 from core.errors import Forbidden
 from core.known_clients import ResultText
 from core.scopes import ADMIN_READ, ADMIN_WRITE, covers
 
-routes = router("tokens")
+routes = create_router("tokens")
 
 Scope = Literal["mcp:read", "mcp:write", "admin:read", "admin:write"]
 TokenId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$")]
-RequestKey = Annotated[
+IdempotencyKey = Annotated[
     str | None,
     Header(
         pattern="^[!-~]{1,100}$",
@@ -29,7 +29,7 @@ RequestKey = Annotated[
 ]
 
 
-class TokenView(Told):
+class TokenView(ResponseModel):
     """All that may be shown of a token."""
 
     id: str
@@ -45,7 +45,7 @@ class TokenView(Told):
     result_text: ResultText | None
 
 
-class NewToken(Asked):
+class TokenCreate(RequestModel):
     """Without `expires_at` the token does not expire; where the tenant sets a longest life, it has to be named.
 
     `result_text` is what its client is sent beside a result's structured part: `short` if it shows its model that part,
@@ -55,11 +55,11 @@ class NewToken(Asked):
     name: ShortName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
     read_only: bool = False
-    expires_at: Time | None = None
+    expires_at: UtcDatetime | None = None
     result_text: ResultText | None = None
 
 
-class MadeToken(Told):
+class CreatedTokenView(ResponseModel):
     """`token` is shown this once, and never again."""
 
     id: str
@@ -68,20 +68,20 @@ class MadeToken(Told):
 
 @routes.get("/tokens")
 async def list_tokens(
-    caller: Person, parts: Parts, user: UUID | None = None, limit: Most = 50, cursor: Cursor = None
+    caller: CurrentUserRead, parts: IdentityDeps, user: UUID | None = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[TokenView]:
     """One's own tokens, or for administrators those of a `user`; newest first, revoked and expired ones too."""
-    owner = whose(caller, user, ADMIN_READ)
-    after = None if cursor is None else key_of(cursor, tuple[datetime, TextKey])
-    found = await parts.tokens.page(caller.tenant_id, owner, after, limit + 1)
-    shown, following = paged(found, limit, lambda one: (one.created_at, one.id))
+    owner = resolve_owner(caller, user, ADMIN_READ)
+    after = None if cursor is None else decode_cursor(cursor, tuple[datetime, TextKey])
+    found = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1)
+    shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
     return PageOf(items=[TokenView.model_validate(one) for one in shown], next_cursor=following)
 
 
 @routes.post("/tokens", status_code=201)
 async def make_token(
-    asked: NewToken, caller: FreshPerson, parts: Parts, idempotency_key: RequestKey = None
-) -> MadeToken:
+    asked: TokenCreate, caller: RecentlySignedInUser, parts: IdentityDeps, idempotency_key: IdempotencyKey = None
+) -> CreatedTokenView:
     """Make a token for oneself, with no scope that one does not have. It takes a sign-in of the last ten minutes."""
     beyond = [scope for scope in asked.scopes if not covers(caller.scopes, scope)]
     if beyond:
@@ -97,11 +97,11 @@ async def make_token(
         result_text=asked.result_text,
         request_key=idempotency_key,
     )
-    return MadeToken(id=token_id, token=token.reveal())
+    return CreatedTokenView(id=token_id, token=token.reveal())
 
 
 @routes.delete("/tokens/{token_id}", status_code=204)
-async def revoke_token(token_id: TokenId, caller: ChangingPerson, parts: Parts) -> None:
+async def revoke_token(token_id: TokenId, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
     """End a token at once; administrators may end everybody's."""
-    owner = None if caller.administers(ADMIN_WRITE) else caller.user_id
+    owner = None if caller.is_administrator_with(ADMIN_WRITE) else caller.user_id
     await parts.tokens.revoke(caller.actor, caller.tenant_id, token_id, user_id=owner)

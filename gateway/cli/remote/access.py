@@ -6,139 +6,145 @@ from typing import Protocol
 from core.errors import Forbidden
 from core.secret import Secret
 from gateway.cli.remote import sign_in
-from gateway.cli.remote.discovery import Endpoints, discovered
-from gateway.cli.remote.http import Answer, Http
-from gateway.cli.remote.logins import Login, Logins
-from gateway.cli.remote.problems import NotSignedIn, SignInAgain, problem_of
-from gateway.cli.remote.sign_in import Tokens, Wish
+from gateway.cli.remote.discovery import ServerEndpoints, discover_endpoints
+from gateway.cli.remote.http import ServerHttp, ServerResponse
+from gateway.cli.remote.logins import Login, LoginStore
+from gateway.cli.remote.problems import NewSignInRequired, NotSignedIn, build_api_error
+from gateway.cli.remote.sign_in import LoginTokens, SignInOptions
 
-SPARE = timedelta(seconds=30)
+EXPIRY_MARGIN = timedelta(seconds=30)
 """A token that ends so soon is not used any more."""
-FRESH_SECONDS = 300
+MAX_SIGN_IN_AGE_SECONDS = 300
 """A browser's sign-in that is older than this is not good enough where the API asks for one of ten minutes: consent and
 the request itself take time too."""
-AGAIN = "This needs a sign-in of the last ten minutes, and yours is older: sign in again, and the command goes on."
-ME = "/api/v1/me"
+SIGN_IN_AGAIN_REASON = (
+    "This needs a sign-in of the last ten minutes, and yours is older: sign in again, and the command goes on."
+)
+PROFILE_PATH = "/api/v1/me"
 
 
-class Access(Protocol):
+class BearerAuth(Protocol):
     """Gives bearer credentials for one server."""
 
-    def bearer(self) -> Secret: ...
+    def get_token(self) -> Secret: ...
 
-    def renewed(self, refused: Secret) -> Secret | None:
+    def renew_token(self, refused: Secret) -> Secret | None:
         """Another one in the place of one that the server has refused; None if there is none."""
         ...
 
-    def after_new_sign_in(self) -> Secret:
+    def reauthenticate(self) -> Secret:
         """One that stands on a sign-in of these minutes."""
         ...
 
 
-class Given:
+class StaticTokenAuth:
     """An API token from the environment."""
 
     def __init__(self, token: Secret) -> None:
         self._token = token
 
-    def bearer(self) -> Secret:
+    def get_token(self) -> Secret:
         return self._token
 
-    def renewed(self, refused: Secret) -> Secret | None:
+    def renew_token(self, refused: Secret) -> Secret | None:
         return None
 
-    def after_new_sign_in(self) -> Secret:
-        raise SignInAgain(
+    def reauthenticate(self) -> Secret:
+        raise NewSignInRequired(
             "no token can do this, only a person who has just signed in: unset MCPIST_TOKEN and try again"
         )
 
 
-class SignedIn:
+class LoginAuth:
     """The stored login of a person."""
 
-    def __init__(self, http: Http, logins: Logins, server: str) -> None:
+    def __init__(self, http: ServerHttp, logins: LoginStore, server: str) -> None:
         self._http = http
         self._logins = logins
         self._server = server
 
-    def bearer(self) -> Secret:
+    def get_token(self) -> Secret:
         """The access token, refreshed before it ends.
 
         Raises:
             NotSignedIn: nobody is signed in at the server, or not any more.
         """
-        tokens = self._login().tokens
-        lasts = tokens.expires_at - datetime.now(UTC) > SPARE
-        return tokens.access if lasts else self._refreshed(tokens.access)
+        tokens = self._get_login().tokens
+        lasts = tokens.expires_at - datetime.now(UTC) > EXPIRY_MARGIN
+        return tokens.access if lasts else self._refresh_token(tokens.access)
 
-    def renewed(self, refused: Secret) -> Secret | None:
-        return self._refreshed(refused)
+    def renew_token(self, refused: Secret) -> Secret | None:
+        return self._refresh_token(refused)
 
-    def after_new_sign_in(self) -> Secret:
+    def reauthenticate(self) -> Secret:
         """Ask the person to sign in again, who has to be the same one.
 
         Raises:
             Forbidden: somebody else has signed in.
         """
-        before = self._login()
-        wish = Wish(max_age=FRESH_SECONDS, reason=AGAIN)
-        login = begin(self._http, self._logins, self._server, wish, expected=before.user_id)
+        before = self._get_login()
+        wish = SignInOptions(max_age=MAX_SIGN_IN_AGE_SECONDS, reason=SIGN_IN_AGAIN_REASON)
+        login = sign_in_and_store(self._http, self._logins, self._server, wish, expected=before.user_id)
         return login.tokens.access
 
-    def _login(self) -> Login:
+    def _get_login(self) -> Login:
         found = self._logins.find(self._server)
         if found is None:
             raise NotSignedIn(f"you are not signed in at {self._server}: run `mcpist login {self._server}`")
         return found
 
-    def _refreshed(self, old: Secret) -> Secret:
+    def _refresh_token(self, old: Secret) -> Secret:
         """Of several processes that come here at once, one refreshes and the others take what it got."""
-        with self._logins.locked(self._server):
-            login = self._login()
+        with self._logins.lock_login(self._server):
+            login = self._get_login()
             if login.tokens.access.reveal() != old.reveal():
                 return login.tokens.access
-            tokens = sign_in.refreshed(self._http, discovered(self._http, self._server), login.tokens.refresh)
+            tokens = sign_in.refresh_tokens(
+                self._http, discover_endpoints(self._http, self._server), login.tokens.refresh
+            )
             self._logins.put(Login(login.server, login.user_id, login.email, login.tenant, tokens))
             return tokens.access
 
 
-def begin(http: Http, logins: Logins, server: str, wish: Wish, *, expected: str = "") -> Login:
+def sign_in_and_store(
+    http: ServerHttp, logins: LoginStore, server: str, wish: SignInOptions, *, expected: str = ""
+) -> Login:
     """Sign a person in and keep it, in the place of an earlier login, which ends.
 
     Raises:
         Forbidden: they did not agree, or another person than `expected` (a user's id) has signed in.
         Unavailable: nobody came in time, or the server is away.
     """
-    endpoints = discovered(http, server)
-    tokens = sign_in.signed_in(http, endpoints, wish)
-    login = _introduced(http, server, tokens)
+    endpoints = discover_endpoints(http, server)
+    tokens = sign_in.run_browser_sign_in(http, endpoints, wish)
+    login = _fetch_login(http, server, tokens)
     if expected and login.user_id != expected:
-        sign_in.revoked(http, endpoints, tokens.refresh)
+        sign_in.revoke_refresh_token(http, endpoints, tokens.refresh)
         raise Forbidden(f"{login.email} has signed in, another person than before; `mcpist login {server}` changes it")
-    with logins.locked(server):
+    with logins.lock_login(server):
         before = logins.find(server)
         logins.put(login)
     if before is not None:
-        sign_in.revoked(http, endpoints, before.tokens.refresh)
+        sign_in.revoke_refresh_token(http, endpoints, before.tokens.refresh)
     return login
 
 
-def end(http: Http, logins: Logins, login: Login) -> bool:
+def sign_out(http: ServerHttp, logins: LoginStore, login: Login) -> bool:
     """Forget a login, and end it at the server; whether that is sure.
 
     Raises:
         Unavailable: the server is away. The login is forgotten here all the same.
     """
-    with logins.locked(login.server):
+    with logins.lock_login(login.server):
         logins.remove(login.server)
-        endpoints: Endpoints = discovered(http, login.server)
-        return sign_in.revoked(http, endpoints, login.tokens.refresh)
+        endpoints: ServerEndpoints = discover_endpoints(http, login.server)
+        return sign_in.revoke_refresh_token(http, endpoints, login.tokens.refresh)
 
 
-def _introduced(http: Http, server: str, tokens: Tokens) -> Login:
+def _fetch_login(http: ServerHttp, server: str, tokens: LoginTokens) -> Login:
     """Whose tokens they are."""
-    answer: Answer = http.send("GET", server + ME, bearer=tokens.access)
+    answer: ServerResponse = http.send("GET", server + PROFILE_PATH, bearer=tokens.access)
     if answer.status != 200:
-        raise problem_of(answer)
+        raise build_api_error(answer)
     said = answer.json()
     return Login(server, str(said["id"]), str(said["email"]), str(said["tenant"]["slug"]), tokens)

@@ -5,13 +5,13 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.query import Filter, Item, Page
-from gateway.cli.remote.api import PAGE, Api
-from gateway.cli.remote.me import me
-from gateway.cli.remote.people import user_of, users
+from core.audit.query import AuditEntry, AuditFilter, AuditPage
+from gateway.cli.remote.api import PAGE_SIZE, AdminApiClient
+from gateway.cli.remote.me import fetch_profile
+from gateway.cli.remote.people import fetch_user, fetch_users
 
 
-class _Item(msgspec.Struct):
+class _AuditItem(msgspec.Struct):
     seq: int
     at: datetime
     kind: str
@@ -29,45 +29,51 @@ class _Item(msgspec.Struct):
     detail: dict[str, str | int]
 
 
-class _Page(msgspec.Struct):
-    items: tuple[_Item, ...]
+class _AuditPage(msgspec.Struct):
+    items: tuple[_AuditItem, ...]
     next_cursor: str | None
 
 
-def audit(api: Api, asked: Filter, user: str | None, cursor: str | None, limit: int) -> tuple[Page, dict[UUID, str]]:
+def fetch_tenant_audit(
+    api: AdminApiClient, asked: AuditFilter, user: str | None, cursor: str | None, limit: int
+) -> tuple[AuditPage, dict[UUID, str]]:
     """One page of at most 200, and the addresses of the people in it."""
-    mine = me(api)
+    mine = fetch_profile(api)
     administers = mine.system_role == "admin"
-    person = None if user is None else mine.id if user.lower() == mine.email else user_of(api, user).id
-    found = _page(api, "/audit", asked, cursor, limit, user=person)
-    emails = {one.id: one.email for one in users(api)} if administers else {mine.id: mine.email}
+    person = None if user is None else mine.id if user.lower() == mine.email else fetch_user(api, user).id
+    found = _fetch_page(api, "/audit", asked, cursor, limit, user=person)
+    emails = {one.id: one.email for one in fetch_users(api)} if administers else {mine.id: mine.email}
     return found, emails
 
 
-def audit_of_deployment(api: Api, asked: Filter, cursor: str | None, limit: int) -> tuple[Page, dict[UUID, str]]:
+def fetch_deployment_audit(
+    api: AdminApiClient, asked: AuditFilter, cursor: str | None, limit: int
+) -> tuple[AuditPage, dict[UUID, str]]:
     """The same of what belongs to no tenant, for whoever operates the deployment."""
-    return _page(api, "/deployment/audit", asked, cursor, limit), {}
+    return _fetch_page(api, "/deployment/audit", asked, cursor, limit), {}
 
 
-def _page(api: Api, path: str, asked: Filter, cursor: str | None, limit: int, **whose: UUID | None) -> Page:
+def _fetch_page(
+    api: AdminApiClient, path: str, asked: AuditFilter, cursor: str | None, limit: int, **whose: UUID | None
+) -> AuditPage:
     found = api.get(
         path,
-        _Page,
+        _AuditPage,
         since=None if asked.since is None else asked.since.isoformat(),
         until=None if asked.until is None else asked.until.isoformat(),
         kind=asked.kind,
         module=asked.module,
         tool=asked.tool,
         outcome=asked.outcome,
-        limit=min(limit, PAGE),
+        limit=min(limit, PAGE_SIZE),
         cursor=cursor,
         **whose,
     )
-    return Page(tuple(map(_item, found.items)), found.next_cursor)
+    return AuditPage(tuple(map(_to_audit_item, found.items)), found.next_cursor)
 
 
-def _item(one: _Item) -> Item:
-    return Item(
+def _to_audit_item(one: _AuditItem) -> AuditEntry:
+    return AuditEntry(
         seq=one.seq,
         at=one.at,
         kind=one.kind,

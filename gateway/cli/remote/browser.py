@@ -10,14 +10,14 @@ import sys
 def open_browser(url: str) -> bool:
     """Whether a browser could be started. Nothing is waited for, and none gets this terminal: one that runs inside it
     would take it over."""
-    return _chosen(url) or _desktop(url)
+    return _open_with_environment(url) or _open_with_desktop(url)
 
 
-def _chosen(url: str) -> bool:
+def _open_with_environment(url: str) -> bool:
     """By ``$BROWSER``: commands separated by colons, of which the first that can be run is; ``%s`` stands for the URL,
     which is appended to a command without it."""
     for command in os.environ.get("BROWSER", "").split(os.pathsep):
-        words = _words(command)
+        words = _split_command(command)
         if not words:
             continue
         named = [word.replace("%s", url) for word in words]
@@ -30,14 +30,14 @@ def _chosen(url: str) -> bool:
     return False
 
 
-def _words(command: str) -> list[str]:
+def _split_command(command: str) -> list[str]:
     try:
         return shlex.split(command.strip().removesuffix("&"))
     except ValueError:  # a quotation mark without its other half
         return []
 
 
-def _desktop(url: str) -> bool:
+def _open_with_desktop(url: str) -> bool:
     if sys.platform.startswith("linux") and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
         return False
     import webbrowser

@@ -11,21 +11,21 @@ from urllib.parse import parse_qsl
 
 from core.errors import Unavailable
 
-PATH = "/callback"
-SLOW = 5.0
-MOST_QUERY = 8_192
-DONE = (
+CALLBACK_PATH = "/callback"
+CLIENT_TIMEOUT = 5.0
+MAX_QUERY_LENGTH = 8_192
+DONE_PAGE = (
     "Back to the terminal",
     '<p>You can close this window and go on in the terminal.</p><p lang="ja">このウィンドウを閉じて、ターミナルに'
     "戻ってください。</p>",
 )
-STRANGE = (
+UNEXPECTED_PAGE = (
     "Not expected",
     '<p>The terminal is not waiting for this.</p><p lang="ja">ターミナルはこの応答を待っていません。</p>',
 )
-PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{} – MCPist</title></head>
+PAGE_TEMPLATE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{} – MCPist</title></head>
 <body><main><h1>MCPist</h1>{}</main></body></html>"""
-HEADERS = {
+PAGE_HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -33,17 +33,17 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 
-Answers = queue.SimpleQueue[Mapping[str, str]]
+CallbackQueue = queue.SimpleQueue[Mapping[str, str]]
 
 
-class Callback:
+class LoopbackCallback:
     """A port of this machine that waits for one answer."""
 
-    def __init__(self, server: ThreadingHTTPServer, answers: Answers) -> None:
+    def __init__(self, server: ThreadingHTTPServer, answers: CallbackQueue) -> None:
         self._answers = answers
-        self.redirect_uri = f"http://127.0.0.1:{server.server_address[1]}{PATH}"
+        self.redirect_uri = f"http://127.0.0.1:{server.server_address[1]}{CALLBACK_PATH}"
 
-    def wait(self, seconds: float) -> Mapping[str, str]:
+    def wait_for_parameters(self, seconds: float) -> Mapping[str, str]:
         """The parameters of the answer that knows our state.
 
         Raises:
@@ -54,10 +54,10 @@ class Callback:
             with contextlib.suppress(queue.Empty):
                 # In short waits: a wait without end cannot be interrupted by the keyboard everywhere.
                 return self._answers.get(timeout=min(left, 0.5))
-        raise Unavailable(f"nobody has signed in within {lasting(seconds)}; run the command again")
+        raise Unavailable(f"nobody has signed in within {format_duration(seconds)}; run the command again")
 
 
-def lasting(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time as a person says it."""
     if seconds >= 120 and seconds % 60 == 0:
         return f"{seconds / 60:g} minutes"
@@ -65,9 +65,9 @@ def lasting(seconds: float) -> str:
 
 
 @contextlib.contextmanager
-def callback(state: str) -> Generator[Callback]:
+def listen_for_callback(state: str) -> Generator[LoopbackCallback]:
     """Listen on a free port until the block is left. An answer with another state is none: any page can send one."""
-    answers: Answers = queue.SimpleQueue()
+    answers: CallbackQueue = queue.SimpleQueue()
 
     class Handler(_Handler):
         def is_expected(self, given: Mapping[str, str]) -> bool:
@@ -81,14 +81,14 @@ def callback(state: str) -> Generator[Callback]:
         serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         serving.start()
         try:
-            yield Callback(server, answers)
+            yield LoopbackCallback(server, answers)
         finally:
             server.shutdown()
-            serving.join(SLOW)
+            serving.join(CLIENT_TIMEOUT)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = SLOW
+    timeout = CLIENT_TIMEOUT
     server_version, sys_version = "mcpist", ""
 
     def is_expected(self, given: Mapping[str, str]) -> bool:
@@ -101,31 +101,31 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
-        given = _parameters(query) if path == PATH else None
+        given = _parse_parameters(query) if path == CALLBACK_PATH else None
         if given is not None and self.is_expected(given):
-            self._show(200, *DONE)
+            self._send_page(200, *DONE_PAGE)
             self.accept(given)  # after it the program may end at any moment
         else:
-            self._show(404 if path != PATH else 400, *STRANGE)
+            self._send_page(404 if path != CALLBACK_PATH else 400, *UNEXPECTED_PAGE)
 
     def log_message(self, format: str, *args: object) -> None:
         """The answer's code stands in the URL: nothing of it is printed."""
 
-    def _show(self, status: int, title: str, text: str) -> None:
-        body = PAGE.format(title, text).encode()
+    def _send_page(self, status: int, title: str, text: str) -> None:
+        body = PAGE_TEMPLATE.format(title, text).encode()
         self.send_response(status)
-        for name, value in HEADERS.items():
+        for name, value in PAGE_HEADERS.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
 
-def _parameters(query: str) -> Mapping[str, str] | None:
+def _parse_parameters(query: str) -> Mapping[str, str] | None:
     """None for a query that says something twice, or too much."""
     try:
-        pairs = parse_qsl(query[: MOST_QUERY + 1], keep_blank_values=True, max_num_fields=20)
+        pairs = parse_qsl(query[: MAX_QUERY_LENGTH + 1], keep_blank_values=True, max_num_fields=20)
     except ValueError:
         return None
     given = dict(pairs)
-    return given if len(query) <= MOST_QUERY and len(given) == len(pairs) else None
+    return given if len(query) <= MAX_QUERY_LENGTH and len(given) == len(pairs) else None

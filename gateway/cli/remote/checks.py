@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
-from gateway.cli.remote.api import Api
+from gateway.cli.remote.api import AdminApiClient
 from gateway.single.finding import Finding
 from gateway.single.vault_keys import KeyReport, VaultKeys
 
 
-class _Keys(msgspec.Struct, frozen=True):
+class _KeysView(msgspec.Struct, frozen=True):
     file: str
     keepers: tuple[str, ...]
     keys: tuple[KeyReport, ...]
@@ -18,16 +18,16 @@ class _Keys(msgspec.Struct, frozen=True):
     to_reencrypt: int
 
 
-class _Doctor(msgspec.Struct, frozen=True):
+class _DoctorView(msgspec.Struct, frozen=True):
     checks: list[Finding]
 
 
-def keys(api: Api) -> VaultKeys:
+def fetch_keys(api: AdminApiClient) -> VaultKeys:
     """The keys, for whoever operates the server."""
-    found = api.get("/keys", _Keys)
+    found = api.get("/keys", _KeysView)
     return VaultKeys(Path(found.file), found.keepers, found.keys, found.trouble, found.to_rewrap, found.to_reencrypt)
 
 
-def findings(api: Api) -> list[Finding]:
+def fetch_findings(api: AdminApiClient) -> list[Finding]:
     """What the person may know of what is wrong."""
-    return api.get("/doctor", _Doctor).checks
+    return api.get("/doctor", _DoctorView).checks

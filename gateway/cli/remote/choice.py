@@ -15,29 +15,29 @@ from core.errors import Invalid
 from core.settings import Settings
 
 if TYPE_CHECKING:
-    from gateway.cli.remote.api import Api
-    from gateway.cli.remote.http import Http
-    from gateway.cli.remote.logins import Logins
+    from gateway.cli.remote.api import AdminApiClient
+    from gateway.cli.remote.http import ServerHttp
+    from gateway.cli.remote.logins import LoginStore
 
-OPTION = "--server"
-VARIABLE = "MCPIST_SERVER"
-NOT_HERE = (
+SERVER_OPTION = "--server"
+SERVER_VARIABLE = "MCPIST_SERVER"
+LOCAL_ONLY = (
     "this command works on the machine where MCPist keeps its data, and not at a server; run it there, without "
-    f"{OPTION} and with {VARIABLE} unset"
+    f"{SERVER_OPTION} and with {SERVER_VARIABLE} unset"
 )
 
-_named: ContextVar[str | None] = ContextVar("named server", default=None)
+_named_server: ContextVar[str | None] = ContextVar("named server", default=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ServerSelection:
     """A server; `named` is False for the only stored login, which nobody has named."""
 
     server: str
-    named: bool
+    is_explicit: bool
 
 
-def first(arguments: Sequence[str]) -> list[str]:
+def hoist_server_option(arguments: Sequence[str]) -> list[str]:
     """The arguments with ``--server URL`` at their beginning, wherever it stood: it is for every command."""
     before, after = list(arguments), []
     if "--" in before:
@@ -46,83 +46,83 @@ def first(arguments: Sequence[str]) -> list[str]:
     hoisted, rest = list[str](), list[str]()
     words = iter(before)
     for word in words:
-        if word == OPTION:
+        if word == SERVER_OPTION:
             hoisted += [word, *([value] if (value := next(words, None)) is not None else [])]
-        elif word.startswith(OPTION + "="):
+        elif word.startswith(SERVER_OPTION + "="):
             hoisted.append(word)
         else:
             rest.append(word)
     return [*hoisted, *rest, *after]
 
 
-def name(server: str | None) -> None:
+def set_named_server(server: str | None) -> None:
     """Remember what this command line names, for :func:`chosen`."""
-    _named.set(server or None)
+    _named_server.set(server or None)
 
 
-def named() -> str | None:
+def get_named_server() -> str | None:
     """The URL of the server that was named.
 
     Raises:
         Invalid: it is none.
     """
-    from gateway.cli.remote.discovery import server_url
+    from gateway.cli.remote.discovery import normalize_server_url
 
-    given = _named.get()
-    return None if given is None else server_url(given)
+    given = _named_server.get()
+    return None if given is None else normalize_server_url(given)
 
 
-def refuse_named() -> None:
+def refuse_named_server() -> None:
     """For what has no counterpart at a server.
 
     Raises:
         Invalid: one was named.
     """
-    if _named.get() is not None:
-        raise Invalid(NOT_HERE)
+    if _named_server.get() is not None:
+        raise Invalid(LOCAL_ONLY)
 
 
-def chosen(settings: Settings) -> Chosen | None:
+def select_server(settings: Settings) -> ServerSelection | None:
     """Where a command acts that could do both; None is here.
 
     Raises:
         Invalid: nothing is here, and somebody is signed in at several servers.
     """
-    if (server := named()) is not None:
-        return Chosen(server, named=True)
-    if _operates(settings):
+    if (server := get_named_server()) is not None:
+        return ServerSelection(server, is_explicit=True)
+    if _has_local_deployment(settings):
         return None
-    servers = stored().servers()
+    servers = open_login_store().list_servers()
     if len(servers) > 1:
-        raise Invalid(f"you are signed in at {', '.join(servers[:10])}: say which one with {OPTION} URL")
-    return Chosen(servers[0], named=False) if servers else None
+        raise Invalid(f"you are signed in at {', '.join(servers[:10])}: say which one with {SERVER_OPTION} URL")
+    return ServerSelection(servers[0], is_explicit=False) if servers else None
 
 
-def stored() -> "Logins":
+def open_login_store() -> "LoginStore":
     """This user's logins."""
-    from gateway.cli.remote.logins import Logins, config_folder
+    from gateway.cli.remote.logins import LoginStore, get_config_folder
 
-    return Logins(config_folder(os.environ))
+    return LoginStore(get_config_folder(os.environ))
 
 
 @contextlib.contextmanager
-def connected(settings: Settings, server: Chosen) -> Generator["Api"]:
+def open_admin_api(settings: Settings, server: ServerSelection) -> Generator["AdminApiClient"]:
     """A server's admin API. An API token of the environment comes before a stored login, at a server that was named."""
-    from gateway.cli.remote.access import Given, SignedIn
-    from gateway.cli.remote.api import Api
+    from gateway.cli.remote.access import LoginAuth, StaticTokenAuth
+    from gateway.cli.remote.api import AdminApiClient
 
-    with http_to(server.server) as http:
-        given = settings.token if server.named else None
-        access = SignedIn(http, stored(), server.server) if given is None else Given(given)
-        yield Api(http, server.server, access)
+    with create_server_http(server.server) as http:
+        given = settings.token if server.is_explicit else None
+        access = LoginAuth(http, open_login_store(), server.server) if given is None else StaticTokenAuth(given)
+        yield AdminApiClient(http, server.server, access)
 
 
-def http_to(server: str) -> "Http":
+def create_server_http(server: str) -> "ServerHttp":
     """A client for one server."""
-    from gateway.cli.remote.http import Http
+    from gateway.cli.remote.http import ServerHttp
 
-    return Http(server)
+    return ServerHttp(server)
 
 
-def _operates(settings: Settings) -> bool:
+def _has_local_deployment(settings: Settings) -> bool:
     return settings.database_url is not None or settings.home.exists()

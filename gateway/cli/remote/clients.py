@@ -9,11 +9,11 @@ from broker.oauth.clients import AuthMethod, Client
 from broker.oauth.registered_clients import ListedClient, NewClient
 from core.known_clients import ResultText
 from core.secret import Secret
-from gateway.cli.remote.api import Api
-from gateway.cli.remote.me import me
+from gateway.cli.remote.api import AdminApiClient
+from gateway.cli.remote.me import fetch_profile
 
 
-class _View(msgspec.Struct):
+class _ClientView(msgspec.Struct):
     id: str
     name: str
     auth_method: AuthMethod
@@ -27,12 +27,12 @@ class _View(msgspec.Struct):
     result_text: ResultText | None = None
 
 
-class _Made(msgspec.Struct):
+class _CreatedClient(msgspec.Struct):
     id: str
     secret: str | None
 
 
-def create_client(api: Api, wanted: NewClient) -> tuple[Client, Secret | None]:
+def create_client(api: AdminApiClient, wanted: NewClient) -> tuple[Client, Secret | None]:
     """Register a client; it, and its secret."""
     body = {
         "name": wanted.name,
@@ -45,12 +45,12 @@ def create_client(api: Api, wanted: NewClient) -> tuple[Client, Secret | None]:
     }
     if wanted.result_text is not None:  # a server of before it knows no such field
         body["result_text"] = wanted.result_text
-    made, _ = api.make("/oauth/clients", _Made, body)
+    made, _ = api.create("/oauth/clients", _CreatedClient, body)
     client = Client(
         id=made.id,
         name=wanted.name,
         kind="registered",
-        tenant_id=me(api).tenant.id,
+        tenant_id=fetch_profile(api).tenant.id,
         redirect_uris=wanted.redirect_uris,
         auth_method=wanted.auth_method,
         grant_types=wanted.grant_types,
@@ -62,32 +62,32 @@ def create_client(api: Api, wanted: NewClient) -> tuple[Client, Secret | None]:
     return client, None if made.secret is None else Secret(made.secret)
 
 
-def clients(api: Api) -> list[ListedClient]:
+def fetch_clients(api: AdminApiClient) -> list[ListedClient]:
     """All of them, newest first."""
-    return [_listed(one) for one in api.all("/oauth/clients", _View)]
+    return [_to_listed_client(one) for one in api.iterate("/oauth/clients", _ClientView)]
 
 
-def set_enabled(api: Api, client_id: str, enabled: bool) -> None:
+def set_client_enabled(api: AdminApiClient, client_id: str, enabled: bool) -> None:
     """Switch a client off or on."""
-    api.change("PATCH", "/oauth/clients/{}", {"enabled": enabled}, client_id, missing=_missing(client_id))
+    api.change("PATCH", "/oauth/clients/{}", {"enabled": enabled}, client_id, missing=_format_not_found(client_id))
 
 
-def set_result_text(api: Api, client_id: str, result_text: ResultText | None) -> None:
+def set_client_result_text(api: AdminApiClient, client_id: str, result_text: ResultText | None) -> None:
     """Say what a client is sent beside a result's structured part."""
     change = {"result_text": result_text}
-    api.change("PATCH", "/oauth/clients/{}", change, client_id, missing=_missing(client_id))
+    api.change("PATCH", "/oauth/clients/{}", change, client_id, missing=_format_not_found(client_id))
 
 
-def remove_client(api: Api, client_id: str) -> None:
+def remove_client(api: AdminApiClient, client_id: str) -> None:
     """Forget a client."""
-    api.delete("/oauth/clients/{}", client_id, missing=_missing(client_id))
+    api.delete("/oauth/clients/{}", client_id, missing=_format_not_found(client_id))
 
 
-def _missing(client_id: str) -> str:
+def _format_not_found(client_id: str) -> str:
     return f"there is no client {client_id[:100]}; `mcpist client list` shows them"
 
 
-def _listed(one: _View) -> ListedClient:
+def _to_listed_client(one: _ClientView) -> ListedClient:
     client = Client(
         id=one.id,
         name=one.name,

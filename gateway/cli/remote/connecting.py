@@ -9,15 +9,15 @@ from uuid import UUID
 import msgspec
 
 from core.errors import Unavailable
-from gateway.cli.remote.api import Api
-from gateway.cli.remote.roles import role_of
+from gateway.cli.remote.api import AdminApiClient
+from gateway.cli.remote.roles import fetch_role
 
-POLL = 2.0
-PATIENCE = 60.0
+POLL_SECONDS = 2.0
+UNAVAILABLE_TIMEOUT = 60.0
 """Seconds between two questions, and how long a server may be away meanwhile."""
 
 
-class Progress(msgspec.Struct, frozen=True):
+class RemoteServiceProgress(msgspec.Struct, frozen=True):
     """How one service stands."""
 
     service: str
@@ -26,35 +26,37 @@ class Progress(msgspec.Struct, frozen=True):
     account: str
 
 
-class ConnectSession(msgspec.Struct, frozen=True):
+class RemoteConnectSession(msgspec.Struct, frozen=True):
     """A session as the server tells it."""
 
     id: UUID
     link: str
     state: str
-    services: tuple[Progress, ...]
+    services: tuple[RemoteServiceProgress, ...]
     expires_at: datetime
 
 
-def begin(api: Api, services: Sequence[str] | None, role: str | None, *, again: bool) -> ConnectSession:
+def start_connect_session(
+    api: AdminApiClient, services: Sequence[str] | None, role: str | None, *, again: bool
+) -> RemoteConnectSession:
     """Begin one, for these services or for all that need it."""
     body: Mapping[str, Any] = {
         "services": None if services is None else list(services),
-        "role_id": None if role is None else str(role_of(api, role).id),
+        "role_id": None if role is None else str(fetch_role(api, role).id),
         "again": again,
     }
     missing = "you have no such service; `mcpist credential list` shows what is connected, /connect what can be"
-    return msgspec.convert(api.change("POST", "/connect-sessions", body, missing=missing).json(), ConnectSession)
+    return msgspec.convert(api.change("POST", "/connect-sessions", body, missing=missing).json(), RemoteConnectSession)
 
 
-def followed(
-    api: Api,
-    session: ConnectSession,
-    told: Callable[[Progress], None],
+def follow_connect_session(
+    api: AdminApiClient,
+    session: RemoteConnectSession,
+    told: Callable[[RemoteServiceProgress], None],
     *,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
-) -> ConnectSession:
+) -> RemoteConnectSession:
     """Wait until nothing waits any more, or it is over; `told` hears of each service whose state has changed.
 
     Raises:
@@ -63,11 +65,11 @@ def followed(
     seen = {one.service: one.state for one in session.services}
     answered = clock()
     while session.state == "open":
-        sleep(POLL)
+        sleep(POLL_SECONDS)
         try:
-            session = api.get("/connect-sessions/{}", ConnectSession, str(session.id))
+            session = api.get("/connect-sessions/{}", RemoteConnectSession, str(session.id))
         except Unavailable:
-            if clock() - answered > PATIENCE:
+            if clock() - answered > UNAVAILABLE_TIMEOUT:
                 raise
             continue
         answered = clock()

@@ -7,15 +7,15 @@ from uuid import UUID
 
 import msgspec
 
-from broker.connect.ended import Ended
-from broker.connect.pasted_keys import Pasted
+from broker.connect.ended import DisconnectResult
+from broker.connect.pasted_keys import PastedKey
 from core.errors import Forbidden, Invalid, NotFound
-from gateway.cli.remote.api import Api
-from gateway.cli.remote.me import me
-from gateway.cli.remote.roles import role_of
+from gateway.cli.remote.api import AdminApiClient
+from gateway.cli.remote.me import fetch_profile
+from gateway.cli.remote.roles import fetch_role
 
 
-class CredentialView(msgspec.Struct, frozen=True):
+class RemoteCredential(msgspec.Struct, frozen=True):
     """All that may be shown of a credential."""
 
     id: UUID
@@ -32,33 +32,40 @@ class CredentialView(msgspec.Struct, frozen=True):
     last_used_at: datetime | None
 
 
-class _Stored(msgspec.Struct, frozen=True):
+class _StoredView(msgspec.Struct, frozen=True):
     module: str
     account: str
     replaced: bool
     previous_account: str | None
 
 
-def credentials(api: Api, module: str | None = None) -> list[CredentialView]:
+def fetch_credentials(api: AdminApiClient, module: str | None = None) -> list[RemoteCredential]:
     """Everybody's, for an administrator; else one's own and those that one's roles share."""
-    everyone = True if me(api).system_role == "admin" else None
-    found = api.all("/credentials", CredentialView, everyone="true" if everyone else None)
+    everyone = True if fetch_profile(api).system_role == "admin" else None
+    found = api.iterate("/credentials", RemoteCredential, everyone="true" if everyone else None)
     return [one for one in found if module in (None, one.module)]
 
 
-def check_owner(api: Api, user: str | None) -> None:
+def check_owner(api: AdminApiClient, user: str | None) -> None:
     """People give their own keys.
 
     Raises:
         Forbidden: it shall be somebody else's.
     """
-    mine = me(api).email
+    mine = fetch_profile(api).email
     if user is not None and user.lower() != mine:
         raise Forbidden(f"at a server people give their own keys, and you are {mine}: they can do it at /connect")
 
 
-def store(
-    api: Api, module: str, user: str | None, role: str | None, pasted: Pasted, *, test: bool, replace_account: bool
+def store_credential(
+    api: AdminApiClient,
+    module: str,
+    user: str | None,
+    role: str | None,
+    pasted: PastedKey,
+    *,
+    test: bool,
+    replace_account: bool,
 ) -> Mapping[str, Any]:
     """Store a key, which the server has checked at the vendor; what is printed.
 
@@ -68,7 +75,7 @@ def store(
     if not test:
         raise Invalid("at a server the vendor is always asked: leave out --no-test")
     check_owner(api, user)
-    role_id = None if role is None else str(role_of(api, role).id)
+    role_id = None if role is None else str(fetch_role(api, role).id)
     body = {
         "secret": pasted.secret.reveal(),
         "user": pasted.user,
@@ -78,7 +85,7 @@ def store(
     }
     missing = f"there is no service {module[:100]!r} that takes a key, for you or that role"
     answer = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
-    stored = msgspec.convert(answer.json(), _Stored)
+    stored = msgspec.convert(answer.json(), _StoredView)
     return {
         "module": stored.module,
         "owner": user or f"role {role}",
@@ -89,15 +96,15 @@ def store(
     }
 
 
-def remove(api: Api, module: str, user: str | None, role: str | None) -> Ended:
+def remove_credential(api: AdminApiClient, module: str, user: str | None, role: str | None) -> DisconnectResult:
     """End a credential; whether the vendor of the account was told.
 
     Raises:
         NotFound: there is none.
     """
     wanted = ("shared", role) if user is None else ("personal", user.lower())
-    for one in credentials(api, module):
+    for one in fetch_credentials(api, module):
         if (one.kind, one.owner) == wanted:
             told = api.delete("/credentials/{}", str(one.id)).json()
-            return Ended((module,), told["vendor"], str(told["manage_url"]), one.provider, one.account)
+            return DisconnectResult((module,), told["vendor"], str(told["manage_url"]), one.provider, one.account)
     raise NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")

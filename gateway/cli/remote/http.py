@@ -14,13 +14,13 @@ import orjson
 from core.errors import Invalid, Unavailable
 from core.secret import Secret
 
-MOST_BYTES = 8 * 1024 * 1024
-SECONDS = 30.0
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+MAX_RESPONSE_BYTES = 8 * 1024 * 1024
+REQUEST_TIMEOUT = 30.0
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerResponse:
     """What a server has answered."""
 
     url: str
@@ -38,21 +38,23 @@ class Answer:
         except orjson.JSONDecodeError:
             found = None
         if not isinstance(found, dict):
-            raise Unavailable(f"{_place(self.url)} answers {self.status}, and not as MCPist does: is the URL right?")
+            raise Unavailable(
+                f"{_get_origin(self.url)} answers {self.status}, and not as MCPist does: is the URL right?"
+            )
         return found  # pyright: ignore[reportUnknownVariableType] JSON has no types
 
 
-class Http:
+class ServerHttp:
     """A client of one server. Proxies of the environment count, but not for this machine."""
 
     def __init__(self, server: str) -> None:
-        local = urlsplit(server).hostname in LOOPBACK
+        local = urlsplit(server).hostname in LOOPBACK_HOSTS
         headers = {"User-Agent": f"mcpist/{version('mcpist')}", "Accept": "application/json"}
         self._client = httpx2.Client(
-            timeout=SECONDS, headers=headers, trust_env=not (local and server.startswith("http:"))
+            timeout=REQUEST_TIMEOUT, headers=headers, trust_env=not (local and server.startswith("http:"))
         )
 
-    def __enter__(self) -> "Http":
+    def __enter__(self) -> "ServerHttp":
         return self
 
     def __exit__(
@@ -69,7 +71,7 @@ class Http:
         body: Any = None,
         bearer: Secret | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Answer:
+    ) -> ServerResponse:
         """Ask once.
 
         Raises:
@@ -82,30 +84,30 @@ class Http:
             sent["Content-Type"] = "application/json"
         try:
             with self._client.stream(method, url, data=form, content=content, headers=sent) as response:
-                return Answer(url, response.status_code, _read(response))
+                return ServerResponse(url, response.status_code, _read_body(response))
         except httpx2.InvalidURL:
             raise Invalid("this is no URL; write it as https://mcp.example.com") from None
         except httpx2.HTTPError as error:
-            raise Unavailable(f"{_place(url)} {_why(error)}") from None
+            raise Unavailable(f"{_get_origin(url)} {_explain_error(error)}") from None
 
 
-def _read(response: httpx2.Response) -> bytes:
+def _read_body(response: httpx2.Response) -> bytes:
     found = bytearray()
     for part in response.iter_bytes():
         found += part
-        if len(found) > MOST_BYTES:
-            raise Unavailable(f"{_place(str(response.url))} answers with more than {MOST_BYTES} bytes")
+        if len(found) > MAX_RESPONSE_BYTES:
+            raise Unavailable(f"{_get_origin(str(response.url))} answers with more than {MAX_RESPONSE_BYTES} bytes")
     return bytes(found)
 
 
-def _place(url: str) -> str:
+def _get_origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _why(error: BaseException) -> str:
+def _explain_error(error: BaseException) -> str:
     if isinstance(error, httpx2.TimeoutException):
-        return f"does not answer within {SECONDS:g} seconds"
+        return f"does not answer within {REQUEST_TIMEOUT:g} seconds"
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError) or "CERTIFICATE_VERIFY_FAILED" in str(cause):

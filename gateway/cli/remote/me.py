@@ -6,10 +6,10 @@ from uuid import UUID
 import msgspec
 
 from core.errors import Invalid
-from gateway.cli.remote.api import Api
+from gateway.cli.remote.api import AdminApiClient
 
 
-class MyTenant(msgspec.Struct, frozen=True):
+class ProfileTenant(msgspec.Struct, frozen=True):
     """The tenant of whoever asks."""
 
     id: UUID
@@ -17,7 +17,7 @@ class MyTenant(msgspec.Struct, frozen=True):
     name: str
 
 
-class Me(msgspec.Struct, frozen=True):
+class UserProfile(msgspec.Struct, frozen=True):
     """Whoever asks. `operator` may administer the whole deployment."""
 
     id: UUID
@@ -25,19 +25,19 @@ class Me(msgspec.Struct, frozen=True):
     name: str
     system_role: str
     roles: tuple[str, ...]
-    tenant: MyTenant
+    tenant: ProfileTenant
     scopes: tuple[str, ...]
     by: str
     authenticated_at: datetime | None
     operator: bool
 
 
-def me(api: Api) -> Me:
+def fetch_profile(api: AdminApiClient) -> UserProfile:
     """Who is asking."""
-    return api.get("/me", Me)
+    return api.get("/me", UserProfile)
 
 
-def check_tenant(api: Api, slug: str | None) -> None:
+def check_tenant(api: AdminApiClient, slug: str | None) -> None:
     """At a server the tenant is that of the person, and cannot be chosen.
 
     Raises:
@@ -45,7 +45,7 @@ def check_tenant(api: Api, slug: str | None) -> None:
     """
     if slug is None:
         return
-    mine = me(api).tenant.slug
+    mine = fetch_profile(api).tenant.slug
     if slug != mine:
         raise Invalid(
             f"at {api.server} you act for the tenant {mine}, and not for {slug[:100]}: sign in there as one of it"

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, NotFound, Unavailable
-from gateway.cli.remote.http import Answer
+from gateway.cli.remote.http import ServerResponse
 
-MOST_TEXT = 1_000
-MOST_FIELDS = 10
+MAX_TEXT_LENGTH = 1_000
+MAX_FIELD_ERRORS = 10
 
 
 class NotSignedIn(MCPistError):
@@ -22,37 +22,37 @@ class MissingScope(MCPistError):
     status, code, exit_code = 403, "insufficient_scope", 3
 
 
-class SignInAgain(MCPistError):
+class NewSignInRequired(MCPistError):
     """This needs a person who has signed in just now."""
 
     status, code, exit_code = 403, "sign_in_again", 3
 
 
-_KNOWN: Mapping[str, type[MCPistError]] = {
+_ERROR_TYPES: Mapping[str, type[MCPistError]] = {
     kind.code: kind
     for kind in (
         *(Conflict, Forbidden, Invalid, LimitReached, NotFound, Unavailable),
-        *(NotSignedIn, MissingScope, SignInAgain),
+        *(NotSignedIn, MissingScope, NewSignInRequired),
     )
 }
 
 
-def problem_of(answer: Answer) -> MCPistError:
+def build_api_error(answer: ServerResponse) -> MCPistError:
     """The error that a problem document (RFC 9457) stands for."""
     said = answer.json()
     code, told = str(said.get("code", "")), str(said.get("detail") or f"the server answers {answer.status}")
-    text = told[:MOST_TEXT] + _fields(said.get("errors"))
-    if code in _KNOWN:
-        return _KNOWN[code](text)
+    text = told[:MAX_TEXT_LENGTH] + _describe_field_errors(said.get("errors"))
+    if code in _ERROR_TYPES:
+        return _ERROR_TYPES[code](text)
     if answer.status >= 500:
         return Unavailable(f"{text} (request {str(said.get('request_id', ''))[:100]})")
     return MCPistError(text)
 
 
-def _fields(errors: Any) -> str:
+def _describe_field_errors(errors: Any) -> str:
     """What is wrong with each field of the request."""
     if not isinstance(errors, list):
         return ""
     listed = cast("list[Any]", errors)
-    told = [f"{one.get('field')}: {one.get('problem')}" for one in listed[:MOST_FIELDS] if isinstance(one, dict)]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return f" ({'; '.join(told)[:MOST_TEXT]})" if told else ""
+    told = [f"{one.get('field')}: {one.get('problem')}" for one in listed[:MAX_FIELD_ERRORS] if isinstance(one, dict)]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return f" ({'; '.join(told)[:MAX_TEXT_LENGTH]})" if told else ""

@@ -6,56 +6,58 @@ from typing import Any
 
 import msgspec
 
-from broker.connect.shown_providers import ShownProvider, WholeProvider
-from broker.providers.drafts import Draft, Wish
+from broker.connect.shown_providers import DetailedProvider, ProviderSummary
+from broker.providers.drafts import DraftRequest, ProviderDraft
 from core.errors import NotFound
-from gateway.cli.remote.api import Api
+from gateway.cli.remote.api import AdminApiClient
 
 
-def providers(api: Api) -> list[ShownProvider]:
+def fetch_providers(api: AdminApiClient) -> list[ProviderSummary]:
     """All of them, by id."""
-    return list(api.all("/providers", ShownProvider))
+    return list(api.iterate("/providers", ProviderSummary))
 
 
-def whole(api: Api, provider: str) -> WholeProvider:
+def fetch_provider(api: AdminApiClient, provider: str) -> DetailedProvider:
     """One with its document.
 
     Raises:
         NotFound: there is none.
     """
     try:
-        return api.get("/providers/{}", WholeProvider, provider)
+        return api.get("/providers/{}", DetailedProvider, provider)
     except NotFound:
-        raise NotFound(_missing(provider)) from None
+        raise NotFound(_format_not_found(provider)) from None
 
 
-def put(api: Api, provider: str, document: Mapping[str, Any], *, replace: bool) -> tuple[WholeProvider, bool]:
+def put_provider(
+    api: AdminApiClient, provider: str, document: Mapping[str, Any], *, replace: bool
+) -> tuple[DetailedProvider, bool]:
     """Add a provider, or change the one that is there now; it, and whether it is new."""
     body: dict[str, Any] = {"document": document}
     if replace:
-        body["version"] = _version(api, provider)
-    answer = api.change("PUT", "/providers/{}", body, provider, missing=_missing(provider))
-    return msgspec.json.decode(answer.body, type=WholeProvider), answer.status == 201
+        body["version"] = _fetch_version(api, provider)
+    answer = api.change("PUT", "/providers/{}", body, provider, missing=_format_not_found(provider))
+    return msgspec.json.decode(answer.body, type=DetailedProvider), answer.status == 201
 
 
-def remove_provider(api: Api, provider: str) -> None:
+def remove_provider(api: AdminApiClient, provider: str) -> None:
     """Forget a provider on which nothing stands."""
-    api.delete("/providers/{}", provider, missing=_missing(provider))
+    api.delete("/providers/{}", provider, missing=_format_not_found(provider))
 
 
-def discovered(api: Api, wish: Wish) -> Draft:
+def discover_provider(api: AdminApiClient, wish: DraftRequest) -> ProviderDraft:
     """What a server says of itself, as a document."""
     body = {name: value for name, value in asdict(wish).items() if value}
-    made, _ = api.make("/providers/discover", Draft, body)
+    made, _ = api.create("/providers/discover", ProviderDraft, body)
     return made
 
 
-def _version(api: Api, provider: str) -> int | None:
+def _fetch_version(api: AdminApiClient, provider: str) -> int | None:
     try:
-        return whole(api, provider).version
+        return fetch_provider(api, provider).version
     except NotFound:
         return None
 
 
-def _missing(provider: str) -> str:
+def _format_not_found(provider: str) -> str:
     return f"there is no provider {provider[:100]}; `mcpist provider list` shows them"

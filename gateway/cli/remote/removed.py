@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.directory.farewell import Goodbye
-from gateway.cli.remote.http import Answer
+from core.directory.farewell import RevocationResult
+from gateway.cli.remote.http import ServerResponse
 
 
-def left(answer: Answer) -> Sequence[Goodbye]:
+def parse_remaining_accounts(answer: ServerResponse) -> Sequence[RevocationResult]:
     """Those that live on there; none where the server is older and does not say."""
     told: Any = answer.json() if answer.status == 200 else {}
     return [
-        Goodbye(str(one["provider"]), str(one["account"]), lives_on=True, manage_url=str(one["manage_url"]))
+        RevocationResult(
+            str(one["provider"]), str(one["account"]), still_active=True, manage_url=str(one["manage_url"])
+        )
         for one in told.get("left", ())
     ]

@@ -5,18 +5,18 @@ from typing import Any
 
 import msgspec
 
-from core.directory.services import Service
-from gateway.cli.remote.api import Api
+from core.directory.services import TenantService
+from gateway.cli.remote.api import AdminApiClient
 
 
-class Setting(msgspec.Struct, frozen=True):
+class RemoteServiceSetting(msgspec.Struct, frozen=True):
     """A setting that there is."""
 
     name: str
     description: str
 
 
-class ServiceView(msgspec.Struct, frozen=True):
+class RemoteService(msgspec.Struct, frozen=True):
     """A module as the tenant has it."""
 
     module: str
@@ -25,12 +25,12 @@ class ServiceView(msgspec.Struct, frozen=True):
     enabled: bool
     tools: int
     settings: dict[str, Any]
-    available: tuple[Setting, ...]
+    available: tuple[RemoteServiceSetting, ...]
 
 
-def services(api: Api) -> list[dict[str, Any]]:
+def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
     """All modules, those that are not installed last."""
-    found = sorted(api.all("/services", ServiceView), key=lambda one: not one.installed)
+    found = sorted(api.iterate("/services", RemoteService), key=lambda one: not one.installed)
     return [
         {
             "module": one.module,
@@ -44,24 +44,24 @@ def services(api: Api) -> list[dict[str, Any]]:
     ]
 
 
-def available(api: Api, module: str) -> list[tuple[str, str]]:
+def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str, str]]:
     """The settings that a module has, with what they are."""
-    found = api.get("/services/{}", ServiceView, module)
+    found = api.get("/services/{}", RemoteService, module)
     return [(one.name, one.description) for one in found.available]
 
 
-def switch(api: Api, module: str, enabled: bool) -> None:
+def set_service_enabled(api: AdminApiClient, module: str, enabled: bool) -> None:
     """Switch a module on or off."""
-    api.change("PATCH", "/services/{}", {"enabled": enabled}, module, missing=_missing(module))
+    api.change("PATCH", "/services/{}", {"enabled": enabled}, module, missing=_format_not_found(module))
 
 
-def set_settings(api: Api, module: str, given: Mapping[str, Any], unset: Sequence[str]) -> Service:
+def set_settings(api: AdminApiClient, module: str, given: Mapping[str, Any], unset: Sequence[str]) -> TenantService:
     """Change settings; the service as it is now."""
     changes = {**dict.fromkeys(unset), **given}
-    answer = api.change("PATCH", "/services/{}", {"settings": changes}, module, missing=_missing(module))
-    made = msgspec.convert(answer.json(), ServiceView)
-    return Service(made.module, made.enabled, made.settings)
+    answer = api.change("PATCH", "/services/{}", {"settings": changes}, module, missing=_format_not_found(module))
+    made = msgspec.convert(answer.json(), RemoteService)
+    return TenantService(made.module, made.enabled, made.settings)
 
 
-def _missing(module: str) -> str:
+def _format_not_found(module: str) -> str:
     return f"there is no module {module[:100]!r}; `mcpist service list` shows them"

@@ -1,20 +1,20 @@
 """Browser sessions at a server: one's own, or for administrators those of a user."""
 
 from broker.identity.sessions import SessionEntry
-from gateway.cli.remote.api import Api
-from gateway.cli.remote.me import me
-from gateway.cli.remote.people import user_of
+from gateway.cli.remote.api import AdminApiClient
+from gateway.cli.remote.me import fetch_profile
+from gateway.cli.remote.people import fetch_user
 
 
-def sessions(api: Api, user: str | None) -> tuple[str, list[SessionEntry]]:
+def fetch_sessions(api: AdminApiClient, user: str | None) -> tuple[str, list[SessionEntry]]:
     """Whose they are, and the live ones, newest first."""
-    mine = me(api)
+    mine = fetch_profile(api)
     if user is None or user.lower() == mine.email:
-        return mine.email, list(api.all("/sessions", SessionEntry))
-    owner = user_of(api, user)
-    return owner.email, list(api.all("/sessions", SessionEntry, user=str(owner.id)))
+        return mine.email, list(api.iterate("/sessions", SessionEntry))
+    owner = fetch_user(api, user)
+    return owner.email, list(api.iterate("/sessions", SessionEntry, user=str(owner.id)))
 
 
-def end_session(api: Api, session_id: str) -> None:
+def end_session(api: AdminApiClient, session_id: str) -> None:
     """End a session at once."""
     api.delete("/sessions/{}", session_id, missing="there is no such live session; `mcpist session list` shows them")

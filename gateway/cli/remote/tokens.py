@@ -9,18 +9,18 @@ from broker.identity.api_tokens import ApiToken
 from core.errors import Forbidden
 from core.known_clients import ResultText
 from core.secret import Secret
-from gateway.cli.remote.api import Api
-from gateway.cli.remote.me import me
-from gateway.cli.remote.people import user_of
+from gateway.cli.remote.api import AdminApiClient
+from gateway.cli.remote.me import fetch_profile
+from gateway.cli.remote.people import fetch_user
 
 
-class _Made(msgspec.Struct):
+class _CreatedToken(msgspec.Struct):
     id: str
     token: str
 
 
 def create_token(
-    api: Api,
+    api: AdminApiClient,
     user: str | None,
     name: str,
     scopes: Sequence[str],
@@ -33,23 +33,23 @@ def create_token(
     Raises:
         Forbidden: it shall be somebody else's.
     """
-    mine = me(api).email
+    mine = fetch_profile(api).email
     if user is not None and user.lower() != mine:
         raise Forbidden(f"at a server people make tokens for themselves, and you are {mine}: leave out --user")
     body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
     if result_text is not None:  # a server of before it knows no such field
         body["result_text"] = result_text
-    made, _ = api.make("/tokens", _Made, body)
+    made, _ = api.create("/tokens", _CreatedToken, body)
     return made.id, Secret(made.token), mine
 
 
-def tokens(api: Api, user: str | None) -> list[ApiToken]:
+def fetch_tokens(api: AdminApiClient, user: str | None) -> list[ApiToken]:
     """One's own tokens, or for administrators those of a user; newest first."""
-    owner = None if user is None or user.lower() == me(api).email else str(user_of(api, user).id)
-    return list(api.all("/tokens", ApiToken, user=owner))
+    owner = None if user is None or user.lower() == fetch_profile(api).email else str(fetch_user(api, user).id)
+    return list(api.iterate("/tokens", ApiToken, user=owner))
 
 
-def revoke_token(api: Api, token_id: str) -> None:
+def revoke_token(api: AdminApiClient, token_id: str) -> None:
     """End a token."""
     api.delete(
         "/tokens/{}", token_id, missing=f"there is no live token {token_id[:100]}; `mcpist token list` shows them"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.bounded_work import turn_for
+from core.bounded_work import wait_for_turn
 from gateway.meta_tools.batch.plan import Plan, PlannedStep
 from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, Unresolved, substitute
 from gateway.meta_tools.batch.step import Step
@@ -139,7 +139,7 @@ class _Run:
 
     async def _run(self, planned: PlannedStep) -> StepResult:
         if planned.references:
-            await turn_for(MAX_SUBSTITUTED)  # as much as they may bring in
+            await wait_for_turn(MAX_SUBSTITUTED)  # as much as they may bring in
         try:
             params = substitute(planned.step.params, self._results)
         except Unresolved as error:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from gateway.single.home import joined
+from gateway.single.home import attach_database
 from tests.bench.client import Client, tools_call
 from tests.bench.lab import Lab
 from tests.bench.product import unlimited
@@ -79,7 +79,7 @@ def fill(client: Client) -> None:
 
 async def _copy(lab: Lab) -> tuple[UUID, UUID]:
     """Give a second user of the same tenant the same graph: the reference's."""
-    async with joined(
+    async with attach_database(
         unlimited(lab.product.home, lab.product.port, lab.upstream.port), lambda _text: None
     ) as deployment:
         admin: Any = await asyncpg.connect(**deployment.admin.connect_args())

@@ -14,8 +14,8 @@ import uvloop
 
 from broker.interface import Broker, Lease, LeaseRequest
 from core.secret import Secret
-from gateway.single.operator import operator
-from gateway.single.trust_zone import trust_zone
+from gateway.single.operator import open_operator_context
+from gateway.single.trust_zone import open_broker_runtime
 from tests.bench.github import TOOL
 from tests.bench.lab import Lab, Product
 from tests.bench.product import unlimited
@@ -60,8 +60,8 @@ async def _brokers(lab: Lab, product: Product) -> AsyncGenerator[tuple[Broker, B
     folder.mkdir(exist_ok=True)
     settings = unlimited(product.home, product.port, product.upstream)
     async with (
-        operator(settings, lab.progress) as operating,
-        trust_zone(operating.deployment, settings, operating.catalogue) as zone,
+        open_operator_context(settings, lab.progress) as operating,
+        open_broker_runtime(operating.deployment, settings, operating.catalogue) as zone,
         served_over_http(zone.broker, folder) as served,
     ):
         yield zone.broker, served.client

@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 
 from core.caller import Caller, Credential
-from core.permissions import Policy, make_role
+from core.permissions import Policy, build_role
 from gateway.catalogue import build, installed
 from gateway.meta_tools.definitions import definitions, instructions
 from gateway.sieve.sieve import Sieve
@@ -44,7 +44,7 @@ def measure(lab: Lab) -> list[Result]:
 
 def tokens(modules: Sequence[Module]) -> int:
     """The tokens of instructions and definitions for a caller who may use all of these modules."""
-    everything = Policy((make_role("all", [("allow", "*")]),), frozenset(module.name for module in modules))
+    everything = Policy((build_role("all", [("allow", "*")]),), frozenset(module.name for module in modules))
     credential = Credential("bench", "api_token", NIL, NIL, frozenset({"mcp:read", "mcp:write"}))
     view = Sieve(build(modules)).view(Caller(credential, "bench@localhost", "user", everything))
     return count(definitions(view)["tools"]) + count(instructions(view))

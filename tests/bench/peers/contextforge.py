@@ -58,7 +58,9 @@ class Administration:
         while time.monotonic() < deadline:
             listed = self._asked("GET", "/tools?limit=0&include_inactive=false", None)
             found = listed if isinstance(listed, list) else listed.get("tools") or listed.get("items") or []
-            if ours := [tool["id"] for tool in found if tool.get("gatewayId", tool.get("gateway_id")) == gateway]:
+            if ours := [
+                tool["id"] for tool in found if tool.get("gatewayId", tool.get("compute_gateway_id")) == gateway
+            ]:
                 return ours
             time.sleep(0.25)
         raise RuntimeError("ContextForge did not read the upstream's tools")

@@ -17,7 +17,7 @@ async def _serve(home: Path) -> None:
     address = await postgres.start()
     try:
         login = f"{address.superuser}:{quote(address.password)}@"
-        print(json.dumps({"url": address.url().replace(f"{address.superuser}@", login)}), flush=True)
+        print(json.dumps({"url": address.build_url().replace(f"{address.superuser}@", login)}), flush=True)
         await ended.wait()
     finally:
         await postgres.stop()

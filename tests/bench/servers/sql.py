@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from core.settings import Settings
-from gateway.single.home import joined
+from gateway.single.home import attach_database
 from tests.bench.servers.bearer import allowed
 from tests.bench.servers.serving import serve
 
@@ -44,7 +44,7 @@ class Graph:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncGenerator[None]:
-        async with joined(Settings(home=self._home), lambda _text: None) as deployment:
+        async with attach_database(Settings(home=self._home), lambda _text: None) as deployment:
             arguments = deployment.admin.connect_args()
             async with asyncpg.create_pool(**arguments, min_size=1, max_size=16, connection_class=_Kept) as self._pool:
                 yield

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from broker.accounts.values import Fresh, Stuck
-from broker.vendor_oauth.exchange import Granted
+from broker.accounts.values import AccessToken, TokenUnavailable
+from broker.vendor_oauth.exchange import TokenResponse
 from core.secret import Secret
 from tests.bench.storm.others import OTHERS, TABLE
 from tests.broker.refresh.rig import Rig, rig_on
@@ -181,24 +181,24 @@ async def _dead_of_others(rig: Rig, vendor: Vendor, ids: list[UUID], fleet: Flee
         rows = await admin.fetch("SELECT refresh FROM storm.connections")
     endpoint = rig.tools.endpoint
     answers = [await endpoint.refresh(vendor.provider, vendor.client, Secret(row["refresh"])) for row in rows]
-    return sum(not isinstance(answer, Granted) for answer in answers), 0
+    return sum(not isinstance(answer, TokenResponse) for answer in answers), 0
 
 
 async def _dead_of_ours(rig: Rig, vendor: Vendor, ids: list[UUID], fleet: Fleet) -> tuple[int, int]:
     """Those whose owner has to come back; and how many of them know that it was our loss. Every other one has to get
     a token that works at the vendor."""
-    answers: dict[UUID, Fresh | Stuck] = {}
-    await rig.accounts.open()
+    answers: dict[UUID, AccessToken | TokenUnavailable] = {}
+    await rig.accounts.replay_spool()
     for ahead in AFTER:
         await rig.ahead(ahead)
         for one in ids:
             answers[one] = await _working(rig, vendor, one)
-    dead = [answer for answer in answers.values() if isinstance(answer, Stuck)]
+    dead = [answer for answer in answers.values() if isinstance(answer, TokenUnavailable)]
     return len(dead), sum(answer.cause == "lost_rotation" for answer in dead)
 
 
-async def _working(rig: Rig, vendor: Vendor, account: UUID) -> Fresh | Stuck:
+async def _working(rig: Rig, vendor: Vendor, account: UUID) -> AccessToken | TokenUnavailable:
     answer = await rig.fresh(account, need_seconds=30)
-    if isinstance(answer, Fresh) and not await vendor.takes(answer.access):
+    if isinstance(answer, AccessToken) and not await vendor.takes(answer.token):
         return await rig.fresh(account, need_seconds=30, rejected_version=answer.version)
     return answer

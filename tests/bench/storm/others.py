@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import Granted, TokenEndpoint, VendorClient
+from broker.vendor_oauth.exchange import OAuthClientConfig, TokenEndpointClient, TokenResponse
 from core.secret import Secret
 
 LOCK_SECONDS = 0.5
@@ -42,7 +42,7 @@ class Refreshing(Protocol):
 class Plain:
     """No serialisation at all."""
 
-    def __init__(self, pool: Any, provider: Provider, client: VendorClient, endpoint: TokenEndpoint) -> None:
+    def __init__(self, pool: Any, provider: Provider, client: OAuthClientConfig, endpoint: TokenEndpointClient) -> None:
         self.pool = pool
         self._provider = provider
         self._client = client
@@ -56,9 +56,9 @@ class Plain:
     async def renew(self, database: Any, connection: UUID, refresh: str) -> None:
         """Ask the vendor, and write down what it gives."""
         answer = await self._endpoint.refresh(self._provider, self._client, Secret(refresh))
-        if isinstance(answer, Granted):
+        if isinstance(answer, TokenResponse):
             tokens = answer.tokens
-            new = tokens.refresh.reveal() if tokens.refresh else refresh
+            new = tokens.refresh_token.reveal() if tokens.refresh_token else refresh
             await database.execute(_WRITE, connection, new, time.time() + (tokens.expires_in or 0))
 
 

@@ -16,18 +16,18 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.accounts.accounts import Accounts
+from broker.accounts.accounts import AccountTokenService
 from broker.providers.model import Provider
 from broker.refresh.attempt import Attempt, boottime
-from broker.refresh.refresher import Tools
-from broker.refresh.settle import Settler
+from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
-from broker.refresh.timing import Timing
-from broker.vault.keys import LocalKeys
+from broker.refresh.timing import RefreshTiming
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
-from broker.vendor_oauth.exchange import VendorClient
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.exchange import OAuthClientConfig
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.address import DatabaseAddress
 from core.db import Database, UnitOfWork
 from core.errors import MCPistError
@@ -45,18 +45,18 @@ T = TypeVar("T")
 class Mcpist:
     """The product's own."""
 
-    def __init__(self, accounts: Accounts, tenant: UUID) -> None:
+    def __init__(self, accounts: AccountTokenService, tenant: UUID) -> None:
         self._accounts = accounts
         self._tenant = tenant
 
     async def fresh(self, connection: UUID) -> None:
-        await self._accounts.fresh(self._tenant, connection, need_seconds=NEED, within=5)
+        await self._accounts.get_access_token(self._tenant, connection, need_seconds=NEED, within=5)
 
 
-class WritesOnce(Settler):
+class WritesOnce(OutcomeWriter):
     """The same, but an answer that the database does not take at once is lost."""
 
-    async def _until_written(
+    async def _retry_until_written(
         self, attempt: Attempt, write: Callable[[UnitOfWork], Awaitable[T]], spooled: Path | None = None
     ) -> T:
         async with self._database.tenant(attempt.ref.tenant_id) as work:
@@ -67,27 +67,29 @@ class WritesOnce(Settler):
 async def refreshing(settings: dict[str, Any]) -> AsyncIterator[Refreshing]:
     """What the settings name, ended as its process should end."""
     async with contextlib.AsyncExitStack() as stack:
-        http = VendorHttp(AllowedAddresses.of([settings["host"]]))
+        http = VendorHttpClient(AllowedAddresses.from_hosts([settings["host"]]))
         await http.open()
         stack.push_async_callback(http.close)
-        endpoint, provider = VendorTokenEndpoint(http), Provider.model_validate(settings["provider"])
+        endpoint, provider = HttpTokenEndpointClient(http), Provider.model_validate(settings["provider"])
         if settings["serialisation"] in OTHERS:
             pool = await asyncpg.create_pool(**_address(settings).connect_args(), max_size=10, command_timeout=10)
             stack.push_async_callback(_terminated, pool)
-            client = VendorClient(settings["client_id"], Secret(settings["client_secret"]))
+            client = OAuthClientConfig(settings["client_id"], Secret(settings["client_secret"]))
             yield OTHERS[settings["serialisation"]](pool, provider, client, endpoint)
             return
         database = Database(_address(settings), timeout=5)
         await database.open()
         stack.push_async_callback(database.close)
-        vault = await open_vault(database, LocalKeys("k1", {"k1": KEY}), clock=now)
+        vault = await open_vault(database, InMemoryKeyProvider("k1", {"k1": KEY}), clock=now)
         ours = settings["serialisation"] == "mcpist"
         spool = Spool(Path(settings["spool"])) if ours else None
         if spool is not None:
             spool.open()
-        settler = (Settler if ours else WritesOnce)(database, vault, spool, Timing(), boottime)
-        accounts = Accounts(Tools(database, vault, FixedProviders([provider]), endpoint, settler, Timing()))
-        await accounts.open()
+        settler = (OutcomeWriter if ours else WritesOnce)(database, vault, spool, RefreshTiming(), boottime)
+        accounts = AccountTokenService(
+            RefreshDependencies(database, vault, FixedProviders([provider]), endpoint, settler, RefreshTiming())
+        )
+        await accounts.replay_spool()
         yield Mcpist(accounts, UUID(settings["tenant"]))
         await accounts.drain()
 

@@ -19,15 +19,15 @@ from uuid import UUID
 
 import httpx2
 
-from broker.connect.oauth_clients import OAuthClients, Registration
-from broker.connect.provider_book import ProviderBook
+from broker.connect.oauth_clients import OAuthClientRegistration, OAuthClientStore
+from broker.connect.provider_book import ProviderRegistry
 from broker.interface import Lease, LeaseRequest
-from broker.providers.catalogue import own_providers
+from broker.providers.catalogue import load_builtin_providers
 from core.directory.services import set_settings
 from core.directory.tenants import Tenant
 from core.secret import Secret
 from gateway.catalogue import Catalogue, build
-from gateway.single.disconnecting import Ends, ends_of
+from gateway.single.disconnecting import DisconnectServices, build_disconnect_services
 from tests.broker.connect.sites import Sites, sites
 from tests.support.canary import SUITE
 from tests.support.identity import Identity, identity_on
@@ -94,8 +94,10 @@ class Scene:
         settings: Mapping[str, str] | None = None,
     ) -> UUID:
         """Register an OAuth client at a provider."""
-        clients = OAuthClients(self.identity.zone.database, self.identity.zone.vault, ProviderBook(own_providers()))
-        registration = Registration(provider, client_id, Secret(secret), role_id, settings=settings)
+        clients = OAuthClientStore(
+            self.identity.zone.database, self.identity.zone.vault, ProviderRegistry(load_builtin_providers())
+        )
+        registration = OAuthClientRegistration(provider, client_id, Secret(secret), role_id, settings=settings)
         return await clients.register(ACTOR, tenant.id, registration)
 
     async def person(self, email: str, slug: str = "acme", *, admin: bool = False, **role: Any) -> Person:
@@ -115,10 +117,10 @@ class Scene:
             yield browser
 
     @property
-    def ends(self) -> Ends:
+    def ends(self) -> DisconnectServices:
         """What ends accounts, as the product has it."""
         zone = self.identity.zone
-        return ends_of(zone.database, zone.vault, zone.http, clock=zone.clock)
+        return build_disconnect_services(zone.database, zone.vault, zone.oauth_http, clock=zone.clock)
 
     async def revoked(self) -> int:
         """How many grants `vendor` was told to forget."""

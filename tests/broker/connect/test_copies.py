@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from broker.vault.deployment_guard import disown
+from broker.vault.deployment_guard import mark_as_copy
 from tests.broker.connect.rig import Scene, shown
 from tests.support.identity import identity_on
 
@@ -16,7 +16,7 @@ from tests.support.identity import identity_on
 @contextlib.asynccontextmanager
 async def copied(scene: Scene) -> AsyncIterator[Scene]:
     """The same scene, as a process sees it that has started on a copy."""
-    await disown(scene.identity.zone.database)
+    await mark_as_copy(scene.identity.zone.database)
     hosts = [urlsplit(one).netloc for one in (scene.vendor.issuer, scene.other.issuer, scene.shop.url)]
     async with identity_on(scene.product, providers=False, allowed_private_hosts=hosts) as identity:
         yield replace(scene, identity=identity)

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from broker.connect.farewell import VendorFarewell
-from broker.connect.leftovers import Leftovers
-from broker.vault.owners import Owner
+from broker.connect.farewell import BulkAccountRevoker
+from broker.connect.leftovers import GrantReaper
+from broker.vault.owners import CredentialOwner
 from core.directory.roles import delete_role
 from core.directory.roles_by_id import find_role
 from core.errors import Conflict, NotFound
@@ -97,7 +97,7 @@ async def test_a_role_goes_with_what_it_shares(scene: Scene) -> None:
     assert await scene.revoked() == 1
     await scene.nothing_stored()
     with pytest.raises(NotFound):  # the command line's way to the same
-        await delete_role(scene.product.console, ACTOR, ada.tenant.id, ada.email, scene.ends.farewell)
+        await delete_role(scene.product.console, ACTOR, ada.tenant.id, ada.email, scene.ends.account_revoker)
 
 
 async def test_a_tenant_goes_and_another_keeps_what_it_has(scene: Scene) -> None:
@@ -146,10 +146,10 @@ async def test_a_vendor_that_hangs_holds_up_nothing(scene: Scene, monkeypatch: p
     async def hang(*_: object, **__: object) -> None:
         await never.wait()
 
-    monkeypatch.setattr(ends.disconnecting._endpoint, "revoke", hang)
-    farewell = VendorFarewell(ends.database, ends.disconnecting, ends.clients, within=0.5)
+    monkeypatch.setattr(ends.disconnect_service._endpoint, "revoke", hang)
+    farewell = BulkAccountRevoker(ends.database, ends.disconnect_service, ends.clients, within=0.5)
     (said,) = await farewell(ACTOR, ada.tenant.id, user_id=ada.id)
-    assert (said.lives_on, said.account) == (True, "ada@vendor.test")
+    assert (said.still_active, said.account) == (True, "ada@vendor.test")
     await scene.nothing_stored()
     assert await ended(scene) == [(0, "late", "owner_removed")]
     assert await farewell(ACTOR, admin.tenant.id, user_id=admin.id) == []
@@ -159,18 +159,18 @@ async def test_what_a_command_removes_or_replaces(scene: Scene) -> None:
     """`mcpist credential remove`, and `set` in the place of an account: never past the vendor."""
     ada = await scene.person("ada@acme.test")
     await connected(scene, ada, "ada")
-    ends, owner = scene.ends, Owner("personal", ada.id)
+    ends, owner = scene.ends, CredentialOwner("personal", ada.id)
     with pytest.raises(Conflict):
         await ends.credentials.put(ACTOR, ada.tenant.id, "shop", owner, Secret("pasted-key"))
     with pytest.raises(Conflict):
         await ends.credentials.remove(ACTOR, ada.tenant.id, "shop", owner)
-    gone = await ends.disconnecting.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
-    assert (gone.told, gone.modules, await scene.revoked()) == ("revoked", ("shop",), 1)
+    gone = await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
+    assert (gone.outcome, gone.modules, await scene.revoked()) == ("revoked", ("shop",), 1)
     with pytest.raises(NotFound):
-        await ends.disconnecting.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
+        await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
     await ends.credentials.put(ACTOR, ada.tenant.id, "shop", owner, Secret("pasted-key"))
-    gone = await ends.disconnecting.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
-    assert (gone.told, gone.lives_on) == ("key", True)
+    gone = await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
+    assert (gone.outcome, gone.still_active) == ("key", True)
 
 
 async def asked_about_a_swap(scene: Scene, person: Person) -> tuple[str, UUID]:
@@ -187,7 +187,7 @@ async def asked_about_a_swap(scene: Scene, person: Person) -> tuple[str, UUID]:
 async def test_a_question_that_nobody_answers_gives_the_grant_back(scene: Scene) -> None:
     ada = await scene.person("ada@acme.test")
     _, waiting = await asked_about_a_swap(scene, ada)
-    left = Leftovers(scene.ends.database, scene.ends.disconnecting)
+    left = GrantReaper(scene.ends.database, scene.ends.disconnect_service)
     assert await left.sweep() == 0  # there is time to answer yet
     assert await scene.revoked() == 0
     await scene.execute("UPDATE vault.accounts SET created_at = created_at - interval '12 minutes'")
@@ -204,7 +204,9 @@ async def test_who_answers_first_wins(scene: Scene) -> None:
     ada = await scene.person("ada@acme.test")
     question, waiting = await asked_about_a_swap(scene, ada)
     async with scene.browser(ada) as browser:
-        gone = await scene.ends.disconnecting.end(ACTOR, ada.tenant.id, waiting, "unanswered", only="ending")
+        gone = await scene.ends.disconnect_service.end_account(
+            ACTOR, ada.tenant.id, waiting, "unanswered", only="ending"
+        )
         assert gone is None  # it is not that any more, or not yet
         assert (await browser.get(question)).status_code == 404  # another session of the same person
     assert len(await scene.accounts()) == 2
@@ -215,7 +217,7 @@ async def test_an_end_that_was_interrupted_is_taken_up(scene: Scene) -> None:
     ada = await scene.person("ada@acme.test")
     await connected(scene, ada, "ada")
     await scene.execute("UPDATE vault.accounts SET status = 'disabled', reason = 'ending'")
-    left = Leftovers(scene.ends.database, scene.ends.disconnecting)
+    left = GrantReaper(scene.ends.database, scene.ends.disconnect_service)
     assert await left.sweep() == 0  # whoever marked it may be at it
     await scene.execute("UPDATE vault.accounts SET updated_at = updated_at - interval '3 minutes'")
     assert [await left.sweep(), await scene.revoked()] == [1, 1]

@@ -10,14 +10,14 @@ from uuid import UUID, uuid4
 import pytest
 from aiohttp import web
 
-from broker.connect.introductions import PAUSE_SECONDS, Introductions, introduction
-from broker.connect.oauth_clients import OAuthClients
-from broker.connect.refusals import ConnectRefused
-from broker.providers.catalogue import own_providers
+from broker.connect.introductions import RETRY_PAUSE_SECONDS, AutomaticClientRegistration, choose_registration_method
+from broker.connect.oauth_clients import OAuthClientStore
+from broker.connect.refusals import ConnectError
+from broker.providers.catalogue import load_builtin_providers
 from broker.providers.model import Provider
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import VendorClient
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.exchange import OAuthClientConfig
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.directory.actor import Actor
 from core.outbound.addresses import AllowedAddresses
 from tests.support.product import ACTOR
@@ -65,9 +65,11 @@ class Kept:
     """What would be stored; `first` says that nobody else was quicker."""
 
     first: bool = True
-    clients: list[VendorClient] = field(default_factory=list[VendorClient])
+    clients: list[OAuthClientConfig] = field(default_factory=list[OAuthClientConfig])
 
-    async def introduced(self, actor: Actor, tenant_id: UUID, provider: str, client: VendorClient, by: str) -> bool:
+    async def introduced(
+        self, actor: Actor, tenant_id: UUID, provider: str, client: OAuthClientConfig, by: str
+    ) -> bool:
         self.clients.append(client)
         return self.first
 
@@ -91,25 +93,32 @@ class Bench:
     server: Server
     kept: Kept
     clock: SimpleNamespace
-    introductions: Introductions
+    introductions: AutomaticClientRegistration
     tenant_id: UUID = field(default_factory=uuid4)
 
     async def introduce(self, **oauth: Any) -> None:
-        await self.introductions.introduce(ACTOR, self.tenant_id, provider(self.server.url, **oauth))
+        await self.introductions.ensure_registered(ACTOR, self.tenant_id, provider(self.server.url, **oauth))
 
 
 @pytest.fixture
 async def bench(server: Server) -> AsyncIterator[Bench]:
-    http = VendorHttp(AllowedAddresses.of([server.url.partition("://")[2]]))
+    http = VendorHttpClient(AllowedAddresses.from_hosts([server.url.partition("://")[2]]))
     await http.open()
     kept, clock = Kept(), SimpleNamespace(now=100.0)
-    yield Bench(server, kept, clock, Introductions(cast("OAuthClients", kept), http, PUBLIC, lambda: clock.now))
+    yield Bench(
+        server,
+        kept,
+        clock,
+        AutomaticClientRegistration(cast("OAuthClientStore", kept), http, PUBLIC, lambda: clock.now),
+    )
     await http.close()
 
 
 def provider(url: str, **oauth: Any) -> Provider:
     places = {"authorize_url": f"{url}/authorize", "token_url": f"{url}/token", "registration_url": f"{url}/register"}
-    return own_providers().read("acme", {"title": "Acme", "oauth": {**places, "client_auth": "basic", **oauth}})
+    return load_builtin_providers().parse_custom(
+        "acme", {"title": "Acme", "oauth": {**places, "client_auth": "basic", **oauth}}
+    )
 
 
 async def test_many_at_once_register_once(bench: Bench) -> None:
@@ -133,7 +142,7 @@ async def test_a_secret_that_ends_is_not_taken_if_there_is_a_client_without_one(
 @pytest.mark.parametrize("pkce", ["S256", "none"])
 async def test_a_server_whose_secrets_all_end_needs_an_administrator(bench: Bench, pkce: str) -> None:
     bench.server.lasts = bench.server.public = False
-    with pytest.raises(ConnectRefused) as refused:
+    with pytest.raises(ConnectError) as refused:
         await bench.introduce(pkce=pkce)
     assert (refused.value.key, refused.value.cause) == ("connect_setup", reasons.SECRET_EXPIRED)
     assert len(bench.server.given_back) == len(bench.server.asked) == (2 if pkce == "S256" else 1)
@@ -149,11 +158,11 @@ async def test_a_client_that_another_process_was_quicker_with_is_given_back(benc
 async def test_a_refusal_is_remembered_for_a_moment(bench: Bench) -> None:
     bench.server.status = 403
     for _ in range(3):
-        with pytest.raises(ConnectRefused) as refused:
+        with pytest.raises(ConnectError) as refused:
             await bench.introduce()
         assert (refused.value.key, refused.value.cause) == ("connect_setup", reasons.REGISTRATION_REFUSED)
     assert len(bench.server.asked) == 1
-    bench.clock.now += PAUSE_SECONDS + 1
+    bench.clock.now += RETRY_PAUSE_SECONDS + 1
     bench.server.status = 201
     await bench.introduce()
     assert len(bench.kept.clients) == 1
@@ -177,12 +186,12 @@ async def test_a_document_asks_nobody(bench: Bench) -> None:
     ],
 )
 def test_which_way_there_is(oauth: dict[str, Any], public_url: str, way: str) -> None:
-    assert introduction(provider("https://acme.example", **oauth), public_url) == way
+    assert choose_registration_method(provider("https://acme.example", **oauth), public_url) == way
 
 
 def test_a_provider_with_something_to_fill_in_has_none() -> None:
-    for one in own_providers().known.values():
-        assert introduction(one, PUBLIC) == ""
+    for one in load_builtin_providers().known.values():
+        assert choose_registration_method(one, PUBLIC) == ""
     document = provider("https://acme.example", client_documents=True).as_document()
     document["settings"] = {"region": {"title": "Region"}}
-    assert introduction(own_providers().read("acme", document), PUBLIC) == ""
+    assert choose_registration_method(load_builtin_providers().parse_custom("acme", document), PUBLIC) == ""

@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from broker.vendor_oauth.authorize_url import expected_issuer
+from broker.vendor_oauth.authorize_url import get_expected_issuer
 from tests.broker.connect.rig import Browser, Scene, parameters, shown, vendors_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person
@@ -41,7 +41,7 @@ class Market:
         if self.vendor.style.pkce:
             self.vendor.state._codes[code].challenge = asked["code_challenge"]
         answer = {"code": code, "state": asked["state"]}
-        if issuer := expected_issuer(self.vendor.provider, self.vendor.client):
+        if issuer := get_expected_issuer(self.vendor.provider, self.vendor.client):
             answer["iss"] = issuer
         return asked, f"/connect/callback/{PROVIDER}?{urlencode(answer)}"
 

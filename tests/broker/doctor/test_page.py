@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from broker.accounts.standing import State
+from broker.accounts.standing import HealthState
 from tests.broker.doctor import test_connecting_again
 from tests.broker.doctor.test_replay import STATES, WHO
 from tests.support.vendor_tokens.failures import FAILURES
@@ -33,6 +33,6 @@ def test_every_failure_is_told_of_as_it_is_classified() -> None:
 
 
 def test_every_state_is_told_of_and_the_tests_that_are_named_are_there() -> None:
-    assert {f"`{state}`" for state in State} <= rows().keys()
+    assert {f"`{state}`" for state in HealthState} <= rows().keys()
     for name in re.findall(r"`((?:tests/\S+/)?test_\w+\.py)`", PAGE):
         assert list(ROOT.glob(name if "/" in name else f"tests/**/{name}")), name

@@ -21,15 +21,15 @@ from uuid import UUID
 
 import httpx2
 
-from broker.connect.oauth_clients import OAuthClients, Registration
-from broker.connect.provider_book import ProviderBook
-from broker.providers.catalogue import own_providers
-from broker.refresh.sweeper import Sweeper
+from broker.connect.oauth_clients import OAuthClientRegistration, OAuthClientStore
+from broker.connect.provider_book import ProviderRegistry
+from broker.providers.catalogue import load_builtin_providers
+from broker.refresh.sweeper import RefreshScheduler
 from broker.rejections.recheck import Rechecker
 from core.directory.services import set_service
 from core.directory.tenants import Tenant
 from gateway.catalogue import build
-from gateway.single.vault_checkup import credential_findings
+from gateway.single.vault_checkup import check_credentials
 from modules.kit import Module, VendorApi
 from tests.broker.connect.rig import Browser, shown
 from tests.support.identity import Identity, identity_on
@@ -123,7 +123,7 @@ class Case:
     async def doctor(self) -> list[str]:
         """What `mcpist doctor` says of credentials."""
         product, url = self.ward.identity.product, self.ward.identity.url
-        found = await credential_findings(product.deployment, product.console, product.catalogue, url)
+        found = await check_credentials(product.deployment, product.console, product.catalogue, url)
         return [one.told for one in found]
 
     async def told(self) -> str:
@@ -219,8 +219,10 @@ class Ward:
         """An administrator stores the OAuth client as the vendor has it."""
         style = vendor.style.provider_id
         zone, client = self.identity.zone, vendor.client
-        asked = Registration(provider_of(style), client.client_id, client.secret, None, settings=client.settings)
-        clients = OAuthClients(zone.database, zone.vault, ProviderBook(own_providers()))
+        asked = OAuthClientRegistration(
+            provider_of(style), client.client_id, client.secret, None, settings=client.settings
+        )
+        clients = OAuthClientStore(zone.database, zone.vault, ProviderRegistry(load_builtin_providers()))
         await clients.register(ACTOR, tenant.id, asked)
 
 
@@ -249,7 +251,7 @@ async def ward_on(
 ) -> AsyncIterator[Ward]:
     """The ward until the block is left; `more` modules come after those of the vendors, and `hosts` may be asked."""
     async with contextlib.AsyncExitStack() as stack:
-        for task in (Sweeper, Rechecker):
+        for task in (RefreshScheduler, Rechecker):
             stack.enter_context(mock.patch.object(task, "run", _never))  # nothing goes on while a test looks
         vendors: dict[str, VendorTokens] = {}
         for style in styles:

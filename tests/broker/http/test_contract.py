@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.direct import DirectBroker
+from broker.direct import LocalBroker
 from broker.interface import Broker
 from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
 from tests.broker.world import World
@@ -14,5 +14,5 @@ from tests.support.http_broker import served_over_http
 
 @pytest.fixture
 async def broker(world: World, tmp_path: Path) -> AsyncIterator[Broker]:
-    async with served_over_http(DirectBroker(world.tokens, world.leases), tmp_path) as served:
+    async with served_over_http(LocalBroker(world.tokens, world.leases), tmp_path) as served:
         yield served.client

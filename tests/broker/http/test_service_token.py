@@ -12,20 +12,20 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from broker.http.gateway_keys import Gateways, load_private, load_public, make_pair
+from broker.http.gateway_keys import TrustedGateways, load_private_key, load_public_keys, make_key_pair
 from broker.http.service_token import (
     AUDIENCE,
+    CLOCK_SKEW,
     HEADER,
     LIFETIME,
-    LONGEST,
-    MOST_REMEMBERED,
-    REMEMBERED,
-    SKEW,
+    MAX_LIFETIME,
+    MAX_REMEMBERED_IDS,
+    REPLAY_WINDOW,
     Claims,
-    NotGenuine,
-    ServiceKey,
-    ServiceTokens,
-    digest,
+    InvalidServiceToken,
+    ServiceTokenSigner,
+    ServiceTokenVerifier,
+    hash_body,
 )
 from core.errors import Invalid
 
@@ -41,15 +41,15 @@ class Both:
     sender: float = 1_000_000.0
     receiver: float = 1_000_000.0
     steady: float = 0.0
-    key: ServiceKey = field(init=False)
-    tokens: ServiceTokens = field(init=False)
+    key: ServiceTokenSigner = field(init=False)
+    tokens: ServiceTokenVerifier = field(init=False)
 
     def __post_init__(self) -> None:
         private, public = self.folder / "gateway.pem", self.folder / "gateways.pem"
-        make_pair(private, public)
-        self.key = ServiceKey(load_private(private), clock=lambda: self.sender)
-        gateways = Gateways(public, clock=lambda: self.steady)
-        self.tokens = ServiceTokens(gateways, clock=lambda: self.receiver, monotonic=lambda: self.steady)
+        make_key_pair(private, public)
+        self.key = ServiceTokenSigner(load_private_key(private), clock=lambda: self.sender)
+        gateways = TrustedGateways(public, clock=lambda: self.steady)
+        self.tokens = ServiceTokenVerifier(gateways, clock=lambda: self.receiver, monotonic=lambda: self.steady)
 
     def claims(self, **changed: object) -> Claims:
         given = Claims(
@@ -59,15 +59,15 @@ class Both:
             self.sender + LIFETIME,
             os.urandom(16).hex(),
             *REQUEST,
-            digest(BODY),
+            hash_body(BODY),
         )
         return msgspec.structs.replace(given, **changed)
 
     def check(self, token: str, *, body: bytes = BODY, method: str = "POST", path: str = "/v1/verify") -> str:
         """How it is refused; nothing if it is not."""
         try:
-            self.tokens.use(self.tokens.opened(token, method, path), body)
-        except NotGenuine as error:
+            self.tokens.consume(self.tokens.verify(token, method, path), body)
+        except InvalidServiceToken as error:
             return error.cause
         return ""
 
@@ -96,10 +96,10 @@ def test_for_its_own_request_only(both: Both) -> None:
 @pytest.mark.parametrize(
     ("late", "cause"),
     [
-        (-SKEW - 0.1, "expired, or the clocks differ"),
-        (-SKEW + 0.1, ""),
-        (LIFETIME + SKEW - 0.1, ""),
-        (LIFETIME + SKEW + 0.1, "expired, or the clocks differ"),
+        (-CLOCK_SKEW - 0.1, "expired, or the clocks differ"),
+        (-CLOCK_SKEW + 0.1, ""),
+        (LIFETIME + CLOCK_SKEW - 0.1, ""),
+        (LIFETIME + CLOCK_SKEW + 0.1, "expired, or the clocks differ"),
         (-3600, "expired, or the clocks differ"),
     ],
 )
@@ -108,40 +108,40 @@ def test_time(both: Both, late: float, cause: str) -> None:
     assert both.check(both.key.sign(*REQUEST, BODY)) == cause
 
 
-@pytest.mark.parametrize("life", [0, -1, LONGEST + 0.1, 1e300])
+@pytest.mark.parametrize("life", [0, -1, MAX_LIFETIME + 0.1, 1e300])
 def test_nobody_lives_longer_than_half_a_minute(both: Both, life: float) -> None:
-    assert both.check(both.key.signed(both.claims(exp=both.sender + life))) == "wrong lifetime"
+    assert both.check(both.key.sign_claims(both.claims(exp=both.sender + life))) == "wrong lifetime"
 
 
 def test_replay_memory_outlives_the_token(both: Both) -> None:
     """Used at the first moment at which it counts, presented again at the last one."""
-    both.receiver -= SKEW
-    token = both.key.signed(both.claims(exp=both.sender + LONGEST))
+    both.receiver -= CLOCK_SKEW
+    token = both.key.sign_claims(both.claims(exp=both.sender + MAX_LIFETIME))
     assert both.check(token) == ""
-    both.receiver += LONGEST + 2 * SKEW
-    both.steady += LONGEST + 2 * SKEW
+    both.receiver += MAX_LIFETIME + 2 * CLOCK_SKEW
+    both.steady += MAX_LIFETIME + 2 * CLOCK_SKEW
     assert both.check(token) == "used before"
 
 
 def test_replay_memory_is_bounded_and_forgets(both: Both) -> None:
     token = both.claims()
-    for number in range(MOST_REMEMBERED):
-        both.tokens.use(msgspec.structs.replace(token, jti=f"{number:032x}"), BODY)
+    for number in range(MAX_REMEMBERED_IDS):
+        both.tokens.consume(msgspec.structs.replace(token, jti=f"{number:032x}"), BODY)
     assert both.check(both.key.sign(*REQUEST, BODY)) == "used before", "full: refused, nothing is forgotten early"
-    both.tokens.use(both.claims(iss="another gateway"), BODY)
-    both.steady += REMEMBERED + 1
+    both.tokens.consume(both.claims(iss="another gateway"), BODY)
+    both.steady += REPLAY_WINDOW + 1
     assert both.check(both.key.sign(*REQUEST, BODY)) == ""
 
 
 def test_a_stranger_s_key(both: Both) -> None:
-    stranger = ServiceKey(Ed25519PrivateKey.generate(), clock=lambda: both.sender)
+    stranger = ServiceTokenSigner(Ed25519PrivateKey.generate(), clock=lambda: both.sender)
     assert both.check(stranger.sign(*REQUEST, BODY)) == "unknown gateway"
-    assert both.check(stranger.signed(both.claims())) == "wrong signature", "it takes the name of a known one"
+    assert both.check(stranger.sign_claims(both.claims())) == "wrong signature", "it takes the name of a known one"
 
 
 @pytest.mark.parametrize("claim", ["iss", "aud", "htm", "htu", "body_sha256"])
 def test_each_claim_counts(both: Both, claim: str) -> None:
-    assert both.check(both.key.signed(both.claims(**{claim: "x"}))) != ""
+    assert both.check(both.key.sign_claims(both.claims(**{claim: "x"}))) != ""
 
 
 def test_every_changed_byte_is_noticed(both: Both) -> None:
@@ -173,7 +173,7 @@ def test_keys_come_and_go_without_a_stop(both: Both) -> None:
     public = both.folder / "gateways.pem"
     old = public.read_bytes()
     key = Ed25519PrivateKey.generate()
-    added = ServiceKey(key, clock=lambda: both.sender)
+    added = ServiceTokenSigner(key, clock=lambda: both.sender)
     public.write_bytes(old + key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     both.steady += 2
     assert both.check(added.sign(*REQUEST, BODY)) == ""
@@ -188,25 +188,25 @@ def test_keys_come_and_go_without_a_stop(both: Both) -> None:
 
 def test_key_files(tmp_path: Path) -> None:
     private, public = tmp_path / "keys" / "gateway.pem", tmp_path / "keys" / "gateways.pem"
-    make_pair(private, public)
+    make_key_pair(private, public)
     assert private.stat().st_mode & 0o777 == 0o600
     first = private.read_bytes(), public.read_bytes()
-    make_pair(private, public)
+    make_key_pair(private, public)
     assert (private.read_bytes(), public.read_bytes()) == first
     private.chmod(0o640)
     with pytest.raises(Invalid, match="chmod 600"):
-        load_private(private)
+        load_private_key(private)
     public.chmod(0o666)
     with pytest.raises(Invalid, match="chmod go-w"):
-        load_public(public)
+        load_public_keys(public)
     public.chmod(0o644)
     other = generate_private_key(SECP256R1()).public_key()
     public.write_bytes(first[1] + other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
     with pytest.raises(Invalid, match="Ed25519"):
-        load_public(public)
+        load_public_keys(public)
     with pytest.raises(Invalid, match="cannot be read"):
-        load_private(tmp_path / "missing.pem")
+        load_private_key(tmp_path / "missing.pem")
     private.chmod(0o600)
     private.write_bytes(first[1])
     with pytest.raises(Invalid, match="openssl genpkey"):
-        load_private(private)
+        load_private_key(private)

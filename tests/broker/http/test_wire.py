@@ -17,25 +17,25 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from broker.direct import DirectBroker
+from broker.direct import LocalBroker
 from broker.http.app import BURST, BrokerApp
-from broker.http.client import HttpBroker, http_broker
-from broker.http.service_token import ANSWERS, ServiceKey, answer_mark
+from broker.http.client import HttpBroker, open_http_broker
+from broker.http.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
 from broker.http.wire import (
     EXCHANGE,
     MOST_REQUEST,
     PATHS,
     STATUS,
     VERIFY,
-    Answer,
-    answered,
-    asked_lease,
-    asked_subject,
-    read_answer,
+    BrokerResponse,
+    decode_result,
+    encode_lease_request,
+    encode_result,
+    encode_subject_request,
 )
-from broker.interface import BrokerUnreachable, Lease, LeaseRequest, NoCredential, RefusalReason, Refused
+from broker.interface import BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason
 from core.caller import Credential
-from core.connection import Connection
+from core.connection import ModuleConnection
 from core.credential_headers import CredentialScheme
 from core.errors import Unavailable
 from core.secret import Secret
@@ -64,13 +64,13 @@ class Scripted:
             raise self.answer
         return self.answer
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         return await self._say(token)
 
-    async def status(self, subject: Secret) -> dict[str, Connection] | Refused:
+    async def get_connections(self, subject: Secret) -> dict[str, ModuleConnection] | CredentialRefusal:
         return await self._say(subject)
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         return await self._say(request)
 
 
@@ -115,7 +115,7 @@ async def post(served: Served, path: str, body: bytes, token: str | None, **opti
         return Heard(response.status, tuple(said), await response.read())
 
 
-def bearer(key: ServiceKey, path: str, body: bytes, method: str = "POST") -> str:
+def bearer(key: ServiceTokenSigner, path: str, body: bytes, method: str = "POST") -> str:
     return "Bearer " + key.sign(method, path, body)
 
 
@@ -127,28 +127,28 @@ async def test_what_the_broker_knows_of_a_client_reaches_the_gateway(served: Ser
 def test_brokers_and_gateways_of_other_versions_understand_each_other() -> None:
     """While a deployment is updated, they are of two versions: a field that is not there yet has its default, and one
     that only the other knows is passed over."""
-    told = msgspec.json.decode(answered(replace(CREDENTIAL, result_text="short")))
+    told = msgspec.json.decode(encode_result(replace(CREDENTIAL, result_text="short")))
     del told["credential"]["result_text"]
-    assert read_answer(msgspec.json.encode(told)) == CREDENTIAL
+    assert decode_result(msgspec.json.encode(told)) == CREDENTIAL
     told["credential"]["of_a_later_version"] = {"x": 1}
-    assert read_answer(msgspec.json.encode(told)) == CREDENTIAL
+    assert decode_result(msgspec.json.encode(told)) == CREDENTIAL
 
 
 async def test_both_ways_of_listening(served: Served, scripted: Scripted) -> None:
     assert await served.client.lease(ASKS) == LEASE
     assert scripted.asked == [ASKS]
-    scripted.answer = refused = Refused(RefusalReason.EXPIRED, uuid4(), uuid4(), "abc")
+    scripted.answer = refused = CredentialRefusal(RefusalReason.EXPIRED, uuid4(), uuid4(), "abc")
     assert await served.client.verify(Secret("x")) == refused
-    assert await served.client.status(Secret("x")) == refused
+    assert await served.client.get_connections(Secret("x")) == refused
     scripted.answer = {}
-    assert await served.client.status(Secret("x")) == {}
+    assert await served.client.get_connections(Secret("x")) == {}
 
 
 async def test_the_answer_to_another_request_is_none(tcp: Served, scripted: Scripted) -> None:
     """What stands between gateway and broker gives an answer once too often."""
     async with (
         relayed(int(tcp.url.rpartition(":")[2])) as relay,
-        http_broker(f"http://127.0.0.1:{relay.port}", tcp.key) as client,
+        open_http_broker(f"http://127.0.0.1:{relay.port}", tcp.key) as client,
     ):
         for number in range(4):
             scripted.answer = mine = replace(LEASE, access_token=Secret(f"token {number}"))
@@ -161,7 +161,7 @@ async def test_the_answer_to_another_request_is_none(tcp: Served, scripted: Scri
 
 @pytest.mark.parametrize("path", PATHS)
 async def test_the_same_bytes_twice(tcp: Served, scripted: Scripted, path: str) -> None:
-    body = asked_lease(ASKS) if path == EXCHANGE else asked_subject(ASKS.subject)
+    body = encode_lease_request(ASKS) if path == EXCHANGE else encode_subject_request(ASKS.subject)
     scripted.answer = {} if path == STATUS else LEASE
     token = bearer(tcp.key, path, body)
     assert (await post(tcp, path, body, token)).status == 200
@@ -170,7 +170,7 @@ async def test_the_same_bytes_twice(tcp: Served, scripted: Scripted, path: str) 
 
 
 async def test_twenty_at_once_count_once(tcp: Served, scripted: Scripted) -> None:
-    body = asked_lease(ASKS)
+    body = encode_lease_request(ASKS)
     token = bearer(tcp.key, EXCHANGE, body)
     heard = await asyncio.gather(*(post(tcp, EXCHANGE, body, token) for _ in range(20)))
     assert sorted(one.status for one in heard) == [200] + [401] * 19
@@ -178,9 +178,9 @@ async def test_twenty_at_once_count_once(tcp: Served, scripted: Scripted) -> Non
 
 
 async def test_every_refusal_is_the_same(tcp: Served, scripted: Scripted) -> None:
-    body, other = asked_lease(ASKS), asked_lease(LeaseRequest(ASKS.subject, "github", "create_issue"))
-    stranger = ServiceKey(Ed25519PrivateKey.generate())
-    past = ServiceKey(tcp.key._key, clock=lambda: time.time() - 60)  # pyright: ignore[reportPrivateUsage]
+    body, other = encode_lease_request(ASKS), encode_lease_request(LeaseRequest(ASKS.subject, "github", "create_issue"))
+    stranger = ServiceTokenSigner(Ed25519PrivateKey.generate())
+    past = ServiceTokenSigner(tcp.key._key, clock=lambda: time.time() - 60)  # pyright: ignore[reportPrivateUsage]
     used = bearer(tcp.key, EXCHANGE, body)
     assert (await post(tcp, EXCHANGE, body, used)).status == 200
     huge = b" " * MOST_REQUEST + body
@@ -227,17 +227,17 @@ async def test_what_is_no_question(tcp: Served, scripted: Scripted, body: bytes)
 async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> None:
     """G10: all that a taken-over gateway has is its key, ids that it has seen, and what was revoked."""
     ada = await an_ada(world)
-    lease = await leased(DirectBroker(world.tokens, world.leases), ada)
-    async with served_over_http(DirectBroker(world.tokens, world.leases), tmp_path) as served:
+    lease = await leased(LocalBroker(world.tokens, world.leases), ada)
+    async with served_over_http(LocalBroker(world.tokens, world.leases), tmp_path) as served:
         guesses = ["", ada.token_id, str(ada.id), ada.email, str(ada.tenant_id), str(lease.credential_id),
                    "mcpist_" + ada.token_id + "A" * 49, ada.token.reveal()[:-1], served.key.gateway]  # fmt: skip
         for guess in guesses:
             heard = [
                 await post(served, path, body, bearer(served.key, path, body))
                 for path, body in (
-                    (VERIFY, asked_subject(Secret(guess))),
-                    (STATUS, asked_subject(Secret(guess))),
-                    (EXCHANGE, asked_lease(LeaseRequest(Secret(guess), "github", "list_repositories"))),
+                    (VERIFY, encode_subject_request(Secret(guess))),
+                    (STATUS, encode_subject_request(Secret(guess))),
+                    (EXCHANGE, encode_lease_request(LeaseRequest(Secret(guess), "github", "list_repositories"))),
                 )
             ]
             assert {(one.status, one.body) for one in heard} == {(200, b'{"refused":{"reason":"unknown",'
@@ -246,12 +246,12 @@ async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> Non
 
 def test_no_answer_has_room_for_more_than_an_access_token() -> None:
     """Row 46: no refresh token, no key, no client secret; nothing under a name that is not listed here."""
-    fields = msgspec.json.schema(Answer)["$defs"]["WireLease"]["properties"]
+    fields = msgspec.json.schema(BrokerResponse)["$defs"]["LeasePayload"]["properties"]
     assert set(fields) == {
         "access_token", "version", "expires_in", "kind", "credential_id", "settings", "renewable",
         "origins", "attributes", "scheme", "grant",
     }  # fmt: skip
-    names = {field.name for field in msgspec.structs.fields(Answer)}
+    names = {field.name for field in msgspec.structs.fields(BrokerResponse)}
     assert names == {"credential", "connections", "lease", "no_credential", "refused"}
 
 
@@ -265,20 +265,20 @@ async def test_too_much_from_one_gateway(tcp: Served, scripted: Scripted, monkey
 
 
 def tcp_tokens(tcp: Served) -> Any:
-    from broker.http.gateway_keys import gateway_id
-    from broker.http.service_token import ServiceTokens
+    from broker.http.gateway_keys import compute_gateway_id
+    from broker.http.service_token import ServiceTokenVerifier
 
     public = tcp.key._key.public_key()  # pyright: ignore[reportPrivateUsage]
 
     class One:
         def find(self, gateway: str) -> Any:
-            return public if gateway == gateway_id(public) else None
+            return public if gateway == compute_gateway_id(public) else None
 
-    return ServiceTokens(One())  # type: ignore[arg-type]
+    return ServiceTokenVerifier(One())  # type: ignore[arg-type]
 
 
-async def ask_app(app: BrokerApp, key: ServiceKey) -> int:
-    body = asked_lease(ASKS)
+async def ask_app(app: BrokerApp, key: ServiceTokenSigner) -> int:
+    body = encode_lease_request(ASKS)
     headers = [(b"authorization", bearer(key, EXCHANGE, body).encode())]
     sent: list[dict[str, Any]] = []
 
@@ -294,7 +294,7 @@ async def ask_app(app: BrokerApp, key: ServiceKey) -> int:
 
 async def test_faults_say_nothing(tcp: Served, scripted: Scripted, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    body = asked_lease(ASKS)
+    body = encode_lease_request(ASKS)
     scripted.answer = RuntimeError(f"of {ASKS.subject.reveal()}")
     heard = await post(tcp, EXCHANGE, body, bearer(tcp.key, EXCHANGE, body))
     assert (heard.status, heard.body) == (500, b'{"error":"internal"}')
@@ -315,7 +315,7 @@ async def test_faults_say_nothing(tcp: Served, scripted: Scripted, caplog: pytes
 
 
 async def test_an_unknown_key_is_unavailable_and_told(tcp: Served, caplog: pytest.LogCaptureFixture) -> None:
-    async with http_broker(tcp.url, ServiceKey(Ed25519PrivateKey.generate())) as stranger:
+    async with open_http_broker(tcp.url, ServiceTokenSigner(Ed25519PrivateKey.generate())) as stranger:
         for _ in range(3):
             with pytest.raises(Unavailable):
                 await stranger.lease(ASKS)
@@ -344,7 +344,10 @@ async def impostor(reply: Reply) -> AsyncIterator[HttpBroker]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    async with server, http_broker(f"http://127.0.0.1:{port}", ServiceKey(Ed25519PrivateKey.generate())) as client:
+    async with (
+        server,
+        open_http_broker(f"http://127.0.0.1:{port}", ServiceTokenSigner(Ed25519PrivateKey.generate())) as client,
+    ):
         yield client
     await asyncio.gather(*serving)
 
@@ -353,7 +356,7 @@ def says(head: str, body: bytes = b"") -> Reply:
     async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = (await reader.readuntil(b"\r\n\r\n")).decode()
         (token,) = re.findall(r"(?im)^authorization: Bearer (\S+)", asked)
-        marked = f"{head}\n{ANSWERS}: {answer_mark(token)}" if "\n" in head else head
+        marked = f"{head}\n{ANSWER_HEADER}: {compute_answer_mark(token)}" if "\n" in head else head
         writer.write(marked.encode().replace(b"\n", b"\r\n") + b"\r\n\r\n" + body)
         await writer.drain()
 
@@ -412,7 +415,7 @@ async def test_a_broker_of_another_version_is_named_in_the_log(
 async def test_a_gateway_of_another_version_gets_nothing_and_is_named_in_the_log(
     tcp: Served, scripted: Scripted, caplog: pytest.LogCaptureFixture
 ) -> None:
-    body = asked_lease(ASKS)
+    body = encode_lease_request(ASKS)
     heard = await post(tcp, "/v1/token-exchange", body, bearer(tcp.key, "/v1/token-exchange", body))
     assert (heard.status, scripted.asked) == (404, [])
     (record,) = [record for record in caplog.records if record.name == "broker.http.app"]
@@ -423,7 +426,7 @@ async def test_nobody_listens(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     for url in (f"http://127.0.0.1:{port}", f"unix:{tmp_path / 'none.sock'}"):
-        async with http_broker(url, ServiceKey(Ed25519PrivateKey.generate())) as client:
+        async with open_http_broker(url, ServiceTokenSigner(Ed25519PrivateKey.generate())) as client:
             with pytest.raises(BrokerUnreachable, match="broker is away"):
                 await client.verify(ASKS.subject)
 
@@ -432,7 +435,7 @@ async def test_one_who_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    monkeypatch.setattr("broker.http.client.SECONDS", 0.2)
+    monkeypatch.setattr("broker.http.client.TOTAL_SECONDS", 0.2)
     async with impostor(silent) as client:
         with pytest.raises(Unavailable):
             await client.verify(ASKS.subject)
@@ -447,7 +450,7 @@ async def test_a_kept_connection_that_died_is_made_anew(scripted: Scripted) -> N
         nonlocal connections
         connections += 1
         request = await reader.readuntil(b"}")
-        mark = answer_mark(request.partition(b"Bearer ")[2].partition(b"\r\n")[0].decode()).encode()
+        mark = compute_answer_mark(request.partition(b"Bearer ")[2].partition(b"\r\n")[0].decode()).encode()
         writer.write(
             b"HTTP/1.1 200 OK\r\nMCPist-Answers: %b\r\nContent-Length: %d\r\n\r\n" % (mark, len(answer)) + answer
         )
@@ -456,14 +459,14 @@ async def test_a_kept_connection_that_died_is_made_anew(scripted: Scripted) -> N
 
     async with impostor(once) as client:
         for _ in range(4):
-            assert await client.verify(ASKS.subject) == Refused(RefusalReason.UNKNOWN)
+            assert await client.verify(ASKS.subject) == CredentialRefusal(RefusalReason.UNKNOWN)
         assert connections == 4
         assert client.reachable
 
 
 async def test_a_slow_body_is_cut(tcp: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("broker.http.app.BODY_SECONDS", 0.1)
-    body = asked_lease(ASKS)
+    body = encode_lease_request(ASKS)
 
     async def slow() -> AsyncIterator[bytes]:
         yield body[:5]
@@ -477,5 +480,10 @@ async def test_a_slow_body_is_cut(tcp: Served, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_client_cannot_ask_for_others() -> None:
     """What a gateway can say is a subject, a module, a tool, a version: nobody's id."""
-    assert set(msgspec.json.decode(asked_lease(ASKS))) == {"subject_token", "module", "tool", "rejected_version"}
-    assert set(msgspec.json.decode(asked_subject(ASKS.subject))) == {"subject_token"}
+    assert set(msgspec.json.decode(encode_lease_request(ASKS))) == {
+        "subject_token",
+        "module",
+        "tool",
+        "rejected_version",
+    }
+    assert set(msgspec.json.decode(encode_subject_request(ASKS.subject))) == {"subject_token"}

@@ -10,13 +10,13 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from broker.identity.api_tokens import ApiTokens
-from broker.identity.front_door import front_door
+from broker.identity.front_door import build_identity_services
 from broker.identity.pepper import Peppers
 from broker.identity.settings import IdentitySettings
 from broker.oauth.grants import Grants
 from broker.web import account, sign_in
-from broker.web.app import identity_app
-from broker.web.parts import web_parts
+from broker.web.app import build_identity_app
+from broker.web.parts import build_web_dependencies
 from core.settings import Settings
 from tests.broker.identity.browser import PUBLIC_URL, Browser, browser_on
 from tests.broker.identity.people import People
@@ -79,9 +79,12 @@ async def house_on(
     identity = IdentitySettings.model_validate({"providers": list(providers), **settings_file})
     settings = Settings(home=Path("/nowhere"), public_url=PUBLIC_URL)
     async with database.open("mcpist_broker") as broker, database.open("mcpist_console") as console:
-        door = front_door(broker, identity.providers, PUBLIC_URL, clock=clock)
-        parts = web_parts(settings, identity, clock)
+        door = build_identity_services(broker, identity.providers, PUBLIC_URL, clock=clock)
+        parts = build_web_dependencies(settings, identity, clock)
         grants = Grants(broker, clock=clock)
         tokens = ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=clock)
-        app = identity_app(parts, [*sign_in.routes(parts, door), *account.routes(parts, door, tokens, grants)])
+        app = build_identity_app(
+            parts,
+            [*sign_in.build_sign_in_routes(parts, door), *account.build_account_routes(parts, door, tokens, grants)],
+        )
         yield House(People(database, console, broker, clock, door), app, clock)  # type: ignore[arg-type]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from broker.identity.front_door import FrontDoor, front_door
+from broker.identity.front_door import IdentityServices, build_identity_services
 from broker.identity.providers.provider import VerifiedAccount
 from broker.identity.sessions import Sessions
 from core.audit.bounds import unpack
-from core.audit.event import DEPLOYMENT, Event
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent
 from core.db import Database
 from core.directory import allow_list, users
 from core.directory.actor import Actor
@@ -39,7 +39,7 @@ class People:
     console: Database
     broker: Database
     clock: Clock
-    door: FrontDoor
+    door: IdentityServices
 
     @property
     def sessions(self) -> Sessions:
@@ -66,7 +66,7 @@ class People:
         async with self.database.admin_connection() as admin:
             return await admin.fetchval(sql, *args)
 
-    async def events(self, kind: str, tenant_id: UUID = DEPLOYMENT) -> list[Event]:
+    async def events(self, kind: str, tenant_id: UUID = DEPLOYMENT_CHAIN) -> list[AuditEvent]:
         """The audit events of one kind, in order; those of the deployment where no tenant is named."""
         async with self.database.admin_connection() as admin:
             rows = await admin.fetch("SELECT record FROM audit.incoming WHERE tenant_id = $1 ORDER BY id", tenant_id)
@@ -80,7 +80,9 @@ async def people_on(database: ScratchDatabase) -> AsyncIterator[People]:
         database.open("mcpist_broker", most_connections=25) as broker,
         database.open("mcpist_console") as console,
     ):
-        yield People(database, console, broker, clock, front_door(broker, (), "https://mcpist.test", clock=clock))
+        yield People(
+            database, console, broker, clock, build_identity_services(broker, (), "https://mcpist.test", clock=clock)
+        )
 
 
 def account(email: str, subject: str = "", issuer: str = "https://idp.test") -> VerifiedAccount:

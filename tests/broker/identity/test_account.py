@@ -173,12 +173,12 @@ async def test_tying_takes_a_recent_sign_in(house: House, browser: Browser) -> N
 async def test_an_account_is_untied_but_never_the_last(house: House, browser: Browser) -> None:
     tenant_id, user_id = await ada(house)
     bob = await house.people.user(tenant_id, "bob@acme.test")
-    await house.people.door.identities.tie(ACTOR, tenant_id, bob, account("bob@home.test"))
+    await house.people.door.identities.link(ACTOR, tenant_id, bob, account("bob@home.test"))
     await by_link(house, browser, tenant_id, user_id)
     await browser.post("/account/identities/tie", provider="github")
     page = await browser.get("/account")
     assert "/account/identities/untie" not in page.text, "the only one has no button"
-    await house.people.door.identities.tie(ACTOR, tenant_id, user_id, account("ada@work.test"))
+    await house.people.door.identities.link(ACTOR, tenant_id, user_id, account("ada@work.test"))
     page = await browser.get("/account")
     assert page.text.count('action="/account/identities/untie"') == 2
     (his,) = await house.people.door.identities.list(tenant_id, bob)
@@ -198,7 +198,7 @@ async def test_an_account_is_untied_but_never_the_last(house: House, browser: Br
 async def test_untying_takes_a_recent_sign_in(house: House, browser: Browser) -> None:
     tenant_id, user_id = await ada(house)
     for address in ("ada@home.test", "ada@work.test"):
-        await house.people.door.identities.tie(ACTOR, tenant_id, user_id, account(address))
+        await house.people.door.identities.link(ACTOR, tenant_id, user_id, account(address))
     await by_link(house, browser, tenant_id, user_id)
     house.clock.ahead = timedelta(minutes=10)
     (one, _) = await house.people.door.identities.list(tenant_id, user_id)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from broker.identity.admission import Choice, NotAdmitted
+from broker.identity.admission import AdmissionDenied, TenantChoice
 from core.directory import allow_list, tenants, users
 from core.directory.actor import Actor
 from core.errors import Conflict, NotFound
@@ -15,20 +15,20 @@ from tests.broker.identity.people import ACTOR, People, account
 
 async def reason(people: People, email: str, subject: str = "", issuer: str = "https://idp.test") -> str:
     """Why the account gets in nowhere."""
-    found = await people.door.admission.choices(account(email, subject, issuer))
-    assert isinstance(found, NotAdmitted), found
+    found = await people.door.admission.list_choices(account(email, subject, issuer))
+    assert isinstance(found, AdmissionDenied), found
     return found.reason
 
 
 async def names(people: People, email: str, subject: str = "", issuer: str = "https://idp.test") -> list[str]:
     """Where the account gets in."""
-    found = await people.door.admission.choices(account(email, subject, issuer))
-    assert not isinstance(found, NotAdmitted), found
+    found = await people.door.admission.list_choices(account(email, subject, issuer))
+    assert not isinstance(found, AdmissionDenied), found
     return [one.name for one in found]
 
 
 async def entered(people: People, tenant_id: UUID, email: str, subject: str = "", issuer: str = "https://idp.test"):
-    secret = await people.door.admission.enter(tenant_id, account(email, subject, issuer), "company")
+    secret = await people.door.admission.start_session(tenant_id, account(email, subject, issuer), "company")
     assert isinstance(secret, Secret), secret
     session = await people.sessions.find(secret)
     assert session is not None
@@ -53,8 +53,8 @@ async def test_an_address_that_nobody_vouches_for_counts_for_nothing(people: Peo
 
 async def test_the_first_sign_in_makes_the_user_and_ties_the_account(people: People) -> None:
     tenant_id = await people.tenant("acme", "@acme.test")
-    [choice] = await people.door.admission.choices(account("ada@acme.test", "1"))  # type: ignore[misc]
-    assert choice == Choice(tenant_id, "Acme", None)
+    [choice] = await people.door.admission.list_choices(account("ada@acme.test", "1"))  # type: ignore[misc]
+    assert choice == TenantChoice(tenant_id, "Acme", None)
     session = await entered(people, tenant_id, "ada@acme.test", "1")
     assert (session.email, session.name, session.system_role) == ("ada@acme.test", "A Name", "user")
     [tied] = await people.door.identities.list(tenant_id, session.user_id)
@@ -73,8 +73,8 @@ async def test_a_user_whom_an_administrator_has_made_is_found_once_by_address(pe
     # Her address has been given to somebody else, who has another account.
     assert await reason(people, "ada@acme.test", "2") == "other_account"
     assert await reason(people, "ada@acme.test", "1", "https://other.test") == "other_account"
-    refused = await people.door.admission.enter(tenant_id, account("ada@acme.test", "2"), "company")
-    assert refused == NotAdmitted("other_account", (tenant_id,))
+    refused = await people.door.admission.start_session(tenant_id, account("ada@acme.test", "2"), "company")
+    assert refused == AdmissionDenied("other_account", (tenant_id,))
 
 
 async def test_a_known_account_keeps_its_user_when_the_address_changes(people: People) -> None:
@@ -93,15 +93,15 @@ async def test_whoever_is_taken_off_the_list_signs_in_no_more(people: People) ->
         await entered(people, tenant_id, email)
     await allow_list.remove_entry(people.console, ACTOR, tenant_id, "@acme.test")
     assert await reason(people, "ada@acme.test") == "not_listed"
-    refused = await people.door.admission.enter(tenant_id, account("ada@acme.test"), "company")
-    assert refused == NotAdmitted("not_listed", (tenant_id,))
+    refused = await people.door.admission.start_session(tenant_id, account("ada@acme.test"), "company")
+    assert refused == AdmissionDenied("not_listed", (tenant_id,))
     assert await names(people, "bob@acme.test") == ["Acme"]
 
 
 async def test_a_tied_account_with_an_address_of_its_own_needs_only_its_user_s_to_be_listed(people: People) -> None:
     tenant_id = await people.tenant("acme")
     user_id = await people.user(tenant_id, "ada@acme.test")
-    await people.door.identities.tie(ACTOR, tenant_id, user_id, account("ada@home.test", "1", "https://github.com"))
+    await people.door.identities.link(ACTOR, tenant_id, user_id, account("ada@home.test", "1", "https://github.com"))
     assert (await entered(people, tenant_id, "ada@home.test", "1", "https://github.com")).user_id == user_id
     assert (await entered(people, tenant_id, "", "1", "https://github.com")).user_id == user_id
     await allow_list.remove_entry(people.console, ACTOR, tenant_id, "ada@acme.test")
@@ -116,8 +116,8 @@ async def test_suspended_users_and_tenants(people: People) -> None:
     await tenants.set_status(people.console, ACTOR, other, "suspended")
     assert await reason(people, "ada@acme.test") == "suspended"
     for tenant_id in (acme, other):
-        refused = await people.door.admission.enter(tenant_id, account("ada@acme.test"), "company")
-        assert refused == NotAdmitted("suspended", (tenant_id,))
+        refused = await people.door.admission.start_session(tenant_id, account("ada@acme.test"), "company")
+        assert refused == AdmissionDenied("suspended", (tenant_id,))
 
 
 async def test_the_same_account_is_another_user_in_each_tenant(people: People) -> None:
@@ -135,7 +135,9 @@ async def test_twenty_first_sign_ins_at_once_make_one_user(people: People) -> No
 
 async def test_two_accounts_of_one_address_at_once_tie_one(people: People) -> None:
     tenant_id = await people.tenant("acme", "@acme.test")
-    tried = [people.door.admission.enter(tenant_id, account("ada@acme.test", str(n)), "company") for n in range(20)]
+    tried = [
+        people.door.admission.start_session(tenant_id, account("ada@acme.test", str(n)), "company") for n in range(20)
+    ]
     outcomes = await asyncio.gather(*tried)
     assert sum(isinstance(one, Secret) for one in outcomes) == 1
     assert await people.value("SELECT count(*) FROM auth.identities") == 1
@@ -144,7 +146,7 @@ async def test_two_accounts_of_one_address_at_once_tie_one(people: People) -> No
 async def test_issuer_and_subject_are_compared_each_for_itself(people: People) -> None:
     tenant_id = await people.tenant("acme")
     user_id = await people.user(tenant_id, "ada@acme.test")
-    await people.door.identities.tie(ACTOR, tenant_id, user_id, account("", "b c", "https://a"))
+    await people.door.identities.link(ACTOR, tenant_id, user_id, account("", "b c", "https://a"))
     assert await names(people, "", "b c", "https://a") == ["Acme"]
     assert await reason(people, "", "c", "https://a b") == "unverified_email"
     assert await reason(people, "", "B C", "https://a") == "unverified_email"
@@ -153,15 +155,15 @@ async def test_issuer_and_subject_are_compared_each_for_itself(people: People) -
 async def test_an_account_belongs_to_one_user(people: People) -> None:
     tenant_id = await people.tenant("acme")
     ada, bob = [await people.user(tenant_id, f"{name}@acme.test") for name in ("ada", "bob")]
-    await people.door.identities.tie(ACTOR, tenant_id, ada, account("x@home.test"))
-    await people.door.identities.tie(ACTOR, tenant_id, ada, account("x@home.test"))
+    await people.door.identities.link(ACTOR, tenant_id, ada, account("x@home.test"))
+    await people.door.identities.link(ACTOR, tenant_id, ada, account("x@home.test"))
     with pytest.raises(Conflict):
-        await people.door.identities.tie(ACTOR, tenant_id, bob, account("x@home.test"))
+        await people.door.identities.link(ACTOR, tenant_id, bob, account("x@home.test"))
     (tied,) = await people.door.identities.list(tenant_id, ada)
     with pytest.raises(NotFound):
-        await people.door.identities.untie(ACTOR, tenant_id, tied.id, user_id=bob)
-    await people.door.identities.untie(ACTOR, tenant_id, tied.id)
-    await people.door.identities.tie(ACTOR, tenant_id, bob, account("x@home.test"))
+        await people.door.identities.unlink(ACTOR, tenant_id, tied.id, user_id=bob)
+    await people.door.identities.unlink(ACTOR, tenant_id, tied.id)
+    await people.door.identities.link(ACTOR, tenant_id, bob, account("x@home.test"))
     assert len(await people.events("identity.unlinked", tenant_id)) == 1
 
 
@@ -170,11 +172,11 @@ async def test_of_two_accounts_that_somebody_unties_at_once_one_stays(people: Pe
     for number in range(5):
         ada = await people.user(tenant_id, f"ada{number}@acme.test")
         for subject in ("a", "b"):
-            await people.door.identities.tie(ACTOR, tenant_id, ada, account("", f"{number}{subject}"))
+            await people.door.identities.link(ACTOR, tenant_id, ada, account("", f"{number}{subject}"))
         tied = await people.door.identities.list(tenant_id, ada)
         mine = Actor("ada", ada)
         ended = await asyncio.gather(
-            *(people.door.identities.untie(mine, tenant_id, one.id, user_id=ada) for one in tied),
+            *(people.door.identities.unlink(mine, tenant_id, one.id, user_id=ada) for one in tied),
             return_exceptions=True,
         )
         assert sorted(type(one).__name__ for one in ended) == ["Conflict", "NoneType"]

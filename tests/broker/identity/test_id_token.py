@@ -10,7 +10,7 @@ from joserfc import jws
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from broker.identity.providers import id_token
-from broker.identity.providers.metadata import KeySet, read_metadata
+from broker.identity.providers.metadata import ProviderKeySet, read_metadata
 from broker.identity.providers.provider import SignInFailed
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -18,7 +18,7 @@ ISSUER, CLIENT, NONCE = "https://idp.test", "mcpist", "n" * 43
 RSA = RSAKey.generate_key(2048, {"kid": "rsa"}, auto_kid=False)
 OTHER = RSAKey.generate_key(2048, {"kid": "rsa"}, auto_kid=False)
 EC = ECKey.generate_key("P-256", {"kid": "ec"}, auto_kid=False)
-EXPECTED = id_token.Expected(ISSUER, CLIENT, NONCE, frozenset({"RS256", "ES256"}))
+EXPECTED = id_token.ExpectedClaims(ISSUER, CLIENT, NONCE, frozenset({"RS256", "ES256"}))
 FRESH = int(NOW.timestamp())
 CLAIMS: dict[str, Any] = {
     "iss": ISSUER,
@@ -43,15 +43,15 @@ def raw(header: dict[str, Any], claims: dict[str, Any], signature: str = "") -> 
     return ".".join([*parts, signature])
 
 
-def keys(*published: Any) -> KeySet:
+def keys(*published: Any) -> ProviderKeySet:
     async def fetch() -> dict[str, Any]:
         return {"keys": [one.as_dict(private=False) for one in published or (RSA, EC)]}
 
-    return KeySet(fetch, lambda: NOW)
+    return ProviderKeySet(fetch, lambda: NOW)
 
 
-async def verified(token: object, published: KeySet | None = None) -> Any:
-    return await id_token.verified(token, EXPECTED, published or keys(), NOW.timestamp())
+async def verified(token: object, published: ProviderKeySet | None = None) -> Any:
+    return await id_token.verify_id_token(token, EXPECTED, published or keys(), NOW.timestamp())
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ async def test_unknown_keys_are_asked_for_once_a_minute() -> None:
         asked += 1
         return {"keys": [RSA.as_dict(private=False)]}
 
-    published = KeySet(fetch, lambda: now)
+    published = ProviderKeySet(fetch, lambda: now)
     for number in range(50):
-        assert await published.candidates(f"unknown {number}") == ()
+        assert await published.find_candidates(f"unknown {number}") == ()
     assert asked == 1
-    assert len(await published.candidates("rsa")) == 1
+    assert len(await published.find_candidates("rsa")) == 1
     now = NOW.replace(minute=2)
     for number in range(50):
-        assert await published.candidates(f"unknown {number}") == ()
+        assert await published.find_candidates(f"unknown {number}") == ()
     assert asked == 2
 
 
@@ -150,13 +150,13 @@ async def test_known_keys_outlive_their_source_for_a_day() -> None:
             raise SignInFailed("provider_away", "unreachable")
         return {"keys": [RSA.as_dict(private=False)]}
 
-    published = KeySet(fetch, lambda: now)
-    await published.candidates("rsa")
+    published = ProviderKeySet(fetch, lambda: now)
+    await published.find_candidates("rsa")
     away, now = True, NOW.replace(hour=23)
-    assert len(await published.candidates("rsa")) == 1
+    assert len(await published.find_candidates("rsa")) == 1
     now = NOW.replace(day=23, hour=13)
     with pytest.raises(SignInFailed) as refused:
-        await published.candidates("rsa")
+        await published.find_candidates("rsa")
     assert refused.value.failure == "provider_away"
 
 
@@ -171,7 +171,7 @@ METADATA: dict[str, Any] = {
 def test_metadata_with_what_is_left_out_filled_as_the_book_says() -> None:
     found = read_metadata(METADATA, ISSUER)
     assert (found.algorithms, found.auth_methods) == ({"RS256"}, {"client_secret_basic"})
-    assert (found.userinfo_endpoint, found.names_itself) == ("", False)
+    assert (found.userinfo_endpoint, found.sends_issuer) == ("", False)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from broker.identity.front_door import FrontDoor, front_door
-from broker.identity.in_process import InProcess, InProcessVerifier
+from broker.identity.front_door import IdentityServices, build_identity_services
+from broker.identity.in_process import InProcessSubject, InProcessVerifier
 from broker.identity.providers.provider import VerifiedAccount
 from core.caller import Credential
 from core.db import Database
@@ -39,7 +39,7 @@ class Teller:
     database: ScratchDatabase
     console: Database
     broker: Database
-    door: FrontDoor
+    door: IdentityServices
     now: datetime = NOW
     number: int = 0
 
@@ -63,7 +63,7 @@ def account(name: str, subject: str) -> VerifiedAccount:
     return VerifiedAccount("https://idp.test", subject, f"{name}@mail.test", True, "Name")
 
 
-async def the_story(door: FrontDoor, teller: Teller, tenant_id: UUID, ada: UUID, bob: UUID) -> list[Any]:
+async def the_story(door: IdentityServices, teller: Teller, tenant_id: UUID, ada: UUID, bob: UUID) -> list[Any]:
     """Every statement with a filter runs at least once."""
     told: list[Any] = []
     began = teller.now = NOW + timedelta(days=teller.number)
@@ -73,10 +73,10 @@ async def the_story(door: FrontDoor, teller: Teller, tenant_id: UUID, ada: UUID,
     entered: list[Any] = []
     for name, subject in (("ada", "1"), ("ada", "2"), ("eve", "3"), ("ada", "1")):
         teller.now += timedelta(seconds=1)  # of sessions of one moment, anyone may be the oldest
-        entered.append(await door.admission.enter(tenant_id, account(name, subject), "company"))
+        entered.append(await door.admission.start_session(tenant_id, account(name, subject), "company"))
     told.append([one.reason if not isinstance(one, Secret) else "in" for one in entered])
-    await attempt(told, door.identities.tie(ACTOR, tenant_id, bob, account("ada", "1")))
-    await attempt(told, door.identities.tie(ACTOR, tenant_id, bob, account("bob", "4")))
+    await attempt(told, door.identities.link(ACTOR, tenant_id, bob, account("ada", "1")))
+    await attempt(told, door.identities.link(ACTOR, tenant_id, bob, account("bob", "4")))
     teller.now += timedelta(minutes=2)
     found = [await door.sessions.find(one) for one in entered if isinstance(one, Secret)]
     told.append([one.email if one else None for one in found])
@@ -90,22 +90,22 @@ async def the_story(door: FrontDoor, teller: Teller, tenant_id: UUID, ada: UUID,
     told.append([await spoken_for(teller.broker, tenant_id, user) for user in (ada, bob)])
     (last,) = await door.identities.list(tenant_id, bob)
     for actor in (Actor("bob", bob), ACTOR, ACTOR):
-        await attempt(told, door.identities.untie(actor, tenant_id, last.id, user_id=bob))
+        await attempt(told, door.identities.unlink(actor, tenant_id, last.id, user_id=bob))
     told.append(await many_sessions(door, teller, tenant_id, bob))
     return told
 
 
 async def spoken_for(broker: Database, tenant_id: UUID, user: UUID) -> bool:
     """Whether a command of the operator's may speak for a user of a tenant."""
-    subject = InProcess(tenant_id, user)
+    subject = InProcessSubject(tenant_id, user)
     known = await InProcessVerifier(subject, broker).verify(subject.secret)
     return isinstance(known, Credential) and (known.tenant_id, known.user_id) == (tenant_id, user)
 
 
-async def pages(door: FrontDoor, began: datetime, tenant_id: UUID, user: UUID) -> list[Any]:
+async def pages(door: IdentityServices, began: datetime, tenant_id: UUID, user: UUID) -> list[Any]:
     """Both lists, one at a time."""
     told: list[Any] = []
-    for page in (door.sessions.page, door.identities.page):
+    for page in (door.sessions.list_page, door.identities.list_page):
         after: tuple[datetime, UUID] | None = None
         while found := await page(tenant_id, user, after, 1):
             after = (found[0].created_at, found[0].id)
@@ -113,7 +113,7 @@ async def pages(door: FrontDoor, began: datetime, tenant_id: UUID, user: UUID) -
     return told
 
 
-async def many_sessions(door: FrontDoor, teller: Teller, tenant_id: UUID, user: UUID) -> list[Any]:
+async def many_sessions(door: IdentityServices, teller: Teller, tenant_id: UUID, user: UUID) -> list[Any]:
     began = teller.now
     for _ in range(3):
         teller.now += timedelta(seconds=1)
@@ -144,8 +144,10 @@ async def unbound(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def telling(database: ScratchDatabase, console: Database, broker: Database, monkeypatch: pytest.MonkeyPatch) -> Teller:
-    monkeypatch.setattr("broker.identity.sessions.MOST_SESSIONS", 2)
-    made = Teller(database, console, broker, front_door(broker, (), "https://mcpist.test", clock=lambda: made.now))
+    monkeypatch.setattr("broker.identity.sessions.MAX_SESSIONS", 2)
+    made = Teller(
+        database, console, broker, build_identity_services(broker, (), "https://mcpist.test", clock=lambda: made.now)
+    )
     return made
 
 

@@ -4,7 +4,7 @@ from urllib.parse import urljoin
 
 import pytest
 
-from broker.identity.next_path import HOME, safe_next
+from broker.identity.next_path import DEFAULT_PATH, sanitize_return_to
 
 ALLOWED = [
     "/account",
@@ -75,10 +75,10 @@ ELSEWHERE = [
 
 @pytest.mark.parametrize("path", ALLOWED)
 def test_our_own_paths(path: str) -> None:
-    assert safe_next(path) == path
+    assert sanitize_return_to(path) == path
     assert urljoin("https://mcpist.test/sign-in", path).startswith("https://mcpist.test/")
 
 
 @pytest.mark.parametrize("path", ELSEWHERE)
 def test_everything_else_is_the_account_page(path: str) -> None:
-    assert safe_next(path) == HOME
+    assert sanitize_return_to(path) == DEFAULT_PATH

@@ -46,7 +46,7 @@ async def test_a_state_counts_once_for_twenty_who_bring_it(database: ScratchData
         for _ in range(5):
             binding = new_secret()
             await both[0].begin(binding, "company", "/account", None)
-            taken = await asyncio.gather(*(both[n % 2].take(binding, "company") for n in range(20)))
+            taken = await asyncio.gather(*(both[n % 2].consume(binding, "company") for n in range(20)))
             assert sum(found is not None for found in taken) == 1
 
 
@@ -57,9 +57,9 @@ async def test_a_choice_of_a_tenant_counts_once_for_twenty_who_make_it(database:
         for _ in range(5):
             binding = new_secret()
             await both[0].begin(binding, "company", "/account", None)
-            await both[0].take(binding, "company")
-            await both[0].verified(binding, account)
-            chosen = await asyncio.gather(*(both[n % 2].chosen(binding) for n in range(20)))
+            await both[0].consume(binding, "company")
+            await both[0].store_verified(binding, account)
+            chosen = await asyncio.gather(*(both[n % 2].consume_verified(binding) for n in range(20)))
             assert sum(found is not None for found in chosen) == 1
 
 

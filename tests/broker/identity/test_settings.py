@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.identity.settings import IdentitySettings, load
+from broker.identity.settings import IdentitySettings, load_identity_settings
 from core.errors import Invalid
 
 COMPANY = """
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 def written(file: Path, text: str) -> IdentitySettings:
     file.touch(mode=0o600)
     file.write_text(text)
-    return load(file)
+    return load_identity_settings(file)
 
 
 def problem(file: Path, text: str) -> str:
@@ -36,7 +36,7 @@ def problem(file: Path, text: str) -> str:
 
 
 def test_without_a_file_our_own_server_runs_and_no_provider_is_there(file: Path) -> None:
-    settings = load(file)
+    settings = load_identity_settings(file)
     assert settings.providers == ()
     assert settings.external is None
     assert settings.authorization_server.enabled
@@ -180,7 +180,7 @@ def test_a_file_that_others_can_read_is_refused(file: Path) -> None:
     written(file, COMPANY)
     file.chmod(0o640)
     with pytest.raises(Invalid, match="can be read by others"):
-        load(file)
+        load_identity_settings(file)
 
 
 def test_a_huge_file_is_refused(file: Path) -> None:

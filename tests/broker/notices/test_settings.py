@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.notices.settings import load, webhook_key
+from broker.notices.settings import decode_webhook_secret, load_notification_settings
 from core.errors import Invalid
 
 MAIL = '[mail]\nserver = "smtp.example.com"\nsender = "M <mcpist@example.com>"\nuser = "u"\npassword = "p4ssw0rd"\n'
@@ -19,13 +19,13 @@ def written(folder: Path, text: str, mode: int = 0o600) -> Path:
 
 
 def test_both_ways_and_none(tmp_path: Path) -> None:
-    settings = load(written(tmp_path, MAIL + HOOK))
+    settings = load_notification_settings(written(tmp_path, MAIL + HOOK))
     assert settings.mail is not None
     assert settings.webhook is not None
     assert (settings.mail.port, settings.mail.security) == (587, "starttls")
-    assert webhook_key(settings.webhook.secret) == b"01234567890123456789012345678901"
+    assert decode_webhook_secret(settings.webhook.secret) == b"01234567890123456789012345678901"
     assert "p4ssw0rd" not in repr(settings)
-    assert load(tmp_path / "none.toml").mail is None
+    assert load_notification_settings(tmp_path / "none.toml").mail is None
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_both_ways_and_none(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(Invalid, match=told) as wrong:
-        load(written(tmp_path, text))
+        load_notification_settings(written(tmp_path, text))
     assert "p4ssw0rd" not in str(wrong.value)
     assert "MDEy" not in str(wrong.value)
 
 
 def test_others_may_not_read_it(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="can be read by others"):
-        load(written(tmp_path, MAIL, 0o644))
+        load_notification_settings(written(tmp_path, MAIL, 0o644))

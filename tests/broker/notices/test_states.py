@@ -11,12 +11,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from broker.notices.mail import Mail
-from broker.notices.outbox import Notice
+from broker.notices.mail import MailChannel
+from broker.notices.outbox import UserNotification
 from broker.notices.settings import MailSettings, WebhookSettings
-from broker.notices.teller import Channel, Teller
-from broker.notices.webhook import Webhook
-from broker.notices.wording import Wording
+from broker.notices.teller import NotificationChannel, NotificationDispatcher
+from broker.notices.webhook import WebhookChannel
+from broker.notices.wording import NotificationText
 from tests.broker.doctor.test_states import away, disabled, granted_less, lost, nothing, other_secret, revoked
 from tests.broker.doctor.ward import Case, Ward, ward_on
 from tests.broker.notices.test_teller import SECRET, hook, reaching
@@ -35,24 +35,24 @@ class Office:
     server: MailServer
 
     @property
-    def mail(self) -> Mail:
-        return Mail(
+    def mail(self) -> MailChannel:
+        return MailChannel(
             MailSettings(server="127.0.0.1", port=self.server.port, security="none", sender="M <m@mcpist.test>")
         )
 
     @contextlib.asynccontextmanager
-    async def process(self, *channels: Channel) -> AsyncIterator[Teller]:
+    async def process(self, *channels: NotificationChannel) -> AsyncIterator[NotificationDispatcher]:
         """Another broker process, as far as notices go."""
         async with self.ward.identity.product.database.open("mcpist_broker") as database:
-            yield Teller(
+            yield NotificationDispatcher(
                 database, channels or (self.mail,), str.title, self.ward.identity.url,
                 clock=self.ward.identity.product.clock,
             )  # fmt: skip
 
-    async def told(self, *channels: Channel) -> int:
+    async def told(self, *channels: NotificationChannel) -> int:
         """A process starts, tells what is due, and ends."""
         async with self.process(*channels) as teller:
-            return await teller.tell_due()
+            return await teller.send_due()
 
     def recipients(self) -> list[str]:
         return sorted(str(message["To"]) for message in self.server.messages)
@@ -172,7 +172,7 @@ async def test_before_a_grant_ends_for_good_its_owner_is_told_once_and_not_after
                 (await second.account())["id"],
             )
             await office.ward.later(6 * MINUTE)
-            await teller.tell_due()
+            await teller.send_due()
     assert office.recipients() == [first.person.email]
     body = office.server.messages[0].get_content()
     assert f"{(await first.account())['told_end']:%Y-%m-%d %H:%M} UTC" in body
@@ -189,7 +189,7 @@ async def test_several_processes_and_their_restarts_tell_once(office: Office) ->
     await office.ward.later(6 * MINUTE)
     async with contextlib.AsyncExitStack() as stack:
         tellers = [await stack.enter_async_context(office.process()) for _ in range(4)]
-        assert sum(await asyncio.gather(*(teller.tell_due() for teller in tellers))) == 3
+        assert sum(await asyncio.gather(*(teller.send_due() for teller in tellers))) == 3
     await office.ward.later(180 * MINUTE)
     assert await office.told() == 0, "a process that starts later finds nothing to tell"
     assert office.recipients() == sorted(case.person.email for case in cases)
@@ -204,7 +204,7 @@ async def test_a_process_that_is_killed_while_it_tells_is_followed_by_one_that_t
     class Never:
         name = "mail"
 
-        async def tell(self, notice: Notice, wording: Wording, now: datetime) -> bool:
+        async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
             await asyncio.Event().wait()
             return False
 
@@ -230,7 +230,7 @@ async def test_a_webhook_that_fails_is_tried_again_by_whoever_lives_and_names_it
         await revoked(case)
     await office.ward.later(6 * MINUTE)
     async with hook() as alarm, reaching(alarm.url) as http:
-        webhook = Webhook(WebhookSettings(url=alarm.url, secret=SECRET), http)  # type: ignore[arg-type]
+        webhook = WebhookChannel(WebhookSettings(url=alarm.url, secret=SECRET), http)  # type: ignore[arg-type]
         alarm.status = 503
         for wait in (3, 5, 9):
             await office.told(office.mail, webhook)

@@ -11,11 +11,11 @@ import orjson
 import pytest
 from aiohttp import web
 
-from broker.notices.mail import Mail
+from broker.notices.mail import MailChannel
 from broker.notices.settings import MailSettings, WebhookSettings
-from broker.notices.teller import Channel, Teller
-from broker.notices.webhook import Webhook, signature
-from broker.vendor_oauth.wire import VendorHttp
+from broker.notices.teller import NotificationChannel, NotificationDispatcher
+from broker.notices.webhook import WebhookChannel, sign_event
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.outbound.addresses import AllowedAddresses
 from tests.broker.world import Person, World
 from tests.support.certificates import self_signed
@@ -34,13 +34,15 @@ class Post:
     server: MailServer
 
     @property
-    def mail(self) -> Mail:
-        return Mail(
+    def mail(self) -> MailChannel:
+        return MailChannel(
             MailSettings(server="127.0.0.1", port=self.server.port, security="none", sender="M <m@mcpist.test>")
         )
 
-    def teller(self, *channels: Channel) -> Teller:
-        return Teller(self.world.trusted, channels or (self.mail,), str.title, PUBLIC, clock=self.world.clock)
+    def teller(self, *channels: NotificationChannel) -> NotificationDispatcher:
+        return NotificationDispatcher(
+            self.world.trusted, channels or (self.mail,), str.title, PUBLIC, clock=self.world.clock
+        )
 
     async def ahead(self, minutes: float) -> None:
         await self.world.execute(
@@ -76,9 +78,9 @@ async def people(world: World) -> tuple[Person, Person]:
 async def test_the_owner_gets_one_mail_and_nobody_else_any(post: Post) -> None:
     ada, _ = await people(post.world)
     await post.break_one(ada)
-    assert await post.teller().tell_due() == 0, "a vendor may take it back for some minutes"
+    assert await post.teller().send_due() == 0, "a vendor may take it back for some minutes"
     await post.ahead(6)
-    assert await post.teller().tell_due() == 1
+    assert await post.teller().send_due() == 1
     (message,) = post.server.messages
     assert message["To"] == "ada@acme.test"
     body = message.get_content()
@@ -87,7 +89,7 @@ async def test_the_owner_gets_one_mail_and_nobody_else_any(post: Post) -> None:
     assert "does not accept it any more" in body
     assert message["Auto-Submitted"] == "auto-generated"
     await post.ahead(600)
-    assert await post.teller().tell_due() == 0
+    assert await post.teller().send_due() == 0
     assert len(post.server.messages) == 1
     assert await post.outcomes() == ["told"]
 
@@ -97,12 +99,12 @@ async def test_each_change_of_state_is_told_and_no_repetition(post: Post) -> Non
     credential = await post.break_one(ada)
     await post.world.execute(BREAK, credential, "unreadable")
     await post.ahead(6)
-    await post.teller().tell_due()
+    await post.teller().send_due()
     assert len(post.server.messages) == 1
     await post.world.execute("UPDATE vault.credentials SET state = 'ok', cause = '' WHERE id = $1", credential)
     await post.world.execute(BREAK, credential, "rejected")
     await post.ahead(12)
-    await post.teller().tell_due()
+    await post.teller().send_due()
     assert len(post.server.messages) == 2
 
 
@@ -111,7 +113,7 @@ async def test_what_is_mended_in_time_troubles_nobody(post: Post) -> None:
     credential = await post.break_one(ada)
     await post.world.execute("UPDATE vault.credentials SET state = 'ok' WHERE id = $1", credential)
     await post.ahead(6)
-    await post.teller().tell_due()
+    await post.teller().send_due()
     assert (post.server.messages, await post.outcomes()) == ([], ["over"])
 
 
@@ -122,7 +124,7 @@ async def test_a_removed_credential_and_a_suspended_owner_are_nobody_s_mail(post
     await post.break_one(eve)
     await post.world.execute("UPDATE core.users SET status = 'suspended' WHERE id = $1", eve.id)
     await post.ahead(6)
-    await post.teller().tell_due()
+    await post.teller().send_due()
     assert post.server.messages == []
     assert await post.outcomes() == ["over", "told"]
 
@@ -146,7 +148,7 @@ async def test_a_shared_credential_and_a_refused_client_are_the_administrators_o
         "UPDATE vault.oauth_clients SET state = 'misconfigured', cause = 'secret_expired' WHERE id = $1", client
     )
     await post.ahead(6)
-    assert await post.teller().tell_due() == 2
+    assert await post.teller().send_due() == 2
     assert sorted(str(message["To"]) for message in post.server.messages) == ["ada@acme.test", "eve@globex.test"]
     (told,) = post.server.to("eve@globex.test")
     assert "client secret has run out" in told.get_content()
@@ -160,11 +162,11 @@ async def test_a_server_that_is_away_is_tried_again_and_a_recipient_who_is_gone_
     post.server.unknown.add("eve@globex.test")
     post.server.away = True
     await post.ahead(6)
-    assert await post.teller().tell_due() == 2
-    assert await post.teller().tell_due() == 0, "not at once"
+    assert await post.teller().send_due() == 2
+    assert await post.teller().send_due() == 0, "not at once"
     post.server.away = False
     await post.ahead(9)
-    await post.teller().tell_due()
+    await post.teller().send_due()
     assert [str(message["To"]) for message in post.server.messages] == ["ada@acme.test"]
     assert await post.outcomes() == ["told", "told"]
 
@@ -175,7 +177,7 @@ async def test_after_three_days_it_is_given_up(post: Post) -> None:
     post.server.away = True
     for turn in range(1, 63):
         await post.ahead(turn * 61)
-        await post.teller().tell_due()
+        await post.teller().send_due()
     assert await post.outcomes() == ["given_up"]
 
 
@@ -184,8 +186,8 @@ async def test_two_processes_tell_once(post: Post) -> None:
     await post.break_one(ada)
     await post.ahead(6)
     async with post.world.database.open("mcpist_broker") as other:
-        second = Teller(other, (post.mail,), str.title, PUBLIC, clock=post.world.clock)
-        assert await post.teller().tell_due() + await second.tell_due() == 1
+        second = NotificationDispatcher(other, (post.mail,), str.title, PUBLIC, clock=post.world.clock)
+        assert await post.teller().send_due() + await second.send_due() == 1
     assert len(post.server.messages) == 1
 
 
@@ -225,15 +227,15 @@ async def test_a_webhook_is_signed_and_tried_again_without_a_second_mail(post: P
     async with hook() as alarm, reaching(alarm.url) as http:
         settings = WebhookSettings(url=alarm.url, secret=SECRET)  # type: ignore[arg-type]
         alarm.status = 500
-        teller = post.teller(post.mail, Webhook(settings, http))
-        await teller.tell_due()
+        teller = post.teller(post.mail, WebhookChannel(settings, http))
+        await teller.send_due()
         alarm.status = 204
         await post.ahead(9)
-        await teller.tell_due()
+        await teller.send_due()
     assert len(post.server.messages) == 1
     (first, _), (headers, body) = alarm.got
     assert first["webhook-id"] == headers["webhook-id"]
-    assert headers["webhook-signature"] == signature(
+    assert headers["webhook-signature"] == sign_event(
         settings, headers["webhook-id"], headers["webhook-timestamp"], body
     )
     event = orjson.loads(body)
@@ -247,13 +249,13 @@ async def test_a_webhook_reaches_no_private_host_that_nobody_has_listed(post: Po
     await post.break_one(ada)
     await post.ahead(6)
     async with hook() as alarm, reaching() as http:
-        await post.teller(Webhook(WebhookSettings(url=alarm.url, secret=SECRET), http)).tell_due()  # type: ignore[arg-type]
+        await post.teller(WebhookChannel(WebhookSettings(url=alarm.url, secret=SECRET), http)).send_due()  # type: ignore[arg-type]
     assert alarm.got == []
 
 
 @contextlib.asynccontextmanager
-async def reaching(*urls: str) -> AsyncIterator[VendorHttp]:
-    http = VendorHttp(AllowedAddresses.of([url.split("/")[2] for url in urls]))
+async def reaching(*urls: str) -> AsyncIterator[VendorHttpClient]:
+    http = VendorHttpClient(AllowedAddresses.from_hosts([url.split("/")[2] for url in urls]))
     await http.open()
     try:
         yield http
@@ -273,9 +275,9 @@ async def test_a_login_is_used_and_neither_it_nor_the_server_s_words_are_logged(
         settings = MailSettings.model_validate({**given, "user": "m", "password": password})
         await post.break_one(ada)
         await post.ahead(6)
-        await post.teller(Mail(settings, tls=signed.client())).tell_due()
+        await post.teller(MailChannel(settings, tls=signed.client())).send_due()
         await post.ahead(9)
-        await post.teller(Mail(settings)).tell_due()  # whose certificate is it?
+        await post.teller(MailChannel(settings)).send_due()  # whose certificate is it?
     assert len(server.messages) == messages
     assert ("a notice could not be told" in caplog.text) == (not messages)
     assert password not in caplog.text

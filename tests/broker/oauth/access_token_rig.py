@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 from joserfc.jwk import RSAKey
 
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from broker.oauth import jose
 from broker.oauth.access_tokens import AccessTokens
 from broker.oauth.signing_key_store import SigningKeyStore
@@ -27,7 +27,7 @@ from tests.support.postgres_proxy import PostgresProxy, postgres_proxy
 
 ISSUER = "https://mcp.example.com"
 LIFETIME = timedelta(minutes=10)
-UNKNOWN = Refused(RefusalReason.UNKNOWN)
+UNKNOWN = CredentialRefusal(RefusalReason.UNKNOWN)
 
 
 @dataclass(slots=True)
@@ -48,12 +48,12 @@ class Rig:
         return token
 
     async def claims(self) -> dict[str, Any]:
-        return dict(jose.read((await self.minted()).reveal()).unverified)
+        return dict(jose.parse_jwt((await self.minted()).reveal()).unverified_claims)
 
     def header(self, **changes: Any) -> dict[str, Any]:
         return {"alg": "RS256", "typ": "at+jwt", "kid": self.key.kid, **changes}
 
-    async def verdict(self, token: str) -> Credential | Refused:
+    async def verdict(self, token: str) -> Credential | CredentialRefusal:
         return await self.tokens.verify(Secret(token))
 
 
@@ -64,13 +64,13 @@ async def rig_on(world: World) -> Rig:
     tenant = await world.tenant("acme")
     ada = await world.person(tenant, "ada@example.test")
     grant = await add_grant(world.trusted, world.clock, tenant, ada.id)
-    await store.ensure()
+    await store.ensure_keys()
     by_state = await private_keys(store)
     return Rig(world, keys, tokens, ada, grant, by_state["active"], by_state["next"])
 
 
 async def private_keys(store: SigningKeyStore) -> dict[str, RSAKey]:
-    return {sealed.state: await store.opened(sealed) for sealed in await store.published()}
+    return {sealed.state: await store.unwrap_key(sealed) for sealed in await store.list_published()}
 
 
 def encoded(data: bytes | Mapping[str, Any]) -> str:

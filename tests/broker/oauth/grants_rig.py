@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from broker.oauth.codes import Approval, Proof, challenge_of
+from broker.oauth.codes import Approval, CodeProof, compute_code_challenge
 from broker.oauth.consents import Consents
 from broker.oauth.errors import OAuthError
-from broker.oauth.grants import Grants, Issued
+from broker.oauth.grants import Grants, IssuedTokens
 from core.audit.bounds import unpack
-from core.audit.event import Event
+from core.audit.event import AuditEvent
 from core.db import Database
 from core.directory.actor import Actor
-from core.scopes import MCP
+from core.scopes import MCP_SCOPES
 from core.secret import Secret
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
@@ -57,22 +57,24 @@ class GrantsRig:
 
     def approval(self, **changes: object) -> Approval:
         """What the first user has agreed to."""
-        whose, challenge = (self.tenant.id, self.user), challenge_of(VERIFIER)
-        plain = Approval(*whose, CLIENT, "Client", REDIRECT, MCP, RESOURCE, challenge, self.clock())
+        whose, challenge = (self.tenant.id, self.user), compute_code_challenge(VERIFIER)
+        plain = Approval(*whose, CLIENT, "Client", REDIRECT, MCP_SCOPES, RESOURCE, challenge, self.clock())
         return replace(plain, **changes)  # type: ignore[arg-type]
 
     async def code(self, **changes: object) -> Secret:
-        return await self.grants.begin_code(self.approval(**changes))
+        return await self.grants.create_code(self.approval(**changes))
 
-    async def redeem(self, code: Secret, **changes: object) -> Issued:
-        proof = replace(Proof(CLIENT, REDIRECT, VERIFIER), **changes)  # type: ignore[arg-type]
-        return await self.grants.redeem(code, proof)
+    async def redeem(self, code: Secret, **changes: object) -> IssuedTokens:
+        proof = replace(CodeProof(CLIENT, REDIRECT, VERIFIER), **changes)  # type: ignore[arg-type]
+        return await self.grants.redeem_code(code, proof)
 
-    async def issued(self, **changes: object) -> Issued:
+    async def issued(self, **changes: object) -> IssuedTokens:
         """A new grant."""
         return await self.redeem(await self.code(**changes))
 
-    async def refresh(self, token: Secret, scopes: frozenset[str] | None = None, *, client: str = CLIENT) -> Issued:
+    async def refresh(
+        self, token: Secret, scopes: frozenset[str] | None = None, *, client: str = CLIENT
+    ) -> IssuedTokens:
         return await self.grants.refresh(token, client, scopes)
 
     async def refusal(self, token: Secret, scopes: frozenset[str] | None = None, *, client: str = CLIENT) -> str:
@@ -103,7 +105,7 @@ class GrantsRig:
         found = await self.value(sql, grant_id)
         return None if found is None else str(found)
 
-    async def events(self, kind: str) -> list[Event]:
+    async def events(self, kind: str) -> list[AuditEvent]:
         """The audit events of one kind, in order. No sealer runs here."""
         async with self.database.admin_connection() as admin:
             rows = await admin.fetch("SELECT record FROM audit.incoming ORDER BY id")
@@ -118,12 +120,12 @@ async def grants_on(database: ScratchDatabase, tenant: MadeTenant) -> AsyncItera
         yield GrantsRig(database, tenant, broker, Grants(broker, clock=clock), Consents(broker, clock=clock), clock)
 
 
-async def gathered(*work: Awaitable[Issued]) -> tuple[list[Issued], list[str]]:
+async def gathered(*work: Awaitable[IssuedTokens]) -> tuple[list[IssuedTokens], list[str]]:
     """All at once: what was issued, and the errors of what was refused."""
     outcomes = await asyncio.gather(*work, return_exceptions=True)
-    strange = [one for one in outcomes if not isinstance(one, Issued | OAuthError)]
+    strange = [one for one in outcomes if not isinstance(one, IssuedTokens | OAuthError)]
     assert strange == []
     return (
-        [one for one in outcomes if isinstance(one, Issued)],
+        [one for one in outcomes if isinstance(one, IssuedTokens)],
         [one.code for one in outcomes if isinstance(one, OAuthError)],
     )

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker.oauth.client_metadata import ClientMetadata
+from broker.oauth.client_metadata import ClientMetadataResolver
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 from tests.broker.oauth.rig import Clock
 from tests.gateway.vendor_session.doubles import RawVendor, Script, answering
 
@@ -34,8 +34,8 @@ class Site:
 
     server: RawVendor
     clock: Clock
-    metadata: ClientMetadata
-    documents: Documents
+    metadata: ClientMetadataResolver
+    documents: JsonDocumentFetcher
 
     @property
     def url(self) -> str:
@@ -55,15 +55,17 @@ class Site:
 
 
 @contextlib.asynccontextmanager
-async def finding(allow: AllowedAddresses, **options: Any) -> AsyncIterator[tuple[Clock, ClientMetadata, Documents]]:
+async def finding(
+    allow: AllowedAddresses, **options: Any
+) -> AsyncIterator[tuple[Clock, ClientMetadataResolver, JsonDocumentFetcher]]:
     clock, hosts = Clock(), options.pop("hosts", ("*",))
-    documents = Documents(allow, seconds=PATIENCE, **options)
+    documents = JsonDocumentFetcher(allow, seconds=PATIENCE, **options)
     await documents.open()
-    yield clock, ClientMetadata(documents, hosts=hosts, clock=clock.seconds), documents
+    yield clock, ClientMetadataResolver(documents, hosts=hosts, clock=clock.seconds), documents
     await documents.close()
 
 
 @contextlib.asynccontextmanager
 async def site_of_documents() -> AsyncIterator[Site]:
-    async with RawVendor() as server, finding(AllowedAddresses.of([f"127.0.0.1:{server.port}"])) as found:
+    async with RawVendor() as server, finding(AllowedAddresses.from_hosts([f"127.0.0.1:{server.port}"])) as found:
         yield Site(server, *found)

@@ -12,15 +12,15 @@ from joserfc.jwk import ECKey, Key, RSAKey
 
 from broker.identity.pepper import Peppers
 from broker.oauth.client_authentication import ClientAuthentication
-from broker.oauth.client_keys import PublishedKeys
-from broker.oauth.clients import Clients, MetadataClients
-from broker.oauth.jose import sign
+from broker.oauth.client_keys import JwksCache
+from broker.oauth.clients import ClientMetadataLookup, ClientRegistry
+from broker.oauth.jose import sign_jwt
 from broker.oauth.registered_clients import RegisteredClients
-from broker.oauth.single_use import SingleUse
+from broker.oauth.single_use import ReplayCache
 from core.db import Database
 from core.directory.actor import Actor
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 from tests.support.postgres import ScratchDatabase
 
 ACTOR = Actor("tests")
@@ -53,11 +53,11 @@ class Rig:
     database: Database
     scratch: ScratchDatabase
     clock: Clock
-    documents: Documents
+    documents: JsonDocumentFetcher
     registered: RegisteredClients
-    single_use: SingleUse
-    published_keys: PublishedKeys
-    clients: Clients
+    single_use: ReplayCache
+    published_keys: JwksCache
+    clients: ClientRegistry
     authentication: ClientAuthentication
     listed: list[str] = field(default_factory=list[str])
 
@@ -72,15 +72,17 @@ class Rig:
 
 
 @contextlib.asynccontextmanager
-async def rig_on(scratch: ScratchDatabase, *listed: str, metadata: MetadataClients | None = None) -> AsyncIterator[Rig]:
+async def rig_on(
+    scratch: ScratchDatabase, *listed: str, metadata: ClientMetadataLookup | None = None
+) -> AsyncIterator[Rig]:
     """Everything on one database; `listed` are the private hosts that may be asked for documents."""
     clock = Clock()
     async with scratch.open("mcpist_broker") as database:
-        documents = Documents(AllowedAddresses.of(listed), seconds=2)
+        documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(listed), seconds=2)
         await documents.open()
-        single_use = SingleUse(database, clock=clock)
-        published = PublishedKeys(documents, clock=clock.seconds)
-        clients = Clients(database, metadata, clock=clock)
+        single_use = ReplayCache(database, clock=clock)
+        published = JwksCache(documents, clock=clock.seconds)
+        clients = ClientRegistry(database, metadata, clock=clock)
         authentication = ClientAuthentication(
             clients, PEPPERS, single_use, published, issuer=ISSUER, token_endpoint=TOKEN_ENDPOINT, clock=clock
         )
@@ -118,7 +120,7 @@ def signed(key: Key, claims: dict[str, Any], algorithm: str = "", **header: str)
     """A JWT; its header names the key unless told otherwise."""
     algorithm = algorithm or ("RS256" if isinstance(key, RSAKey) else "ES256")
     named = {"kid": str(key.kid), **header}
-    return sign(key, {name: value for name, value in named.items() if value}, claims, algorithm)
+    return sign_jwt(key, {name: value for name, value in named.items() if value}, claims, algorithm)
 
 
 def fresh_id() -> str:

@@ -17,33 +17,33 @@ import httpx2
 from broker.identity.sessions import Sessions
 from broker.identity.settings import AuthorizationServerSettings, IdentitySettings
 from broker.oauth.access_tokens import AccessTokens
-from broker.oauth.authorization import Authorization
+from broker.oauth.authorization import AuthorizationRequestParser
 from broker.oauth.client_authentication import ClientAuthentication
-from broker.oauth.client_keys import PublishedKeys
-from broker.oauth.clients import Client, Clients
-from broker.oauth.codes import challenge_of
+from broker.oauth.client_keys import JwksCache
+from broker.oauth.clients import Client, ClientRegistry
+from broker.oauth.codes import compute_code_challenge
 from broker.oauth.consents import Consents
 from broker.oauth.errors import OAuthError
-from broker.oauth.grant_records import Grant
+from broker.oauth.grant_records import ClientGrant
 from broker.oauth.grants import Grants
 from broker.oauth.registered_clients import NewClient, RegisteredClients
-from broker.oauth.registration import Registration
-from broker.oauth.revocation import Revocation
+from broker.oauth.registration import DynamicClientRegistration
+from broker.oauth.revocation import TokenRevocation
 from broker.oauth.signing_keys import open_signing_keys
-from broker.oauth.single_use import SingleUse
+from broker.oauth.single_use import ReplayCache
 from broker.oauth.token_endpoint import TokenEndpoint
-from broker.oauth.unusable_documents import UnusableDocument
-from broker.vault.keys import LocalKeys
+from broker.oauth.unusable_documents import UnusableClientDocument
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
-from broker.web.app import identity_app
-from broker.web.oauth import AuthorizationServer, routes
-from broker.web.parts import web_parts
+from broker.web.app import build_identity_app
+from broker.web.oauth import AuthorizationServerServices, build_oauth_routes
+from broker.web.parts import build_web_dependencies
 from core.audit.bounds import unpack
-from core.audit.event import Event
+from core.audit.event import AuditEvent
 from core.db import Database
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
-from core.scopes import MCP
+from core.outbound.documents import JsonDocumentFetcher
+from core.scopes import MCP_SCOPES
 from core.secret import Secret
 from core.settings import Settings
 from tests.broker.oauth.rig import ACTOR, PEPPERS, Clock
@@ -52,7 +52,7 @@ from tests.support.postgres import MadeTenant, ScratchDatabase
 ISSUER = "https://mcp.example.com"
 RESOURCE = f"{ISSUER}/mcp"
 VERIFIER = "verifier-" * 6
-CHALLENGE = challenge_of(VERIFIER)
+CHALLENGE = compute_code_challenge(VERIFIER)
 WEB = Client(
     id="https://agent.example/client.json",
     name="Agent",
@@ -64,16 +64,16 @@ DYNAMIC = Client(
     id="dyn_" + "a" * 22, name="Stranger", kind="dynamic", redirect_uris=("https://stranger.example/back",)
 )
 KNOWN = {client.id: client for client in (WEB, DYNAMIC)}
-BOTH = " ".join(sorted(MCP))
+BOTH = " ".join(sorted(MCP_SCOPES))
 
 
 class StubTokens:
     """Access tokens that say what they are for, where a test is not about their signature."""
 
-    async def mint(self, grant: Grant, now: object) -> tuple[Secret, int]:
+    async def mint(self, grant: ClientGrant, now: object) -> tuple[Secret, int]:
         return Secret(f"{grant.tenant_id}.{grant.id}.{' '.join(sorted(grant.scopes))}"), 600
 
-    async def grant_of(self, token: Secret) -> tuple[UUID, UUID] | None:
+    async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
         try:
             tenant_id, grant_id, _ = token.reveal().split(".")
             return UUID(tenant_id), UUID(grant_id)
@@ -94,7 +94,7 @@ class StubAssertions:
 
 
 class StubKeys:
-    async def document(self) -> bytes:
+    async def get_jwks(self) -> bytes:
         return b'{"keys":[]}'
 
 
@@ -178,7 +178,7 @@ class Server:
         async with self.scratch.admin_connection() as admin:
             return await admin.fetchval(sql, *args)
 
-    async def events(self, kind: str) -> list[Event]:
+    async def events(self, kind: str) -> list[AuditEvent]:
         async with self.scratch.admin_connection() as admin:
             rows = await admin.fetch("SELECT record FROM audit.incoming ORDER BY id")
         return [event for event in (unpack(row["record"]) for row in rows) if event.kind == kind]
@@ -231,12 +231,12 @@ class _FixedClients:
 
     async def read(self, url: str) -> Client:
         if url not in KNOWN:
-            raise UnusableDocument("form")
+            raise UnusableClientDocument("form")
         return KNOWN[url]
 
 
 async def _signing(broker: Database, clock: Clock) -> tuple[Any, Any]:
-    provider = LocalKeys("k1", {"k1": b"k" * 32})
+    provider = InMemoryKeyProvider("k1", {"k1": b"k" * 32})
     await open_vault(broker, provider, clock=clock)
     keys, _ = await open_signing_keys(broker, provider, clock=clock)
     life = timedelta(minutes=10)
@@ -256,17 +256,17 @@ async def server_on(
     identity.toml."""
     clock = Clock()
     async with database.open("mcpist_broker", most_connections=25) as broker:
-        parts = web_parts(
+        parts = build_web_dependencies(
             Settings(home=Path("/nowhere"), public_url=ISSUER, failed_auth_per_minute=20),
             IdentitySettings(authorization_server=AuthorizationServerSettings(**settings)),
             clock,
         )
-        clients = Clients(broker, _FixedClients(), clock=clock, built_in=[DYNAMIC])
-        published = PublishedKeys(Documents(AllowedAddresses.of([]), seconds=1), clock=clock.seconds)
+        clients = ClientRegistry(broker, _FixedClients(), clock=clock, built_in=[DYNAMIC])
+        published = JwksCache(JsonDocumentFetcher(AllowedAddresses.from_hosts([]), seconds=1), clock=clock.seconds)
         authentication = ClientAuthentication(
             clients,
             PEPPERS,
-            SingleUse(broker, clock=clock),
+            ReplayCache(broker, clock=clock),
             published,
             issuer=ISSUER,
             token_endpoint=f"{ISSUER}/oauth/token",
@@ -283,17 +283,17 @@ async def server_on(
             resource=RESOURCE,
             clock=clock,
         )
-        server = AuthorizationServer(
-            Authorization(clients, RESOURCE),
+        server = AuthorizationServerServices(
+            AuthorizationRequestParser(clients, RESOURCE),
             endpoint,
-            Revocation(authentication, grants, tokens),
+            TokenRevocation(authentication, grants, tokens),
             sessions,
             Consents(broker, clock=clock),
             grants,
             keys,
-            Registration(broker, enabled=True, clock=clock, seconds=clock.seconds),
+            DynamicClientRegistration(broker, enabled=True, clock=clock, seconds=clock.seconds),
         )
-        app = identity_app(parts, routes(parts, server, monotonic=clock.seconds))
+        app = build_identity_app(parts, build_oauth_routes(parts, server, monotonic=clock.seconds))
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url=ISSUER) as http:
             registered = RegisteredClients(broker, PEPPERS, clock=clock)

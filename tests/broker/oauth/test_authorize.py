@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from broker.identity.next_path import safe_next
+from broker.identity.next_path import sanitize_return_to
 from tests.broker.oauth.server_rig import (
     BOTH,
     CHALLENGE,
@@ -52,7 +52,7 @@ async def test_the_longest_request_comes_back_too(server: Server) -> None:
     for answer in answers:
         if answer.status_code == 303:
             came_back = parse_qs(urlsplit(location(answer)).query)["next"][0]
-            assert safe_next(came_back) == came_back
+            assert sanitize_return_to(came_back) == came_back
 
 
 async def test_consent_then_code(server: Server) -> None:
@@ -361,7 +361,7 @@ async def test_a_client_can_ask_for_a_new_sign_in(server: Server, asked: dict[st
     sign_in = urlsplit(location(response))
     assert (sign_in.path, parse_qs(sign_in.query)["notice"]) == ("/sign-in", ["recent"])
     back = parse_qs(sign_in.query)["next"][0]
-    assert back == safe_next(back)
+    assert back == sanitize_return_to(back)
     assert "signed_in_since=" in back
     server.clock.go(minutes=2)  # which the person needs to sign in
     assert (await server.authorize(back.partition("?")[2])).status_code == 303

@@ -13,8 +13,8 @@ from joserfc.jwk import ECKey, OctKey
 
 from broker.identity.pepper import Peppers
 from broker.oauth.client_authentication import ASSERTION_TYPE, ClientAuthentication
-from broker.oauth.client_metadata import ClientMetadata
-from broker.oauth.clients import Client, Clients
+from broker.oauth.client_metadata import ClientMetadataResolver
+from broker.oauth.clients import Client, ClientRegistry
 from broker.oauth.errors import OAuthError
 from broker.oauth.registered_clients import NewClient
 from tests.broker.oauth.rig import (
@@ -119,13 +119,13 @@ async def test_unknown_and_known_clients_cost_one_comparison_each(
     """The structure behind the constant time: both ways hash and compare once (broker-security.md §2, row 32)."""
     client, _ = await made(rig, tenant, SECRET)
     compared: list[int] = []
-    real = ClientAuthentication._is_right  # pyright: ignore[reportPrivateUsage]
+    real = ClientAuthentication._is_secret_valid  # pyright: ignore[reportPrivateUsage]
 
     def counted(*given: Any) -> bool:
         compared.append(1)
         return real(*given)
 
-    monkeypatch.setattr(ClientAuthentication, "_is_right", counted)
+    monkeypatch.setattr(ClientAuthentication, "_is_secret_valid", counted)
     await refused(rig, {}, {"client_id": client.id, "client_secret": "x"})
     await refused(rig, {}, {"client_id": "client_" + "a" * 22, "client_secret": "x"})
     assert len(compared) == 2
@@ -290,7 +290,9 @@ async def test_a_client_whose_document_names_its_keys(database: ScratchDatabase)
 
         server.scripts = [serve]
         async with rig_on(database, f"127.0.0.1:{server.port}") as rig:
-            clients = Clients(rig.database, ClientMetadata(rig.documents, clock=rig.clock.seconds), clock=rig.clock)
+            clients = ClientRegistry(
+                rig.database, ClientMetadataResolver(rig.documents, clock=rig.clock.seconds), clock=rig.clock
+            )
             rig.authentication._clients = clients  # pyright: ignore[reportPrivateUsage]
             client = await clients.find(url)
             assert client is not None

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from broker.oauth.client_metadata import MOST_BYTES, ClientMetadata, client_of
+from broker.oauth.client_metadata import MAX_DOCUMENT_BYTES, ClientMetadataResolver, parse_client_document
 from broker.oauth.clients import Client
 from core.errors import Unavailable
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents, NoDocument
+from core.outbound.documents import DocumentUnavailable, JsonDocumentFetcher
 from tests.broker.oauth.metadata_rig import JSON, PATIENCE, Site, document, finding, site_of_documents
 from tests.broker.oauth.rig import ec_key, public_set
 from tests.gateway.vendor_session.doubles import Exchange, Script, answering, hanging_up, silent
@@ -75,23 +75,25 @@ async def test_a_client_is_what_its_document_says(site: Site) -> None:
     ],
 )
 def test_documents_that_break_the_rules(changed: dict[str, Any]) -> None:
-    assert client_of(URL, document(URL)) is not None
-    assert client_of(URL, document(URL, **changed)) is None
+    assert parse_client_document(URL, document(URL)) is not None
+    assert parse_client_document(URL, document(URL, **changed)) is None
 
 
 def test_what_a_document_may_leave_out_or_have_too_much() -> None:
     bare = {"client_id": URL, "client_name": " A\nB\u202e ", "redirect_uris": ["http://localhost/", "app:/x"], "x": {}}
-    client = client_of(URL, bare)
+    client = parse_client_document(URL, bare)
     assert client is not None
     assert (client.name, client.redirect_uris, client.auth_method) == ("A B", ("http://localhost/",), "none")
 
 
 def test_keys_of_a_client() -> None:
-    inline = client_of(URL, document(URL, token_endpoint_auth_method="private_key_jwt", jwks=public_set(ec_key())))
+    inline = parse_client_document(
+        URL, document(URL, token_endpoint_auth_method="private_key_jwt", jwks=public_set(ec_key()))
+    )
     assert inline is not None
     assert (inline.auth_method, inline.jwks) == ("private_key_jwt", public_set(ec_key()))
     uri = "https://app.example.com/keys"
-    published = client_of(URL, document(URL, token_endpoint_auth_method="private_key_jwt", jwks_uri=uri))
+    published = parse_client_document(URL, document(URL, token_endpoint_auth_method="private_key_jwt", jwks_uri=uri))
     assert published is not None
     assert (published.jwks, published.jwks_uri) == (None, uri)
 
@@ -147,10 +149,10 @@ async def test_a_server_that_is_away_may_be_back_in_a_minute(site: Site, script:
 
 async def test_five_kilobytes_and_no_more(site: Site) -> None:
     filled = len(json.dumps(document(site.url, padding="")))
-    site.serves(site.says(padding="x" * (MOST_BYTES - filled)))
+    site.serves(site.says(padding="x" * (MAX_DOCUMENT_BYTES - filled)))
     assert await site.metadata.find(site.url) is not None
     site.clock.go(minutes=6)
-    site.serves(site.says(padding="x" * (MOST_BYTES - filled + 1)))
+    site.serves(site.says(padding="x" * (MAX_DOCUMENT_BYTES - filled + 1)))
     assert await site.metadata.find(site.url) is None
 
 
@@ -186,12 +188,12 @@ async def test_a_body_that_drips_is_not_waited_for(site: Site) -> None:
 
 async def test_only_hosts_of_the_policy(site: Site) -> None:
     async with finding(
-        AllowedAddresses.of([f"127.0.0.1:{site.server.port}"]), hosts=("*.Example.com", "claude.ai")
+        AllowedAddresses.from_hosts([f"127.0.0.1:{site.server.port}"]), hosts=("*.Example.com", "claude.ai")
     ) as (_, metadata, _documents):
         site.serves(site.says())
         assert await metadata.find(site.url) is None
     assert site.asked == 0
-    async with finding(AllowedAddresses.of([f"127.0.0.1:{site.server.port}"]), hosts=("127.0.*",)) as (
+    async with finding(AllowedAddresses.from_hosts([f"127.0.0.1:{site.server.port}"]), hosts=("127.0.*",)) as (
         _,
         metadata,
         _d,
@@ -204,8 +206,8 @@ class Guarded:
     """A listener on every loopback address, whose port counts as an ordinary one, and a name server of the test's."""
 
     port: int
-    metadata: ClientMetadata
-    documents: Documents
+    metadata: ClientMetadataResolver
+    documents: JsonDocumentFetcher
     server: socket.socket
     addresses: list[list[str]] = field(default_factory=list[list[str]])
 
@@ -251,8 +253,8 @@ async def test_no_spelling_of_this_machine_is_asked(guarded: Guarded) -> None:
 async def test_whoever_reads_documents_is_guarded(guarded: Guarded) -> None:
     """Key sets are read without the rules of client ids before them."""
     for host in LOOPBACK_SPELLINGS:
-        with pytest.raises(NoDocument) as none:
-            await guarded.documents.read(f"https://{host}:{guarded.port}/keys", 1000)
+        with pytest.raises(DocumentUnavailable) as none:
+            await guarded.documents.fetch_document(f"https://{host}:{guarded.port}/keys", 1000)
         assert none.value.trouble == "refused", host
     assert not guarded.was_reached()
 

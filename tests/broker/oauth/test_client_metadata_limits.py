@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.oauth.asker import ADDRESS
-from broker.oauth.client_metadata import MOST_KEPT
+from broker.oauth.asker import CLIENT_ADDRESS
+from broker.oauth.client_metadata import MAX_CACHED_CLIENTS
 from core.errors import LimitReached, Unavailable
 from core.outbound.addresses import AllowedAddresses
 from tests.broker.oauth.metadata_rig import Site, finding, site_of_documents
@@ -143,7 +143,7 @@ async def test_one_address_cannot_use_up_what_all_share(site: Site) -> None:
     async with finding(AllowedAddresses(), lookup=nowhere) as (clock, metadata, _documents):
 
         async def refused_to(address: str, number: int) -> int:
-            ADDRESS.set(address)
+            CLIENT_ADDRESS.set(address)
             refused = 0
             for _ in range(number):
                 try:
@@ -178,17 +178,17 @@ async def test_memory_is_bounded(site: Site) -> None:
         return []
 
     async with finding(AllowedAddresses(), lookup=nowhere) as (clock, metadata, _documents):
-        for n in range(MOST_KEPT + 200):
-            clock.go(seconds=0.01 if n < MOST_KEPT else 0)
+        for n in range(MAX_CACHED_CLIENTS + 200):
+            clock.go(seconds=0.01 if n < MAX_CACHED_CLIENTS else 0)
             with contextlib.suppress(LimitReached):
                 await metadata.find(f"https://h{n}.example/c.json")
             clock.go(seconds=1)
         sizes = [len(metadata._good), len(metadata._bad), len(metadata._locks)]  # pyright: ignore[reportPrivateUsage]
-    assert sizes == [0, MOST_KEPT, 0]
+    assert sizes == [0, MAX_CACHED_CLIENTS, 0]
 
 
 async def test_of_good_documents_the_last_are_kept(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.oauth.client_metadata.MOST_KEPT", 3)
+    monkeypatch.setattr("broker.oauth.client_metadata.MAX_CACHED_CLIENTS", 3)
     for n in range(5):
         url = f"{site.server.url}/{n}.json"
         site.serves(site.says(url=url))

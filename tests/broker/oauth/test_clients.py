@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from broker.oauth.client_keys import checked_jwks
+from broker.oauth.client_keys import validate_jwks
 from broker.oauth.clients import (
     AUTHORIZATION_CODE,
     BROWSER_GRANTS,
@@ -15,13 +15,13 @@ from broker.oauth.clients import (
     JWT_BEARER,
     REFRESH_TOKEN,
     Client,
-    Clients,
-    machine_user,
+    ClientRegistry,
+    get_machine_user,
 )
 from broker.oauth.errors import OAuthError
 from broker.oauth.registered_clients import NewClient
 from core.errors import Invalid, LimitReached, NotFound
-from core.token_format import PATTERN
+from core.token_format import TOKEN_PATTERN
 from gateway.operations.scrubbing import scrub
 from tests.broker.oauth.rig import ACTOR, Rig, ec_key, public_set, rig_on, rsa_key
 from tests.support.postgres import MadeTenant, ScratchDatabase
@@ -56,7 +56,7 @@ async def test_a_machine_acts_as_the_user_that_was_named(rig: Rig, tenant: MadeT
     client = await rig.clients.find(made.id)
     assert client is not None
     assert secret is not None
-    assert machine_user(client) == (tenant.id, tenant.users[1])
+    assert get_machine_user(client) == (tenant.id, tenant.users[1])
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_others_are_no_machines(change: dict[str, Any]) -> None:
         grant_types=frozenset({CLIENT_CREDENTIALS}),
         user_id=uuid4(),
     )
-    machine_user(machine)
+    get_machine_user(machine)
     with pytest.raises(OAuthError, match="unauthorized_client"):
-        machine_user(replace(machine, **change))
+        get_machine_user(replace(machine, **change))
 
 
 async def test_only_a_hash_of_the_secret_is_stored(rig: Rig, tenant: MadeTenant) -> None:
     _, secret = await rig.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[0]))
     assert secret is not None
     assert secret.reveal()[-43:] not in str(await rig.value("SELECT c::text FROM auth.clients c"))
-    assert PATTERN.fullmatch(secret.reveal()) is None
+    assert TOKEN_PATTERN.fullmatch(secret.reveal()) is None
     assert secret.reveal()[20:] not in scrub(f"client secret {secret.reveal()}")
 
 
@@ -139,7 +139,7 @@ async def test_what_does_not_fit_together_is_refused(rig: Rig, tenant: MadeTenan
 )
 def test_keys_are_public_and_of_the_right_kind(jwks: dict[str, Any]) -> None:
     with pytest.raises(Invalid):
-        checked_jwks(jwks)
+        validate_jwks(jwks)
 
 
 async def test_keys_are_kept(rig: Rig, tenant: MadeTenant) -> None:
@@ -233,6 +233,6 @@ async def test_made_up_ids_are_nobody_s(rig: Rig) -> None:
 
 async def test_what_comes_with_the_product_needs_no_row(rig: Rig) -> None:
     own = Client(id="mcpist-cli", name="mcpist", kind="registered", grant_types=frozenset({AUTHORIZATION_CODE}))
-    clients = Clients(rig.database, None, clock=rig.clock, built_in=[own])
+    clients = ClientRegistry(rig.database, None, clock=rig.clock, built_in=[own])
     assert await clients.find("mcpist-cli") is own
     assert await rig.clients.find("mcpist-cli") is None

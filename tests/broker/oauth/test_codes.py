@@ -6,7 +6,7 @@ import pytest
 
 from broker.oauth import codes
 from broker.oauth.errors import OAuthError
-from core.scopes import ADMIN_READ, MCP, READ
+from core.scopes import ADMIN_READ, MCP_SCOPES, READ
 from core.secret import Secret
 from tests.broker.oauth.grants_rig import NOW, REDIRECT, GrantsRig, gathered, grants_on
 from tests.support.postgres import ScratchDatabase
@@ -28,8 +28,8 @@ async def test_a_code_becomes_a_grant(rig: GrantsRig) -> None:
     issued = await rig.issued(scopes=frozenset({READ}))
     grant = issued.grant
     assert (grant.tenant_id, grant.user_id, grant.scopes) == (rig.tenant.id, rig.user, {READ})
-    assert (await rig.refresh(issued.refresh)).grant == grant
-    (entry,) = await rig.grants.list_of_user(rig.tenant.id, rig.user)
+    assert (await rig.refresh(issued.refresh_token)).grant == grant
+    (entry,) = await rig.grants.list_for_user(rig.tenant.id, rig.user)
     assert (entry.id, entry.client_name, entry.scopes) == (grant.id, "Client", (READ,))
     (event,) = await rig.events("grant.created")
     assert (event.user_id, event.credential_id) == (rig.user, str(grant.id))
@@ -40,7 +40,7 @@ WRONG = [
     {"redirect_uri": REDIRECT + "/"},
     {"redirect_uri": "https://evil.example/callback"},
     {"verifier": "w" * 43},
-    {"verifier": codes.challenge_of("v" * 43)},
+    {"verifier": codes.compute_code_challenge("v" * 43)},
 ]
 
 
@@ -78,7 +78,7 @@ async def test_twenty_redemptions_at_once(rig: GrantsRig) -> None:
     assert len(issued) == 1
     assert errors == ["invalid_grant"] * 19
     assert await rig.cause(issued[0].grant.id) == "code_replay"
-    assert await rig.refusal(issued[0].refresh) == "invalid_grant"
+    assert await rig.refusal(issued[0].refresh_token) == "invalid_grant"
     assert [event.detail["cause"] for event in await rig.events("grant.revoked") if event.detail] == ["code_replay"]
 
 
@@ -101,10 +101,10 @@ async def test_somebody_suspended_meanwhile_gets_nothing(rig: GrantsRig) -> None
 
 async def test_an_administrator_no_longer_grants_no_administration(rig: GrantsRig) -> None:
     await rig.execute("UPDATE core.users SET system_role = 'admin'")
-    both, only = await rig.code(scopes=MCP | {ADMIN_READ}), await rig.code(scopes=frozenset({ADMIN_READ}))
-    assert (await rig.issued(scopes=MCP | {ADMIN_READ})).grant.scopes == MCP | {ADMIN_READ}
+    both, only = await rig.code(scopes=MCP_SCOPES | {ADMIN_READ}), await rig.code(scopes=frozenset({ADMIN_READ}))
+    assert (await rig.issued(scopes=MCP_SCOPES | {ADMIN_READ})).grant.scopes == MCP_SCOPES | {ADMIN_READ}
     await rig.execute("UPDATE core.users SET system_role = 'user'")
-    assert (await rig.redeem(both)).grant.scopes == MCP
+    assert (await rig.redeem(both)).grant.scopes == MCP_SCOPES
     assert await refused(rig, only) == "invalid_scope"
 
 
@@ -114,11 +114,11 @@ async def test_only_hashes_are_stored(rig: GrantsRig) -> None:
     for table in ("codes", "grants", "refresh_tokens"):
         stored = str(await rig.value(f"SELECT string_agg(t::text, ' ') FROM auth.{table} t"))
         assert code.reveal() not in stored
-        assert issued.refresh.reveal()[-43:] not in stored
+        assert issued.refresh_token.reveal()[-43:] not in stored
 
 
 async def test_a_client_has_so_many_grants_of_one_person(rig: GrantsRig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.oauth.grant_records.MOST_GRANTS", 3)
+    monkeypatch.setattr("broker.oauth.grant_records.MAX_GRANTS", 3)
     made = []
     for _ in range(4):
         rig.clock.pass_by(minutes=2)
@@ -126,7 +126,7 @@ async def test_a_client_has_so_many_grants_of_one_person(rig: GrantsRig, monkeyp
     assert [await rig.cause(one.grant.id) for one in made] == ["superseded", None, None, None]
     await rig.redeem(await rig.code(client_id="another"), client_id="another")
     await rig.issued(user_id=rig.tenant.users[1])
-    assert len(await rig.grants.list_of_user(rig.tenant.id, None)) == 5
+    assert len(await rig.grants.list_for_user(rig.tenant.id, None)) == 5
 
 
 async def test_what_is_long_over_is_swept(rig: GrantsRig) -> None:
@@ -151,7 +151,7 @@ def test_forms_of_verifiers(verifier: str, right: bool) -> None:
 
 def test_the_challenge_of_the_specification() -> None:
     """RFC 7636, appendix B."""
-    challenge = codes.challenge_of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+    challenge = codes.compute_code_challenge("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     assert challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
     assert codes.is_challenge(challenge)
     assert not codes.is_challenge(challenge + "=")

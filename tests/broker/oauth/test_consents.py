@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.oauth.consents import Asked, is_sure, place_of
+from broker.oauth.consents import ConsentRequest, is_verified_client, normalize_redirect_uri
 from broker.oauth.errors import OAuthError
-from core.scopes import MCP, READ, WRITE
+from core.scopes import MCP_SCOPES, READ, WRITE
 from tests.broker.oauth.grants_rig import ACTOR, CLIENT, REDIRECT, GrantsRig, grants_on
 from tests.support.postgres import ScratchDatabase
 
@@ -18,30 +18,30 @@ async def rig(database: ScratchDatabase, make_tenant) -> AsyncIterator[GrantsRig
         yield made
 
 
-def asked(rig: GrantsRig, *scopes: str, redirect_uri: str = REDIRECT, user: int = 0) -> Asked:
-    wanted = frozenset(scopes) or MCP
-    return Asked(rig.tenant.id, rig.tenant.users[user], CLIENT, redirect_uri, wanted, True)
+def asked(rig: GrantsRig, *scopes: str, redirect_uri: str = REDIRECT, user: int = 0) -> ConsentRequest:
+    wanted = frozenset(scopes) or MCP_SCOPES
+    return ConsentRequest(rig.tenant.id, rig.tenant.users[user], CLIENT, redirect_uri, wanted, True)
 
 
-async def given(rig: GrantsRig, question: Asked) -> bool:
-    return (await rig.consents.standing(question)).given
+async def given(rig: GrantsRig, question: ConsentRequest) -> bool:
+    return (await rig.consents.get_status(question)).covers_request
 
 
 async def test_the_last_answer_counts(rig: GrantsRig) -> None:
-    assert not (await rig.consents.standing(asked(rig))).known
-    await rig.consents.give(ACTOR, asked(rig))
+    assert not (await rig.consents.get_status(asked(rig))).has_prior_consent
+    await rig.consents.grant_consent(ACTOR, asked(rig))
     assert await given(rig, asked(rig, READ))
-    await rig.consents.give(ACTOR, asked(rig, READ))
+    await rig.consents.grant_consent(ACTOR, asked(rig, READ))
     assert not await given(rig, asked(rig, WRITE))
-    await rig.consents.give(ACTOR, asked(rig, WRITE))
+    await rig.consents.grant_consent(ACTOR, asked(rig, WRITE))
     assert await given(rig, asked(rig, READ))  # writing covers reading
 
 
 async def test_it_is_known_who_has_agreed_to_anything_before(rig: GrantsRig) -> None:
-    await rig.consents.give(ACTOR, asked(rig))
-    elsewhere = await rig.consents.standing(asked(rig, redirect_uri=REDIRECT + "2"))
-    assert (elsewhere.given, elsewhere.known) == (False, True)
-    assert not (await rig.consents.standing(asked(rig, user=1))).known
+    await rig.consents.grant_consent(ACTOR, asked(rig))
+    elsewhere = await rig.consents.get_status(asked(rig, redirect_uri=REDIRECT + "2"))
+    assert (elsewhere.covers_request, elsewhere.has_prior_consent) == (False, True)
+    assert not (await rig.consents.get_status(asked(rig, user=1))).has_prior_consent
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ async def test_it_is_known_who_has_agreed_to_anything_before(rig: GrantsRig) -> 
 )
 async def test_whoever_takes_access_away_is_asked_again(rig: GrantsRig, cause: str, stays: bool) -> None:
     for user in (0, 1):
-        await rig.consents.give(ACTOR, asked(rig, user=user))
+        await rig.consents.grant_consent(ACTOR, asked(rig, user=user))
     code = await rig.code()
     issued = await rig.redeem(code)
     if cause == "client":
         await rig.grants.revoke_by_client(rig.tenant.id, issued.grant.id, CLIENT)
     elif cause == "reuse":
-        await rig.refresh((await rig.refresh(issued.refresh)).refresh)
-        await rig.refusal(issued.refresh)
+        await rig.refresh((await rig.refresh(issued.refresh_token)).refresh_token)
+        await rig.refusal(issued.refresh_token)
     elif cause == "code_replay":
         with pytest.raises(Exception, match="invalid_grant"):
             await rig.redeem(code)
@@ -76,7 +76,7 @@ async def test_a_code_that_a_client_keeps_dies_with_the_consent(rig: GrantsRig) 
     await rig.grants.revoke(ACTOR, rig.tenant.id, issued.grant.id, "user", user_id=rig.user)
     with pytest.raises(OAuthError, match="invalid_grant"):
         await rig.redeem(kept)
-    assert [one.client_id for one in await rig.grants.list_of_user(rig.tenant.id, rig.user)] == []
+    assert [one.client_id for one in await rig.grants.list_for_user(rig.tenant.id, rig.user)] == []
     await rig.redeem(others)
     await rig.redeem(another, client_id="another")
 
@@ -104,7 +104,7 @@ async def test_withdrawing_waits_for_nobody(rig: GrantsRig) -> None:
     ],
 )
 def test_a_loopback_port_is_no_place(redirect_uri: str, place: str) -> None:
-    assert place_of(redirect_uri) == place
+    assert normalize_redirect_uri(redirect_uri) == place
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_a_loopback_port_is_no_place(redirect_uri: str, place: str) -> None:
     ],
 )
 def test_who_can_be_nobody_else(kind: str, redirect_uri: str, sure: bool) -> None:
-    assert is_sure(kind, redirect_uri) is sure
+    assert is_verified_client(kind, redirect_uri) is sure

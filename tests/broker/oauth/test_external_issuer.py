@@ -11,21 +11,21 @@ import pytest
 from joserfc.jwk import ECKey, RSAKey
 
 from broker.identity.settings import ExternalSettings
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from broker.oauth import jose
-from broker.oauth.external_issuer import ExternalIssuer
+from broker.oauth.external_issuer import ExternalIssuerVerifier
 from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status
 from core.directory.users import set_status
 from core.errors import Unavailable
-from core.outbound.documents import Document, Documents, NoDocument
+from core.outbound.documents import DocumentUnavailable, JsonDocument, JsonDocumentFetcher
 from core.secret import Secret
 from tests.broker.world import ACTOR, Person, World
 
 ISSUER = "https://as.example.com"
 JWKS = "https://as.example.com/jwks"
 RESOURCE = "https://mcp.example.com/mcp"
-UNKNOWN = Refused(RefusalReason.UNKNOWN)
+UNKNOWN = CredentialRefusal(RefusalReason.UNKNOWN)
 
 
 @dataclass
@@ -37,14 +37,14 @@ class Server:
     away: bool = False
     asked: int = 0
 
-    async def read(self, url: str, most_bytes: int) -> Document:
+    async def read(self, url: str, most_bytes: int) -> JsonDocument:
         assert url == JWKS
         assert most_bytes > 0
         self.asked += 1
         if self.away:
-            raise NoDocument("unreachable")
+            raise DocumentUnavailable("unreachable")
         keys = [key.as_dict(private=False) for key in (self.rsa, self.ec)]
-        return Document(json.dumps({"keys": keys}).encode(), None)
+        return JsonDocument(json.dumps({"keys": keys}).encode(), None)
 
 
 @dataclass
@@ -55,10 +55,10 @@ class Rig:
     server: Server
     ada: Person
 
-    def issuer(self, **settings: Any) -> ExternalIssuer:
+    def issuer(self, **settings: Any) -> ExternalIssuerVerifier:
         chosen = ExternalSettings(issuer=ISSUER, jwks_uri=JWKS, **settings)
-        documents = cast("Documents", self.server)
-        return ExternalIssuer(chosen, self.world.trusted, documents, resource=RESOURCE, clock=self.world.clock)
+        documents = cast("JsonDocumentFetcher", self.server)
+        return ExternalIssuerVerifier(chosen, self.world.trusted, documents, resource=RESOURCE, clock=self.world.clock)
 
     def token(self, header: dict[str, Any] | None = None, **changes: Any) -> Secret:
         now = self.world.clock().timestamp()
@@ -77,9 +77,9 @@ class Rig:
         }
         said = {"typ": "at+jwt", "kid": "rsa", **(header or {})}
         given = {name: value for name, value in claims.items() if value is not None}
-        return Secret(jose.sign(self.server.rsa, said, given, "RS256"))
+        return Secret(jose.sign_jwt(self.server.rsa, said, given, "RS256"))
 
-    async def verdict(self, **changes: Any) -> Credential | Refused:
+    async def verdict(self, **changes: Any) -> Credential | CredentialRefusal:
         return await self.issuer().verify(self.token(**changes))
 
     async def linked(self, person: Person, subject: str) -> None:
@@ -114,7 +114,7 @@ async def test_keys_of_other_kinds(rig: Rig) -> None:
     now = rig.world.clock().timestamp()
     claims = {"iss": ISSUER, "aud": RESOURCE, "sub": "x", "tid": "acme", "exp": now + 60}
     claims |= {"email": "ada@example.test", "email_verified": True}
-    token = jose.sign(rig.server.ec, {"typ": "at+jwt", "kid": "ec"}, claims, "ES256")
+    token = jose.sign_jwt(rig.server.ec, {"typ": "at+jwt", "kid": "ec"}, claims, "ES256")
     assert isinstance(await rig.issuer().verify(Secret(token)), Credential)
 
 
@@ -159,13 +159,13 @@ async def test_what_does_not_count(rig: Rig) -> None:
 async def test_what_a_key_did_not_sign(rig: Rig) -> None:
     token = rig.token()
     rig.server.rsa = RSAKey.generate_key(2_048, {"kid": "rsa"})
-    assert await rig.issuer().verify(token) == Refused(RefusalReason.WRONG_SECRET)
+    assert await rig.issuer().verify(token) == CredentialRefusal(RefusalReason.WRONG_SECRET)
 
 
 async def test_it_ends(rig: Rig) -> None:
     token = rig.token()
     rig.world.clock.ahead = timedelta(minutes=10)
-    assert await rig.issuer().verify(token) == Refused(RefusalReason.EXPIRED)
+    assert await rig.issuer().verify(token) == CredentialRefusal(RefusalReason.EXPIRED)
 
 
 async def test_a_server_that_writes_jwt(rig: Rig) -> None:
@@ -177,8 +177,8 @@ async def test_a_server_that_writes_jwt(rig: Rig) -> None:
 # Whose it is -----------------------------------------------------------------------------------------------------
 
 
-def nobody_in(rig: Rig) -> Refused:
-    return Refused(RefusalReason.UNKNOWN, rig.ada.tenant_id)
+def nobody_in(rig: Rig) -> CredentialRefusal:
+    return CredentialRefusal(RefusalReason.UNKNOWN, rig.ada.tenant_id)
 
 
 async def test_nobody_is_created(rig: Rig) -> None:
@@ -236,7 +236,7 @@ async def test_who_is_suspended(rig: Rig) -> None:
 
 async def reason(rig: Rig) -> RefusalReason:
     verdict = await rig.verdict()
-    assert isinstance(verdict, Refused)
+    assert isinstance(verdict, CredentialRefusal)
     assert (verdict.tenant_id, verdict.user_id) == (rig.ada.tenant_id, rig.ada.id)
     return verdict.reason
 
@@ -244,7 +244,7 @@ async def reason(rig: Rig) -> RefusalReason:
 # What the claims are called --------------------------------------------------------------------------------------
 
 
-async def tenant_of(issuer: ExternalIssuer, token: Secret) -> UUID | None:
+async def tenant_of(issuer: ExternalIssuerVerifier, token: Secret) -> UUID | None:
     verdict = await issuer.verify(token)
     return verdict.tenant_id if isinstance(verdict, Credential) else None
 

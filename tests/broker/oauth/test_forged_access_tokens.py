@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from joserfc.jwk import ECKey, RSAKey
 
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from broker.oauth import jose
 from core.caller import Credential
 from core.secret import Secret
@@ -152,7 +152,7 @@ def _by_the_next_key_in_this_one_s_name(rig: Rig, claims: dict[str, Any]) -> str
 
 
 def _by_another_kind_of_key(rig: Rig, claims: dict[str, Any]) -> str:
-    return jose.sign(ECKey.generate_key("P-256"), {"typ": "at+jwt", "kid": rig.key.kid}, claims, "ES256")
+    return jose.sign_jwt(ECKey.generate_key("P-256"), {"typ": "at+jwt", "kid": rig.key.kid}, claims, "ES256")
 
 
 def _with_other_claims(rig: Rig, claims: dict[str, Any]) -> str:
@@ -236,7 +236,7 @@ async def test_forged_tokens(rig: Rig) -> None:
     assert isinstance(await rig.verdict(signed(rig.key, rig.header(), claims)), Credential), "the untouched one counts"
     verdicts = {forge.__name__: await rig.verdict(forge(rig, claims)) for forge in FORGERS}
     wrong = {name: verdict for name, verdict in verdicts.items() if verdict != UNKNOWN}
-    assert set(wrong.values()) == {Refused(RefusalReason.WRONG_SECRET)}
+    assert set(wrong.values()) == {CredentialRefusal(RefusalReason.WRONG_SECRET)}
     assert set(wrong) == {
         "_by_another_key", "_by_the_next_key_in_this_one_s_name", "_with_other_claims", "_with_other_spelling", "_cut",
     }  # fmt: skip

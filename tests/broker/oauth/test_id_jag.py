@@ -16,13 +16,13 @@ from broker.identity.identities import Identities
 from broker.identity.sessions import Sessions
 from broker.oauth.clients import CLIENT_CREDENTIALS, JWT_BEARER, Client
 from broker.oauth.errors import OAuthError
-from broker.oauth.grant_records import Grant
+from broker.oauth.grant_records import ClientGrant
 from broker.oauth.grants import Grants
-from broker.oauth.id_jag import TYPE, Asserted, IdentityAssertions
+from broker.oauth.id_jag import ID_JAG_TYPE, IdentityAssertionVerifier, VerifiedAssertion
 from broker.oauth.registered_clients import NewClient
 from broker.oauth.trusted_issuers import TrustedIssuers
 from core.errors import Invalid, LimitReached, NotFound, Unavailable
-from core.scopes import MCP
+from core.scopes import MCP_SCOPES
 from tests.broker.oauth.rig import ACTOR, ISSUER, RESOURCE, Rig, ec_key, fresh_id, public_set, rig_on, rsa_key, signed
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor
 from tests.support.postgres import MadeTenant, ScratchDatabase
@@ -39,7 +39,7 @@ class Company:
     keys: RawVendor
     tenant: MadeTenant
     trusted: TrustedIssuers
-    assertions: IdentityAssertions
+    assertions: IdentityAssertionVerifier
     client: Client
 
     @property
@@ -64,9 +64,9 @@ class Company:
         return {name: value for name, value in {**whole, **changed}.items() if value is not ...}
 
     def assertion(self, **changed: Any) -> str:
-        return signed(rsa_key(), self.claims(**changed), typ=TYPE)
+        return signed(rsa_key(), self.claims(**changed), typ=ID_JAG_TYPE)
 
-    async def verify(self, assertion: str = "", client: Client | None = None) -> Asserted:
+    async def verify(self, assertion: str = "", client: Client | None = None) -> VerifiedAssertion:
         return await self.assertions.verify(assertion or self.assertion(), client or self.client)
 
     async def refused(self, assertion: str, code: str = "invalid_grant", client: Client | None = None) -> str:
@@ -93,7 +93,7 @@ async def company_on(database: ScratchDatabase, tenant: MadeTenant) -> AsyncIter
             clock=rig.clock,
         )
         trusted = TrustedIssuers(rig.database, rig.documents, clock=rig.clock)
-        assertions = IdentityAssertions(
+        assertions = IdentityAssertionVerifier(
             trusted, rig.published_keys, admission, rig.single_use, issuer=ISSUER, resource=RESOURCE, clock=rig.clock
         )
         client, _ = await rig.registered.create(ACTOR, tenant.id, APP)
@@ -111,7 +111,7 @@ async def company(database: ScratchDatabase, make_tenant: Any) -> AsyncIterator[
 
 async def test_somebody_new_is_let_in_by_the_allow_list_and_known_from_then_on(company: Company) -> None:
     first = await company.verify()
-    assert first == Asserted(
+    assert first == VerifiedAssertion(
         company.tenant.id, await company.user("ada@acme.example"), frozenset({"mcp:read"}), RESOURCE, IDP
     )
     again = await company.verify(company.assertion(email="lovelace@acme.example"))
@@ -129,7 +129,7 @@ async def test_a_user_who_is_there_is_found_by_a_verified_address(company: Compa
 @pytest.mark.parametrize(
     ("scope", "expected"),
     [
-        (..., MCP),
+        (..., MCP_SCOPES),
         ("mcp:read", {"mcp:read"}),
         ("openid mcp:write chat.read", {"mcp:write"}),
         ("admin:write mcp:read admin:read", {"mcp:read"}),
@@ -157,17 +157,17 @@ async def test_forged_assertions(company: Company) -> None:
     head, body, signature = good.split(".")
     pem = OctKey.import_key(rsa_key().as_pem(private=False).hex())
     forged = {
-        "another's key": signed(rsa_key("x"), company.claims(), typ=TYPE),
-        "another's key under the right kid": signed(rsa_key("x"), company.claims(), typ=TYPE, kid="r1"),
-        "no kid": signed(rsa_key(), company.claims(), typ=TYPE, kid=""),
-        "hmac": signed(pem, company.claims(), "HS256", typ=TYPE, kid="r1"),
-        "another algorithm": signed(rsa_key(), company.claims(), "PS256", typ=TYPE),
+        "another's key": signed(rsa_key("x"), company.claims(), typ=ID_JAG_TYPE),
+        "another's key under the right kid": signed(rsa_key("x"), company.claims(), typ=ID_JAG_TYPE, kid="r1"),
+        "no kid": signed(rsa_key(), company.claims(), typ=ID_JAG_TYPE, kid=""),
+        "hmac": signed(pem, company.claims(), "HS256", typ=ID_JAG_TYPE, kid="r1"),
+        "another algorithm": signed(rsa_key(), company.claims(), "PS256", typ=ID_JAG_TYPE),
         "no signature": f"{head}.{body}.",
         "another body": f"{head}.{company.assertion().split('.')[1]}.{signature}",
         "no typ": signed(rsa_key(), company.claims()),
         "an ID token": signed(rsa_key(), company.claims(), typ="JWT"),
         "an access token": signed(rsa_key(), company.claims(), typ="at+jwt"),
-        "typ in typ": signed(rsa_key(), company.claims(), typ=f"application/application/{TYPE}"),
+        "typ in typ": signed(rsa_key(), company.claims(), typ=f"application/application/{ID_JAG_TYPE}"),
         "an unknown issuer": company.assertion(iss="https://evil.example"),
         "the issuer with a slash": company.assertion(iss=IDP + "/"),
         "the issuer in another case": company.assertion(iss=IDP.upper()),
@@ -213,7 +213,7 @@ async def test_forged_assertions(company: Company) -> None:
 async def test_an_assertion_counts_once(company: Company) -> None:
     assertion = company.assertion()
     outcomes = await asyncio.gather(*(company.verify(assertion) for _ in range(20)), return_exceptions=True)
-    assert sum(isinstance(one, Asserted) for one in outcomes) == 1
+    assert sum(isinstance(one, VerifiedAssertion) for one in outcomes) == 1
     assert sum(isinstance(one, OAuthError) for one in outcomes) == 19
 
 
@@ -245,7 +245,7 @@ async def test_what_one_tenant_trusts_means_nothing_in_another(company: Company,
     company.keys.scripts = [published]
     await company.refused(for_theirs, client=theirs)
     await company.rig.execute("INSERT INTO core.allow_list (tenant_id, entry) VALUES ($1, '@acme.example')", other.id)
-    genuine = signed(rsa_key("x"), company.claims(client_id=theirs.id), typ=TYPE)
+    genuine = signed(rsa_key("x"), company.claims(client_id=theirs.id), typ=ID_JAG_TYPE)
     assert (await company.verify(genuine, theirs)).tenant_id == other.id
 
 
@@ -280,7 +280,7 @@ async def test_a_thousand_unknown_keys_are_one_fetch_a_minute(company: Company) 
     await company.verify()
     company.rig.clock.go(seconds=61)
     for n in range(50):
-        await company.refused(signed(rsa_key(), company.claims(), typ=TYPE, kid=f"k{n}"))
+        await company.refused(signed(rsa_key(), company.claims(), typ=ID_JAG_TYPE, kid=f"k{n}"))
     assert len(company.keys.requests) == 2
 
 
@@ -298,7 +298,7 @@ async def test_trusting_and_no_more(company: Company, make_tenant: Any) -> None:
     with pytest.raises(LimitReached):
         await trusted.trust(ACTOR, tenant, IDP, company.jwks_uri)
     await trusted.trust(ACTOR, tenant, f"{IDP}/1", f"{company.keys.url}/new")
-    assert await trusted.keys_of(tenant, f"{IDP}/1") == f"{company.keys.url}/new"
+    assert await trusted.find_jwks_uri(tenant, f"{IDP}/1") == f"{company.keys.url}/new"
 
 
 async def test_what_ends_with_an_issuer_is_what_came_by_it(company: Company, make_tenant: Any) -> None:
@@ -308,24 +308,25 @@ async def test_what_ends_with_an_issuer_is_what_came_by_it(company: Company, mak
     grants = Grants(company.rig.database, clock=company.rig.clock)
     user = company.tenant.users[0]
     ours = {
-        issuer: await grants.direct(grant_of(company.tenant.id, user, "id_jag", issuer)) for issuer in (IDP, second)
+        issuer: await grants.get_or_create_grant(grant_of(company.tenant.id, user, "id_jag", issuer))
+        for issuer in (IDP, second)
     }
-    machine = await grants.direct(grant_of(company.tenant.id, user, "client_credentials", ""))
-    theirs = await grants.direct(grant_of(other.id, other.users[0], "id_jag", IDP))
+    machine = await grants.get_or_create_grant(grant_of(company.tenant.id, user, "client_credentials", ""))
+    theirs = await grants.get_or_create_grant(grant_of(other.id, other.users[0], "id_jag", IDP))
     assert len({ours[IDP].id, ours[second].id, machine.id, theirs.id}) == 4, "none stands for another"
-    assert (await grants.direct(grant_of(company.tenant.id, user, "id_jag", IDP))).id == ours[IDP].id
+    assert (await grants.get_or_create_grant(grant_of(company.tenant.id, user, "id_jag", IDP))).id == ours[IDP].id
     await company.trusted.remove(ACTOR, company.tenant.id, IDP)
     sql = "SELECT string_agg(cause, ',') FROM auth.grants WHERE id = $1"
     found = [await company.rig.value(sql, one.id) for one in (ours[IDP], ours[second], machine, theirs)]
     assert found == ["issuer_removed", "", "", ""]
     with pytest.raises(OAuthError) as error:  # verified just before, and granted just after
-        await grants.direct(grant_of(company.tenant.id, user, "id_jag", IDP))
+        await grants.get_or_create_grant(grant_of(company.tenant.id, user, "id_jag", IDP))
     assert error.value.code == "invalid_grant"
     assert await company.rig.value("SELECT count(*) FROM auth.grants WHERE revoked_at IS NULL") == 3
 
 
-def grant_of(tenant_id: UUID, user_id: UUID, kind: str, issuer: str) -> Grant:
-    return Grant(tenant_id, user_id, uuid4(), kind, "client", "Client", MCP, RESOURCE, issuer)
+def grant_of(tenant_id: UUID, user_id: UUID, kind: str, issuer: str) -> ClientGrant:
+    return ClientGrant(tenant_id, user_id, uuid4(), kind, "client", "Client", MCP_SCOPES, RESOURCE, issuer)
 
 
 async def test_what_is_no_issuer_and_no_place_of_keys(company: Company) -> None:

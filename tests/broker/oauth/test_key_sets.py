@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
-from broker.oauth.key_sets import FETCH_AGAIN, FRESH, MOST_KEYS, RemoteKeys, keys_of
+from broker.oauth.key_sets import FRESH_SECONDS, MAX_KEYS, MIN_FETCH_INTERVAL_SECONDS, RemoteKeySet, parse_jwks
 from core.errors import Unavailable
 
 
@@ -45,30 +45,30 @@ def server() -> Server:
 
 
 @pytest.fixture
-def keys(server: Server) -> RemoteKeys:
-    return RemoteKeys("https://as.example.com/jwks", server.fetch, clock=lambda: server.now)
+def keys(server: Server) -> RemoteKeySet:
+    return RemoteKeySet("https://as.example.com/jwks", server.fetch, clock=lambda: server.now)
 
 
-async def test_known_ids_cost_one_fetch(server: Server, keys: RemoteKeys) -> None:
+async def test_known_ids_cost_one_fetch(server: Server, keys: RemoteKeySet) -> None:
     found = [await keys.find(kid) for kid in ("a", "b", "a")]
     assert found[0] is found[2] is not None
     assert server.asked == 1
 
 
-async def test_a_thousand_unknown_ids_cost_one_fetch_a_minute(server: Server, keys: RemoteKeys) -> None:
+async def test_a_thousand_unknown_ids_cost_one_fetch_a_minute(server: Server, keys: RemoteKeySet) -> None:
     await keys.find("a")
-    server.now += FETCH_AGAIN
+    server.now += MIN_FETCH_INTERVAL_SECONDS
     assert not any([await keys.find(f"unknown-{number}") for number in range(1_000)])
     assert server.asked == 2
     server.body = document(made("new"))
     assert await keys.find("new") is None
-    server.now += FETCH_AGAIN
+    server.now += MIN_FETCH_INTERVAL_SECONDS
     assert await keys.find("new") is not None
     assert await keys.find("a") is None, "a key that the server has taken back"
     assert server.asked == 3
 
 
-async def test_a_thousand_at_once_cost_one_fetch(server: Server, keys: RemoteKeys) -> None:
+async def test_a_thousand_at_once_cost_one_fetch(server: Server, keys: RemoteKeySet) -> None:
     server.gate.clear()
     waiting = [asyncio.create_task(keys.find(f"unknown-{number}")) for number in range(1_000)]
     await asyncio.sleep(0)
@@ -78,10 +78,10 @@ async def test_a_thousand_at_once_cost_one_fetch(server: Server, keys: RemoteKey
     assert server.asked == 1
 
 
-async def test_while_the_server_is_away_known_keys_count(server: Server, keys: RemoteKeys) -> None:
+async def test_while_the_server_is_away_known_keys_count(server: Server, keys: RemoteKeySet) -> None:
     known = await keys.find("a")
     server.body = b""
-    server.now += FRESH
+    server.now += FRESH_SECONDS
     server.gate.clear()
     assert await keys.find("a") is known, "it does not wait for the fetch"
     server.gate.set()
@@ -90,20 +90,20 @@ async def test_while_the_server_is_away_known_keys_count(server: Server, keys: R
     assert server.asked == 2
 
 
-async def test_a_set_that_was_never_fetched_is_an_outage_and_no_refusal(server: Server, keys: RemoteKeys) -> None:
+async def test_a_set_that_was_never_fetched_is_an_outage_and_no_refusal(server: Server, keys: RemoteKeySet) -> None:
     server.body = b""
     for _ in range(10):
         with pytest.raises(Unavailable):
             await keys.find("a")
     assert server.asked == 1
-    server.body, server.now = document(made("a")), server.now + FETCH_AGAIN
+    server.body, server.now = document(made("a")), server.now + MIN_FETCH_INTERVAL_SECONDS
     assert await keys.find("a") is not None
 
 
-async def test_a_set_is_renewed_now_and_then(server: Server, keys: RemoteKeys) -> None:
+async def test_a_set_is_renewed_now_and_then(server: Server, keys: RemoteKeySet) -> None:
     before = await keys.find("a")
     server.body = document(made("a"))
-    server.now += FRESH
+    server.now += FRESH_SECONDS
     await keys.find("a")
     await keys.find("wait for the fetch")
     assert await keys.find("a") is not before
@@ -128,12 +128,12 @@ def test_what_is_taken_from_a_set() -> None:
         "no object",
         None,
     ]
-    assert set(keys_of(document(*listed))) == {"ec", "rsa", "okp"}
+    assert set(parse_jwks(document(*listed))) == {"ec", "rsa", "okp"}
 
 
 def test_a_private_key_that_stands_there_by_mistake_is_taken_as_a_public_one() -> None:
     private = {**ECKey.generate_key("P-256").as_dict(private=True), "kid": "a"}
-    assert not keys_of(document(private))["a"].is_private
+    assert not parse_jwks(document(private))["a"].is_private
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_a_private_key_that_stands_there_by_mistake_is_taken_as_a_public_one() -
         b"\xff",
         b'{"keys": ' + b"[" * 100_000,
         b'{"keys": []}' + b" " * 300_000,
-        document(*[{"kty": "none"}] * (MOST_KEYS + 1)),
+        document(*[{"kty": "none"}] * (MAX_KEYS + 1)),
         document(made("a"), made("a")),
     ],
 )
 def test_what_is_no_usable_set(body: bytes) -> None:
     with pytest.raises(ValueError):
-        keys_of(body)
+        parse_jwks(body)

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from broker.oauth.codes import challenge_of
+from broker.oauth.codes import compute_code_challenge
 from tests.broker.oauth.redirect_table import PAIRS, REGISTRATIONS
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 
@@ -58,7 +58,7 @@ async def test_what_may_be_asked_for_there(provider: OauthProvider) -> None:
                 "redirect_uri": pair.asked,
                 "response_type": "code",
                 "scope": "openid",
-                "code_challenge": challenge_of("v" * 43),
+                "code_challenge": compute_code_challenge("v" * 43),
                 "code_challenge_method": "S256",
             }
             answer = await http.get("/auth", params=asked, follow_redirects=False)

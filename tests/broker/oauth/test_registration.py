@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from broker.oauth.clients import BROWSER_GRANTS, Client, Clients
+from broker.oauth.clients import BROWSER_GRANTS, Client, ClientRegistry
 from broker.oauth.errors import OAuthError
-from broker.oauth.registration import MOST_ROWS, Registration
-from core.scopes import MCP
+from broker.oauth.registration import MAX_ROWS, DynamicClientRegistration
+from core.scopes import MCP_SCOPES
 from tests.broker.oauth.rig import Rig, rig_on
 from tests.support.postgres import ScratchDatabase
 
@@ -36,8 +36,10 @@ async def rig(database: ScratchDatabase) -> AsyncIterator[Rig]:
         yield made
 
 
-def registration(rig: Rig, **options: Any) -> Registration:
-    return Registration(rig.database, **{"enabled": True, "clock": rig.clock, "seconds": rig.clock.seconds, **options})
+def registration(rig: Rig, **options: Any) -> DynamicClientRegistration:
+    return DynamicClientRegistration(
+        rig.database, **{"enabled": True, "clock": rig.clock, "seconds": rig.clock.seconds, **options}
+    )
 
 
 async def code(asked: Any) -> tuple[str, int]:
@@ -61,10 +63,15 @@ async def test_what_a_client_gets(rig: Rig) -> None:
         "scope": "mcp:read mcp:write",
     }
     assert await rig.clients.find(client_id) == Client(
-        id=client_id, name="My App", kind="dynamic", redirect_uris=(LOOP, WEB), grant_types=BROWSER_GRANTS, scopes=MCP
+        id=client_id,
+        name="My App",
+        kind="dynamic",
+        redirect_uris=(LOOP, WEB),
+        grant_types=BROWSER_GRANTS,
+        scopes=MCP_SCOPES,
     )
     assert await rig.authentication.authenticate({}, {"client_id": client_id})
-    switched_off = Clients(rig.database, None, clock=rig.clock, dynamic=False)
+    switched_off = ClientRegistry(rig.database, None, clock=rig.clock, dynamic=False)
     assert await switched_off.find(client_id) is None
 
 
@@ -144,11 +151,11 @@ async def test_a_flood_from_everywhere(rig: Rig) -> None:
 
 
 async def test_the_table_has_an_end(rig: Rig) -> None:
-    await rig.execute(FILL, MOST_ROWS - 5, rig.clock.now, rig.clock.now)
+    await rig.execute(FILL, MAX_ROWS - 5, rig.clock.now, rig.clock.now)
     desk = registration(rig)
     codes = await asyncio.gather(*(_registered(desk, f"10.0.{n}.1") for n in range(16)))
     assert sorted(codes) == [201] * 5 + [503] * 11
-    assert await rig.value(COUNT) == MOST_ROWS
+    assert await rig.value(COUNT) == MAX_ROWS
 
 
 async def test_a_full_table_gets_rid_of_what_was_never_used(rig: Rig) -> None:
@@ -166,7 +173,7 @@ async def test_unused_clients_are_forgotten_after_90_days(rig: Rig) -> None:
     rig.clock.go(days=89)
     client = await rig.clients.find(kept)
     assert client is not None
-    await rig.clients.used(client)
+    await rig.clients.record_use(client)
     assert await desk.sweep() == 0
     rig.clock.go(days=1, seconds=1)
     assert await desk.sweep() == 1
@@ -181,11 +188,11 @@ async def test_use_is_remembered_to_the_day(rig: Rig) -> None:
     start = rig.clock.now
     for hours, expected in ((0, 0), (23, 0), (2, 25)):
         rig.clock.go(hours=hours)
-        await rig.clients.used(client)
+        await rig.clients.record_use(client)
         assert await rig.value("SELECT last_used_at FROM auth.dynamic_clients") == start + timedelta(hours=expected)
 
 
-async def _registered(desk: Registration, address: str) -> int:
+async def _registered(desk: DynamicClientRegistration, address: str) -> int:
     """The status of the answer."""
     try:
         await desk.register(ONE, address)

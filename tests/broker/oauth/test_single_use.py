@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from broker.oauth.single_use import SingleUse
+from broker.oauth.single_use import ReplayCache
 from tests.broker.oauth.rig import Clock, Rig, rig_on
 from tests.support.postgres import ScratchDatabase
 
@@ -20,7 +20,7 @@ async def rig(database: ScratchDatabase) -> AsyncIterator[Rig]:
 async def test_of_twenty_at_once_one_wins(rig: Rig, database: ScratchDatabase) -> None:
     until = rig.clock.now + timedelta(minutes=5)
     async with database.open("mcpist_broker") as other_process:
-        both = (rig.single_use, SingleUse(other_process, clock=rig.clock))
+        both = (rig.single_use, ReplayCache(other_process, clock=rig.clock))
         for round_ in range(5):
             won = await asyncio.gather(*(both[n % 2].take("jti", f"id-{round_}", until) for n in range(20)))
             assert sorted(won) == [False] * 19 + [True]
@@ -44,7 +44,7 @@ async def test_what_has_expired_is_never_given_out(rig: Rig) -> None:
 
 async def test_sweeping_keeps_what_a_slow_clock_may_still_ask_for(rig: Rig, database: ScratchDatabase) -> None:
     async with database.open("mcpist_broker") as other:
-        slow = SingleUse(other, clock=Clock(rig.clock.now))
+        slow = ReplayCache(other, clock=Clock(rig.clock.now))
         until = rig.clock.now + timedelta(minutes=5)
         assert await rig.single_use.take("jti", "x", until)
         rig.clock.go(minutes=6)

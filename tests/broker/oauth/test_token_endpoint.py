@@ -9,7 +9,7 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from broker.oauth.clients import CLIENT_CREDENTIALS, JWT_BEARER
 from core.caller import Credential
 from core.secret import Secret
@@ -279,7 +279,7 @@ async def test_a_signed_token_dies_with_its_grant(database: ScratchDatabase, mak
         assert (await server.http.get("/oauth/jwks.json")).json()["keys"][0]["kty"] == "RSA"
         assert refusal(await server.redeem(code)) == "invalid_grant"
         dead = await server.access_tokens.verify(token)
-        assert isinstance(dead, Refused)
+        assert isinstance(dead, CredentialRefusal)
         assert dead.reason is RefusalReason.REVOKED
         other = await tokens(server, scope="mcp:read")
         server.clock.go(minutes=11)

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import httpx2
 import pytest
 
-from core.audit.event import Event
+from core.audit.event import AuditEvent
 from tests.broker.oauth.metadata_rig import JSON
 from tests.broker.oauth.server_rig import parameters
 from tests.gateway.vendor_session.doubles import RawVendor, answering
@@ -19,7 +19,7 @@ from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Product, product_on
 
-KIND = "client_document.refused"
+KIND = "build_client_document.refused"
 HELPS = "mcpist client add"
 SECRET = "sesame-0815"
 """Stands in the path of every document: nobody is told it."""
@@ -61,7 +61,7 @@ async def asks(identity: Identity, client_id: str, language: str = "en", **chang
 
 async def told(product: Product) -> list[dict[str, Any]]:
     """What the deployment's audit log says of documents."""
-    events: list[Event] = await product.events(None, KIND)
+    events: list[AuditEvent] = await product.events(None, KIND)
     assert all(event.tenant_id is None or event.tenant_id.int == 0 for event in events)
     return [dict(event.detail or {}) for event in events]
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from broker.providers.catalogue import FILE, own_providers, provider_of_text, providers_of_toml
+from broker.providers.catalogue import PROVIDERS_FILE, load_builtin_providers, parse_provider_text, parse_providers_toml
 from broker.providers.model import Provider
-from broker.providers.templates import filled_url, settings_of, urls
+from broker.providers.templates import fill_url, list_outbound_urls, resolve_settings
 from core.errors import Invalid, NotFound
 from core.outbound.addresses import AllowedAddresses
 
 ROOT = Path(__file__).resolve().parents[3]
-OWN = own_providers()
+OWN = load_builtin_providers()
 PUBLIC = AllowedAddresses()
 
 ACME: dict[str, Any] = {
@@ -66,10 +66,10 @@ def test_every_provider_of_the_issue_is_there() -> None:
 @pytest.mark.parametrize("provider", OWN.known.values(), ids=lambda one: one.id)
 def test_their_urls_may_be_asked_without_any_exception(provider: Provider) -> None:
     given = {name: "https://id.example/x" for name, one in provider.settings.items() if one.default is None}
-    found = dict(urls(provider, settings_of(provider, given)))
+    found = dict(list_outbound_urls(provider, resolve_settings(provider, given)))
     assert provider.oauth is None or "oauth.token_url" in found
     document = provider.model_dump(by_alias=True, exclude_unset=True, exclude={"id"})
-    assert OWN.read("mine", document, PUBLIC).title == provider.title
+    assert OWN.parse_custom("mine", document, PUBLIC).title == provider.title
 
 
 @pytest.mark.parametrize("provider", OWN.known.values(), ids=lambda one: one.id)
@@ -132,10 +132,10 @@ ADDRESSES |= {"google_health": ADDRESSES["google"], "github_oauth_app": ADDRESSE
 @pytest.mark.parametrize("provider_id", ADDRESSES)
 def test_the_addresses_are_those_of_the_vendor(provider_id: str) -> None:
     provider = OWN.get(provider_id)
-    oauth, values = provider.oauth, settings_of(provider, {})
+    oauth, values = provider.oauth, resolve_settings(provider, {})
     assert oauth is not None
-    revoke = "" if oauth.revoke is None else filled_url(oauth.revoke.url, values, client_id="an-id")
-    assert ADDRESSES[provider_id] == (*(filled_url(u, values) for u in (oauth.authorize_url, oauth.token_url)), revoke)
+    revoke = "" if oauth.revoke is None else fill_url(oauth.revoke.url, values, client_id="an-id")
+    assert ADDRESSES[provider_id] == (*(fill_url(u, values) for u in (oauth.authorize_url, oauth.token_url)), revoke)
     assert (oauth.pkce == "none") == (provider_id in ("notion", "atlassian")), "neither documents it"
 
 
@@ -156,20 +156,20 @@ def test_an_unknown_one_is_not_found() -> None:
 
 
 def test_a_provider_is_added_without_code() -> None:
-    providers = OWN.of([("acme", ACME)])
+    providers = OWN.merge_custom([("acme", ACME)])
     acme = providers.get("acme")
     assert acme.oauth is not None
     assert acme.oauth.refresh.grace_seconds == 30
-    values = settings_of(acme, {"region": "us"})
+    values = resolve_settings(acme, {"region": "us"})
     assert acme.account is not None
-    assert filled_url(acme.account.url or "", values) == "https://api.acme.example/us/me"
+    assert fill_url(acme.account.url or "", values) == "https://api.acme.example/us/me"
     assert "acme" not in OWN.known  # nobody else's
 
 
 def test_it_may_be_written_as_toml() -> None:
     text = '[acme]\ntitle = "A"\n[acme.key]\ncheck_url = "https://a.example/me"\nid = "/id"\n'
-    provider_id, document = provider_of_text(text)
-    assert OWN.read(provider_id, document, PUBLIC).key is not None
+    provider_id, document = parse_provider_text(text)
+    assert OWN.parse_custom(provider_id, document, PUBLIC).key is not None
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_it_may_be_written_as_toml() -> None:
 )
 def test_toml_that_is_not_one_provider_is_refused(text: str) -> None:
     with pytest.raises(Invalid):
-        provider_of_text(text)
+        parse_provider_text(text)
 
 
 def key(**more: object) -> dict[str, object]:
@@ -240,20 +240,20 @@ def key(**more: object) -> dict[str, object]:
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_what_is_allowed(path: str, value: object, told: str) -> None:
     with pytest.raises(Invalid) as problem:
-        OWN.read("acme", changed(path, value))
+        OWN.parse_custom("acme", changed(path, value))
     assert told in str(problem.value)
 
 
 @pytest.mark.parametrize("provider_id", ["Acme", "a b", "", "../x", "x" * 41])
 def test_an_id_is_a_word(provider_id: str) -> None:
     with pytest.raises(Invalid):
-        OWN.read(provider_id, ACME)
+        OWN.parse_custom(provider_id, ACME)
 
 
 def test_our_own_providers_cannot_be_replaced() -> None:
     with pytest.raises(Invalid, match="choose another id"):
-        OWN.read("github", ACME)
-    assert OWN.of([("github", ACME)]).broken.keys() == {"github"}
+        OWN.parse_custom("github", ACME)
+    assert OWN.merge_custom([("github", ACME)]).broken.keys() == {"github"}
 
 
 @pytest.mark.parametrize(
@@ -266,30 +266,30 @@ def test_our_own_providers_cannot_be_replaced() -> None:
 def test_a_url_that_mcpist_may_not_reach_is_refused_when_it_is_added(url: str) -> None:
     document = changed("oauth.token_url", url)
     with pytest.raises(Invalid, match=r"acme\.oauth\.token_url: MCPist may only reach public hosts"):
-        OWN.read("acme", document, PUBLIC)
+        OWN.parse_custom("acme", document, PUBLIC)
 
 
 def test_an_operators_exception_counts() -> None:
     document = changed("oauth.token_url", "http://sso.internal:8080/token")
-    assert OWN.read("acme", document, AllowedAddresses.of(["sso.internal:8080"])).oauth is not None
+    assert OWN.parse_custom("acme", document, AllowedAddresses.from_hosts(["sso.internal:8080"])).oauth is not None
 
 
 def test_a_document_has_a_limit() -> None:
     document = changed("oauth.authorize_params", {f"p{number}": "x" * 400 for number in range(100)})
     with pytest.raises(Invalid, match="at most 32 KiB"):
-        OWN.read("acme", document)
+        OWN.parse_custom("acme", document)
 
 
 def test_no_value_of_a_document_is_repeated() -> None:
     secret = "a-secret-that-was-pasted-into-the-wrong-place"
     for path in ("oauth.client_secret", "oauth.pkce", "oauth.token_url", "settings.region.kind"):
         with pytest.raises(Invalid) as problem:
-            OWN.read("acme", changed(path, secret))
+            OWN.parse_custom("acme", changed(path, secret))
         assert secret not in str(problem.value)
 
 
 def test_one_that_cannot_be_read_harms_no_other() -> None:
-    providers = OWN.of([("old", {"title": "Old"}), ("acme", ACME), ("worse", {"oauth": []})])
+    providers = OWN.merge_custom([("old", {"title": "Old"}), ("acme", ACME), ("worse", {"oauth": []})])
     assert providers.get("acme").title == "Acme CRM"
     assert providers.broken.keys() == {"old", "worse"}
     with pytest.raises(Invalid, match="old: give oauth, key, or both"):
@@ -303,14 +303,14 @@ def test_one_that_cannot_be_read_harms_no_other() -> None:
 def test_a_word_stays_in_its_place(value: str) -> None:
     microsoft = OWN.get("microsoft")
     assert microsoft.oauth is not None
-    url = filled_url(microsoft.oauth.token_url, settings_of(microsoft, {"tenant": value}))
+    url = fill_url(microsoft.oauth.token_url, resolve_settings(microsoft, {"tenant": value}))
     assert url == f"https://login.microsoftonline.com/{value}/oauth2/v2.0/token"
 
 
 @pytest.mark.parametrize("value", ["", "a/b", "..", "a b", "a?b", "a#b", "a%2fb", "é", "x" * 300, "{authority}", ".a"])
 def test_what_would_leave_its_place_is_refused(value: str) -> None:
     with pytest.raises(Invalid, match="the setting tenant"):
-        settings_of(OWN.get("microsoft"), {"tenant": value})
+        resolve_settings(OWN.get("microsoft"), {"tenant": value})
 
 
 @pytest.mark.parametrize(
@@ -320,20 +320,22 @@ def test_what_would_leave_its_place_is_refused(value: str) -> None:
 )  # fmt: skip
 def test_an_origin_brings_nothing_else(value: str) -> None:
     with pytest.raises(Invalid, match="the setting base_url"):
-        settings_of(OWN.get("github"), {"base_url": value})
+        resolve_settings(OWN.get("github"), {"base_url": value})
 
 
 def test_settings_that_are_missing_or_unknown_are_named() -> None:
     with pytest.raises(Invalid, match=r"oidc: the setting issuer \(Issuer\) is missing"):
-        settings_of(OWN.get("oidc"), {})
+        resolve_settings(OWN.get("oidc"), {})
     with pytest.raises(Invalid, match="there is no setting 'tenent'; there are: authority, tenant"):
-        settings_of(OWN.get("microsoft"), {"tenent": "x"})
+        resolve_settings(OWN.get("microsoft"), {"tenent": "x"})
 
 
 def test_a_github_enterprise_server_is_a_setting() -> None:
     github = OWN.get("github")
-    values = settings_of(github, {"base_url": "https://git.acme.example", "api_url": "https://git.acme.example/api/v3"})
-    assert dict(urls(github, values)) == {
+    values = resolve_settings(
+        github, {"base_url": "https://git.acme.example", "api_url": "https://git.acme.example/api/v3"}
+    )
+    assert dict(list_outbound_urls(github, values)) == {
         "oauth.token_url": "https://git.acme.example/login/oauth/access_token",
         "oauth.revoke.url": "https://git.acme.example/api/v3/applications/id/grant",
         "account.url": "https://git.acme.example/api/v3/user",
@@ -344,7 +346,7 @@ def test_a_github_enterprise_server_is_a_setting() -> None:
 
 
 def test_a_client_id_is_encoded_where_it_is_part_of_a_path() -> None:
-    found = filled_url("https://v.example/{client_id}/grant", {}, client_id="a/b?c#d")
+    found = fill_url("https://v.example/{client_id}/grant", {}, client_id="a/b?c#d")
     assert found == "https://v.example/a%2Fb%3Fc%23d/grant"
 
 
@@ -352,13 +354,13 @@ def test_a_client_id_is_encoded_where_it_is_part_of_a_path() -> None:
 
 
 def test_the_file_is_data_of_the_package() -> None:
-    text = (files("broker") / FILE).read_text("utf-8")
+    text = (files("broker") / PROVIDERS_FILE).read_text("utf-8")
     assert tomllib.loads(text).keys() == OWN.known.keys()
-    assert providers_of_toml(text) == OWN
+    assert parse_providers_toml(text) == OWN
 
 
 def test_a_file_that_was_broken_is_named() -> None:
     with pytest.raises(Invalid, match=r"providers\.toml is not valid TOML"):
-        providers_of_toml("[x")
+        parse_providers_toml("[x")
     with pytest.raises(Invalid, match="x: give a table"):
-        providers_of_toml("x = 1")
+        parse_providers_toml("x = 1")

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from broker.providers.catalogue import own_providers
-from broker.providers.discovery import Discovery
-from broker.providers.drafts import Draft, Wish, draft
+from broker.providers.catalogue import load_builtin_providers
+from broker.providers.discovery import MetadataDiscovery
+from broker.providers.drafts import DraftRequest, ProviderDraft, draft_provider
 from broker.providers.model import Provider
-from broker.providers.templates import settings_of
+from broker.providers.templates import resolve_settings
 from core.errors import Invalid, Unavailable
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 
 
 @dataclass
@@ -62,11 +62,11 @@ async def site() -> AsyncIterator[Site]:
 
 
 @contextlib.asynccontextmanager
-async def discovery(site: Site) -> AsyncIterator[Discovery]:
-    documents = Documents(AllowedAddresses.of([site.origin.partition("://")[2]]))
+async def discovery(site: Site) -> AsyncIterator[MetadataDiscovery]:
+    documents = JsonDocumentFetcher(AllowedAddresses.from_hosts([site.origin.partition("://")[2]]))
     await documents.open()
     try:
-        yield Discovery(documents)
+        yield MetadataDiscovery(documents)
     finally:
         await documents.close()
 
@@ -85,7 +85,7 @@ PLACES = {
 async def test_metadata_is_found_in_each_of_its_places(site: Site, path: str, place: str) -> None:
     site.documents[place] = site.server(path)
     async with discovery(site) as finder:
-        found = await finder.server(site.origin + path)
+        found = await finder.fetch_server_metadata(site.origin + path)
     assert (found.issuer, found.token_url) == (site.origin + path, f"{site.origin}{path}/token")
     assert site.asked == PLACES[path][: PLACES[path].index(place) + 1]
 
@@ -103,10 +103,12 @@ async def test_what_is_found_fills_the_settings_of_a_generic_provider(site: Site
         **more,
     )
     async with discovery(site) as finder:
-        found = await finder.server(site.origin)
+        found = await finder.fetch_server_metadata(site.origin)
     assert (found.provider_id, found.auth_methods) == ("oidc" if open_id else "oauth2", ("post", "none"))
-    assert (found.names_itself, found.takes_documents) == (True, True)
-    values = settings_of(own_providers().get(found.provider_id), found.settings("" if open_id else "https://r.example"))
+    assert (found.sends_issuer, found.supports_client_documents) == (True, True)
+    values = resolve_settings(
+        load_builtin_providers().get(found.provider_id), found.build_settings("" if open_id else "https://r.example")
+    )
     assert values["token_url"] == site.origin + "/token"
     assert values["revoke_url"] == site.origin + "/revoke"
     assert values.get("resource", "https://r.example") == "https://r.example"
@@ -136,14 +138,14 @@ async def test_a_server_that_will_not_do_is_refused(site: Site, changed: dict[st
     site.documents[PLACES[""][0]] = site.server(**changed)
     async with discovery(site) as finder:
         with pytest.raises(Invalid, match=told):
-            await finder.server(site.origin)
+            await finder.fetch_server_metadata(site.origin)
 
 
 async def test_what_a_server_does_not_tell_is_taken_to_be_there(site: Site) -> None:
     few = site.server(code_challenge_methods_supported=..., response_types_supported=...)
     site.documents[PLACES[""][1]] = few
     async with discovery(site) as finder:
-        assert (await finder.server(site.origin)).auth_methods == ("basic",)
+        assert (await finder.fetch_server_metadata(site.origin)).auth_methods == ("basic",)
 
 
 @pytest.mark.parametrize(
@@ -154,38 +156,38 @@ async def test_what_a_server_does_not_tell_is_taken_to_be_there(site: Site) -> N
 async def test_what_is_no_issuer_is_not_asked(site: Site, issuer: str) -> None:
     async with discovery(site) as finder:
         with pytest.raises(Invalid, match="an issuer is a URL"):
-            await finder.server(issuer)
+            await finder.fetch_server_metadata(issuer)
 
 
 @pytest.mark.parametrize("issuer", ["https://127.0.0.1", "https://localhost", "http://public.example", "https://[::1]"])
 async def test_a_host_that_may_not_be_reached_is_not_asked(site: Site, issuer: str) -> None:
     async with discovery(site) as finder:
         with pytest.raises(Invalid, match="not allowed to reach"):
-            await finder.server(issuer)
+            await finder.fetch_server_metadata(issuer)
     assert not site.asked
 
 
 async def test_a_server_that_is_away_is_not_taken_for_one_without_metadata(site: Site) -> None:
     async with discovery(site) as finder:
         with pytest.raises(Invalid, match="there is no authorization server metadata"):
-            await finder.server(site.origin)
+            await finder.fetch_server_metadata(site.origin)
         site.away = True
         with pytest.raises(Unavailable):
-            await finder.server(site.origin)
+            await finder.fetch_server_metadata(site.origin)
 
 
 async def test_a_document_that_is_too_large_is_none(site: Site) -> None:
     site.documents[PLACES[""][0]] = site.server(more="x" * 70_000)
     async with discovery(site) as finder:
         with pytest.raises(Invalid, match="there is no authorization server metadata"):
-            await finder.server(site.origin)
+            await finder.fetch_server_metadata(site.origin)
 
 
 async def test_many_scopes_are_cut_and_strange_ones_left_out(site: Site) -> None:
     scopes = ["a b", 'q"', 7, *[f"s{number}" for number in range(500)]]
     site.documents[PLACES[""][0]] = site.server(scopes_supported=scopes)
     async with discovery(site) as finder:
-        found = await finder.server(site.origin)
+        found = await finder.fetch_server_metadata(site.origin)
     assert found.scopes[0] == "s0"
     assert len(found.scopes) <= 200
 
@@ -203,7 +205,9 @@ WELL_KNOWN = "/.well-known/oauth-protected-resource"
 async def test_a_resource_names_its_authorization_server(site: Site, place: str, resource: str) -> None:
     site.documents[place] = {"resource": site.origin + resource, "authorization_servers": [site.origin + "/as"]}
     async with discovery(site) as finder:
-        found = await finder.resource(site.origin + "/a/mcp", site.origin + place if "told" in place else "")
+        found = await finder.fetch_resource_metadata(
+            site.origin + "/a/mcp", site.origin + place if "told" in place else ""
+        )
     assert (found.resource, found.authorization_servers) == (site.origin + resource, (site.origin + "/as",))
 
 
@@ -223,20 +227,22 @@ async def test_metadata_of_another_resource_or_without_server_is_refused(site: S
     site.documents[WELL_KNOWN + "/a/mcp"] = json.loads(json.dumps(document).replace("ORIGIN", site.origin))
     async with discovery(site) as finder:
         with pytest.raises(Invalid):
-            await finder.resource(site.origin + "/a/mcp")
+            await finder.fetch_resource_metadata(site.origin + "/a/mcp")
 
 
 RESOURCE = "/.well-known/oauth-protected-resource/mcp"
 
 
-async def drafted(site: Site, **wish: Any) -> Draft:
+async def drafted(site: Site, **wish: Any) -> ProviderDraft:
     async with discovery(site) as finder:
-        return await draft(finder, Wish(**wish))
+        return await draft_provider(finder, DraftRequest(**wish))
 
 
-def read(site: Site, made: Draft) -> Provider:
+def read(site: Site, made: ProviderDraft) -> Provider:
     """The draft as it is when somebody adds it."""
-    return own_providers().read(made.id, made.document, AllowedAddresses.of([site.origin.partition("://")[2]]))
+    return load_builtin_providers().parse_custom(
+        made.id, made.document, AllowedAddresses.from_hosts([site.origin.partition("://")[2]])
+    )
 
 
 async def test_a_draft_of_an_open_id_provider_can_be_added(site: Site) -> None:

@@ -10,13 +10,13 @@ import asyncpg
 import pytest
 
 from broker.connect import added_providers
-from broker.connect.added_providers import AddedProviders
-from broker.connect.oauth_clients import OAuthClients, Registration
-from broker.connect.provider_book import ProviderBook
-from broker.connect.shown_providers import ShownProviders
-from broker.providers.catalogue import own_providers
-from broker.vault.credentials import Owner
-from broker.vendor_oauth.exchange import VendorClient
+from broker.connect.added_providers import CustomProviders
+from broker.connect.oauth_clients import OAuthClientRegistration, OAuthClientStore
+from broker.connect.provider_book import ProviderRegistry
+from broker.connect.shown_providers import ProviderViews
+from broker.providers.catalogue import load_builtin_providers
+from broker.vault.credentials import CredentialOwner
+from broker.vendor_oauth.exchange import OAuthClientConfig
 from core.db import Database
 from core.errors import Conflict, MCPistError, NotFound
 from core.outbound.addresses import AllowedAddresses
@@ -44,19 +44,19 @@ async def told(world: World) -> list[Any]:
     tenant = await world.tenant(next(SLUGS))
     team = await world.role(tenant, "team", allow=["*"])
     ada = await world.person(tenant, "ada@example.test", "team")
-    book = ProviderBook(own_providers())
-    added = AddedProviders(world.trusted, book, AllowedAddresses(), ["github"])
-    shown = ShownProviders(world.trusted, book, added, "https://mcp.test")
-    clients = OAuthClients(world.trusted, world.vault, book)
+    book = ProviderRegistry(load_builtin_providers())
+    added = CustomProviders(world.trusted, book, AllowedAddresses(), ["github"])
+    shown = ProviderViews(world.trusted, book, added, "https://mcp.test")
+    clients = OAuthClientStore(world.trusted, world.vault, book)
 
     async def seen() -> list[Any]:
-        every = [one.title for one in await shown.all(tenant) if one.origin == "added"]
-        whole = await shown.whole(tenant, "acme")
+        every = [one.title for one in await shown.list_summaries(tenant) if one.origin == "added"]
+        whole = await shown.get_details(tenant, "acme")
         async with world.trusted.tenant(tenant) as work:
-            found, held = await book.find(work, "acme"), await book.hold(work, "acme")
-            chosen = await clients.choose(work, "acme", [team.role_id] if team.role_id else [])
-            opened = None if chosen is None else (await clients.opened(work, chosen)).secret
-            having = sorted(await clients.registered(work, [team.role_id] if team.role_id else []))
+            found, held = await book.find(work, "acme"), await book.find_and_lock(work, "acme")
+            chosen = await clients.find_for_roles(work, "acme", [team.role_id] if team.role_id else [])
+            opened = None if chosen is None else (await clients.decrypt_client(work, chosen)).secret
+            having = sorted(await clients.list_registered_providers(work, [team.role_id] if team.role_id else []))
             same = None if chosen is None else await clients.find(work, chosen.id)
         listed = [(one.client_id, one.role, one.accounts) for one in await clients.list(tenant)]
         client = (chosen and chosen.client_id, opened and opened.reveal(), same == chosen)
@@ -76,9 +76,11 @@ async def told(world: World) -> list[Any]:
     await added.put(ACTOR, tenant, "acme", document("Two"), 1)
     said += [
         await seen(),
-        await clients.introduced(ACTOR, tenant, "acme", VendorClient("own", None, "none"), "document"),
+        await clients.add_automatic(ACTOR, tenant, "acme", OAuthClientConfig("own", None, "none"), "document"),
     ]
-    said.append(await clients.introduced(ACTOR, tenant, "acme", VendorClient("second", None, "none"), "document"))
+    said.append(
+        await clients.add_automatic(ACTOR, tenant, "acme", OAuthClientConfig("second", None, "none"), "document")
+    )
     said.append(await registered(clients, tenant, "by-hand"))
     said.append(await registered(clients, tenant, "of-a-role", team))
     said += [await seen(), await refused(added, tenant)]
@@ -90,14 +92,16 @@ async def told(world: World) -> list[Any]:
     return said
 
 
-async def registered(clients: OAuthClients, tenant: UUID, client_id: str, role: Owner | None = None) -> bool:
+async def registered(
+    clients: OAuthClientStore, tenant: UUID, client_id: str, role: CredentialOwner | None = None
+) -> bool:
     role_id = None if role is None else role.role_id
-    asked = Registration("acme", client_id, Secret(f"c0x-Lq2vN8rWt5-{client_id}"), role_id)
+    asked = OAuthClientRegistration("acme", client_id, Secret(f"c0x-Lq2vN8rWt5-{client_id}"), role_id)
     made = await clients.register(ACTOR, tenant, asked)
     return made == await clients.register(ACTOR, tenant, asked)
 
 
-async def refused(added: AddedProviders, tenant: UUID) -> str:
+async def refused(added: CustomProviders, tenant: UUID) -> str:
     """What becomes of removing it."""
     try:
         await added.remove(ACTOR, tenant, "acme")
@@ -115,7 +119,7 @@ async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutato
     """What a story tells, and whether everything older was left alone."""
     before = await stored(world)
     with monkeypatch.context() as patch:
-        patch.setattr(added_providers, "MOST_ADDED", 1)
+        patch.setattr(added_providers, "MAX_CUSTOM_PROVIDERS", 1)
         watched(patch, mutator)
         said = await told(world)
     return said, before <= await stored(world)
@@ -127,11 +131,11 @@ async def neighbours(world: World) -> None:
         tenant = await world.tenant(next(SLUGS))
         await world.role(tenant, "team", allow=["*"])
         ada = await world.person(tenant, "ada@example.test", "team")
-        book = ProviderBook(own_providers())
-        added = AddedProviders(world.trusted, book, AllowedAddresses(), ["github"])
+        book = ProviderRegistry(load_builtin_providers())
+        added = CustomProviders(world.trusted, book, AllowedAddresses(), ["github"])
         for one in ("acme", "beta"):
             await added.put(ACTOR, tenant, one, document("Another tenant's"), None)
-        await registered(OAuthClients(world.trusted, world.vault, book), tenant, "foreign")
+        await registered(OAuthClientStore(world.trusted, world.vault, book), tenant, "foreign")
         await connect(world, ada, "github")
 
 

@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.values import Fresh
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.values import AccessToken
 from broker.providers.model import Provider
 from broker.refresh.attempt import boottime
-from broker.refresh.refresher import Tools
-from broker.refresh.settle import Settler
+from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
-from broker.refresh.timing import Timing
-from broker.vault.keys import LocalKeys
+from broker.refresh.timing import RefreshTiming
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import open_vault
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.address import DatabaseAddress
 from core.db import Database
-from core.failpoints import arm
+from core.failpoints import arm_failpoints
 from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
 from tests.broker.refresh.rig import KEY, FixedProviders, now
@@ -40,7 +40,7 @@ EXIT_NOT_DRAINED = 3
 class Driver:
     """Carries out orders, each in a task of its own."""
 
-    def __init__(self, accounts: Accounts, folder: Path) -> None:
+    def __init__(self, accounts: AccountTokenService, folder: Path) -> None:
         self._accounts = accounts
         self._folder = folder
         self._callers: set[asyncio.Task[Any]] = set()
@@ -67,7 +67,7 @@ class Driver:
                     for caller in list(self._callers):
                         caller.cancel()
                 case "arm":
-                    arm(self._folder, *order["names"])
+                    arm_failpoints(self._folder, *order["names"])
         self._stopped.set()
 
     def _keep(self, work: Any) -> None:
@@ -76,7 +76,7 @@ class Driver:
         task.add_done_callback(self._callers.discard)
 
     async def _fresh(self, number: int, tenant: str, account: str, callers: int = 1, **options: Any) -> None:
-        calls = [self._accounts.fresh(UUID(tenant), UUID(account), **options) for _ in range(callers)]
+        calls = [self._accounts.get_access_token(UUID(tenant), UUID(account), **options) for _ in range(callers)]
         try:
             answers = await asyncio.gather(*calls, return_exceptions=True)
         except asyncio.CancelledError:
@@ -86,7 +86,7 @@ class Driver:
 
 
 def _word(answer: object) -> str:
-    if isinstance(answer, Fresh):
+    if isinstance(answer, AccessToken):
         return f"version {answer.version}"
     return str(getattr(answer, "state", type(answer).__name__))
 
@@ -98,28 +98,30 @@ def tell(**what: object) -> None:
 
 async def main(settings: dict[str, Any]) -> int:
     folder = Path(settings["folder"])
-    arm(folder, *settings["names"])
+    arm_failpoints(folder, *settings["names"])
 
     def clock() -> float:
         """The machine's clock, and how long a test says that it has slept."""
         asleep = folder / "asleep"
         return boottime() + (float(asleep.read_text()) if asleep.exists() else 0.0)
 
-    timing = Timing(**settings.get("timing", {}))
+    timing = RefreshTiming(**settings.get("timing", {}))
     database = Database(DatabaseAddress(Secret(settings["database"])), timeout=5)
-    http = VendorHttp(AllowedAddresses.of(settings["hosts"]))
+    http = VendorHttpClient(AllowedAddresses.from_hosts(settings["hosts"]))
     await database.open()
     await http.open()
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
         stack.push_async_callback(http.close)
-        vault = await open_vault(database, LocalKeys("k1", {"k1": KEY}), clock=now)
+        vault = await open_vault(database, InMemoryKeyProvider("k1", {"k1": KEY}), clock=now)
         spool = Spool(folder / "spool")
         spool.open()
-        settler = Settler(database, vault, spool, timing, clock)
+        settler = OutcomeWriter(database, vault, spool, timing, clock)
         providers = FixedProviders(Provider.model_validate(one) for one in settings["providers"])
-        accounts = Accounts(Tools(database, vault, providers, VendorTokenEndpoint(http), settler, timing, clock))
-        await accounts.open()
+        accounts = AccountTokenService(
+            RefreshDependencies(database, vault, providers, HttpTokenEndpointClient(http), settler, timing, clock)
+        )
+        await accounts.replay_spool()
         tell(ready=True)
         return 0 if await Driver(accounts, folder).serve() else EXIT_NOT_DRAINED
 

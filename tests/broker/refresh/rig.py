@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.store import Grant, add_client, link
-from broker.accounts.values import Fresh, Stuck
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.store import AccountGrant, insert_account, insert_client
+from broker.accounts.values import AccessToken, TokenUnavailable
 from broker.providers.model import Provider
 from broker.refresh.attempt import Boottime, boottime
-from broker.refresh.refresher import Tools
-from broker.refresh.settle import Settler
+from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
-from broker.refresh.timing import Timing
-from broker.vault.credentials import Owner
-from broker.vault.keys import LocalKeys
+from broker.refresh.timing import RefreshTiming
+from broker.vault.credentials import CredentialOwner
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
-from broker.vendor_oauth.exchange import TokenEndpoint, Tokens, VendorClient
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.exchange import OAuthClientConfig, TokenEndpointClient, TokenSet
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.db import Database, UnitOfWork
 from core.outbound.addresses import AllowedAddresses
 from tests.broker.refresh.vendor import Vendor
@@ -53,34 +53,34 @@ class Rig:
     database: Database
     vault: Vault
     tenant: MadeTenant
-    tools: Tools
-    accounts: Accounts
-    http: VendorHttp
+    tools: RefreshDependencies
+    accounts: AccountTokenService
+    http: VendorHttpClient
     spool: Path
-    keys: LocalKeys
+    keys: InMemoryKeyProvider
     clients: dict[str, UUID] = field(default_factory=dict)
 
     async def connect(self, vendor: Vendor, person: str = "ada", *, user: int = 0) -> UUID:
         """A person connects an account; its id."""
         return await self.link(vendor.provider, vendor.client, await vendor.grant(person), user=user)
 
-    async def link(self, provider: Provider, client: VendorClient, tokens: Tokens, *, user: int = 0) -> UUID:
+    async def link(self, provider: Provider, client: OAuthClientConfig, tokens: TokenSet, *, user: int = 0) -> UUID:
         """Store a grant."""
         assert provider.oauth is not None
-        owner = Owner("personal", self.tenant.users[user])
+        owner = CredentialOwner("personal", self.tenant.users[user])
         async with self.database.tenant(self.tenant.id) as work:
             if provider.id not in self.clients:
-                self.clients[provider.id] = await add_client(work, self.vault, provider.id, client)
-            grant = Grant(provider.id, self.clients[provider.id], owner, tokens, provider.oauth.refresh)
-            return await link(work, self.vault, grant)
+                self.clients[provider.id] = await insert_client(work, self.vault, provider.id, client)
+            grant = AccountGrant(provider.id, self.clients[provider.id], owner, tokens, provider.oauth.refresh)
+            return await insert_account(work, self.vault, grant)
 
-    async def fresh(self, account: UUID, **options: Any) -> Fresh | Stuck:
-        return await self.accounts.fresh(self.tenant.id, account, **options)
+    async def fresh(self, account: UUID, **options: Any) -> AccessToken | TokenUnavailable:
+        return await self.accounts.get_access_token(self.tenant.id, account, **options)
 
-    async def token(self, account: UUID, **options: Any) -> Fresh:
+    async def token(self, account: UUID, **options: Any) -> AccessToken:
         """A fresh token; there must be one."""
         answer = await self.fresh(account, **options)
-        assert isinstance(answer, Fresh), answer
+        assert isinstance(answer, AccessToken), answer
         return answer
 
     async def row(self, account: UUID) -> Mapping[str, Any]:
@@ -111,19 +111,19 @@ class Rig:
             f"RETURN clock_timestamp() + interval '{seconds} seconds'"
         )
 
-    def another(self, **changes: Any) -> Accounts:
+    def another(self, **changes: Any) -> AccountTokenService:
         """A second broker process, as far as its database goes; `changes` are of its tools."""
-        return Accounts(replace(self.tools, **changes))
+        return AccountTokenService(replace(self.tools, **changes))
 
-    def settler(self, timing: Timing, clock: Boottime = boottime, *, spool: bool = True) -> Settler:
-        return Settler(self.database, self.vault, Spool(self.spool) if spool else None, timing, clock)
+    def settler(self, timing: RefreshTiming, clock: Boottime = boottime, *, spool: bool = True) -> OutcomeWriter:
+        return OutcomeWriter(self.database, self.vault, Spool(self.spool) if spool else None, timing, clock)
 
     def with_endpoint(
-        self, endpoint: TokenEndpoint, timing: Timing | None = None, clock: Boottime = boottime
-    ) -> Accounts:
+        self, endpoint: TokenEndpointClient, timing: RefreshTiming | None = None, clock: Boottime = boottime
+    ) -> AccountTokenService:
         timing = timing or self.tools.timing
         settler = self.settler(timing, clock)
-        return self.another(endpoint=endpoint, timing=timing, settler=settler, boottime=clock)
+        return self.another(endpoint=endpoint, timing=timing, outcome_writer=settler, boottime=clock)
 
 
 @contextlib.asynccontextmanager
@@ -134,23 +134,25 @@ async def rig_on(
     hosts: Iterable[str] = (),
     *,
     database: Database | None = None,
-    timing: Timing | None = None,
+    timing: RefreshTiming | None = None,
     users: int = 1,
 ) -> AsyncIterator[Rig]:
     """A rig whose vendors are `providers`, on these hosts; `database` is another way to the same rows."""
-    timing = timing or Timing()
+    timing = timing or RefreshTiming()
     async with contextlib.AsyncExitStack() as stack:
         broker = database or await stack.enter_async_context(scratch.open("mcpist_broker"))
-        keys = LocalKeys("k1", {"k1": KEY})
+        keys = InMemoryKeyProvider("k1", {"k1": KEY})
         vault = await open_vault(broker, keys, clock=now)
-        http = VendorHttp(AllowedAddresses.of(hosts))
+        http = VendorHttpClient(AllowedAddresses.from_hosts(hosts))
         await http.open()
         stack.push_async_callback(http.close)
         spool = Spool(folder / "spool")
         spool.open()
-        settler = Settler(broker, vault, spool, timing, boottime)
-        tools = Tools(broker, vault, FixedProviders(providers), VendorTokenEndpoint(http), settler, timing)
+        settler = OutcomeWriter(broker, vault, spool, timing, boottime)
+        tools = RefreshDependencies(
+            broker, vault, FixedProviders(providers), HttpTokenEndpointClient(http), settler, timing
+        )
         tenant = await add_tenant(scratch, users=users)
-        accounts = Accounts(tools)
+        accounts = AccountTokenService(tools)
         yield Rig(scratch, broker, vault, tenant, tools, accounts, http, folder / "spool", keys)
         await accounts.drain()

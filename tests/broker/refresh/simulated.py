@@ -5,7 +5,14 @@ from collections.abc import Callable
 from typing import Literal
 
 from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import Answer, ErrorClass, Granted, Tokens, VendorClient, always
+from broker.vendor_oauth.exchange import (
+    ErrorClass,
+    OAuthClientConfig,
+    TokenResponse,
+    TokenResult,
+    TokenSet,
+    allow_sending,
+)
 from core.secret import Secret
 from tests.broker.refresh.endpoints import _Refreshing, exchange, failed
 
@@ -50,10 +57,10 @@ class SimulatedVendor(_Refreshing):
             },
         }
 
-    def tokens(self) -> Tokens:
+    def tokens(self) -> TokenSet:
         """What is granted now."""
         access = Secret(f"at-{self.grant:04}-{self.number:08}-of-a-simulated-vendor")
-        return Tokens(access, Secret(self._refresh(self.number)), self.life, None)
+        return TokenSet(access, Secret(self._refresh(self.number)), self.life, None)
 
     def granted_anew(self) -> None:
         """The person goes through consent once more: the grant before counts no more, whatever became of it."""
@@ -67,8 +74,13 @@ class SimulatedVendor(_Refreshing):
         return not self.dead and not self.revoked
 
     async def refresh(
-        self, provider: Provider, client: VendorClient, refresh: Secret, *, may_send: Callable[[], bool] = always
-    ) -> Answer:
+        self,
+        provider: Provider,
+        client: OAuthClientConfig,
+        refresh: Secret,
+        *,
+        may_send: Callable[[], bool] = allow_sending,
+    ) -> TokenResult:
         if not may_send():
             return failed(ErrorClass.NOT_SENT, "withdrawn")
         self.calling += 1
@@ -84,7 +96,7 @@ class SimulatedVendor(_Refreshing):
             await self.go.wait()
         return answer
 
-    def _answer(self, shown: str) -> Answer:
+    def _answer(self, shown: str) -> TokenResult:
         fault, self.fault = self.fault, ""
         if fault in _CLASSES:
             return failed(_CLASSES[fault], "revoked" if fault == "lost_before" else fault)
@@ -94,17 +106,17 @@ class SimulatedVendor(_Refreshing):
             return failed(ErrorClass.UNCERTAIN, "cut_off")
         return answer
 
-    def _processed(self, shown: str) -> Answer:
+    def _processed(self, shown: str) -> TokenResult:
         if self.revoked or self.dead:
             return failed(ErrorClass.PERMANENT)
         if shown == self._refresh(self.number):
             if self.profile != "non_rotating":
                 self.number += 1
-            return Granted(self.tokens(), exchange())
+            return TokenResponse(self.tokens(), exchange())
         if not shown.startswith(f"rt-{self.grant:04}-"):
             return failed(ErrorClass.PERMANENT)
         if self.profile == "grace" and shown == self._refresh(self.number - 1):
-            return Granted(self.tokens(), exchange())
+            return TokenResponse(self.tokens(), exchange())
         self.reuses += 1
         self.dead = True
         return failed(ErrorClass.PERMANENT)

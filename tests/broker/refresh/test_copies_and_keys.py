@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from broker.accounts.values import Fresh
+from broker.accounts.values import AccessToken
 from broker.refresh.attempt import boottime
-from broker.refresh.settle import Settler
-from broker.refresh.sweeper import Sweeper
-from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, disown
-from broker.vault.keys import LocalKeys
+from broker.refresh.settle import OutcomeWriter
+from broker.refresh.sweeper import RefreshScheduler
+from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, mark_as_copy
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.reencrypt import Reencryption
-from broker.vault.rewrap import DataKeys, rewrap
+from broker.vault.rewrap import DataKeyRows, rewrap_keys
 from broker.vault.vault import Vault
 from core.directory.actor import Actor
 from tests.broker.refresh.rig import KEY, Rig, now
@@ -28,19 +28,19 @@ async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
     account = await rig.connect(strict)
     file = tmp_path / "home" / "deployment-id"
     guard = DeploymentGuard(rig.database, file)
-    await guard.look()
-    await disown(rig.database)
-    await guard.look()
+    await guard.verify_deployment()
+    await mark_as_copy(rig.database)
+    await guard.verify_deployment()
     deployment = await rig.database.call("SELECT id FROM core.deployment")
-    vault = Vault(LocalKeys("k1", KEYS), deployment, clock=now, guard=guard)
+    vault = Vault(InMemoryKeyProvider("k1", KEYS), deployment, clock=now, guard=guard)
     copy = rig.another(vault=vault)
     await rig.execute("UPDATE vault.accounts SET last_used_at = vault.clock() + interval '1 day'")
     before = await rig.row(account)
     for hours in (0, HOUR + 10):
         await rig.ahead(hours)
         with pytest.raises(NotAdopted):
-            await copy.fresh(rig.tenant.id, account)
-    sweeper = Sweeper(copy, rig.database, rig.tools.timing)
+            await copy.get_access_token(rig.tenant.id, account)
+    sweeper = RefreshScheduler(copy, rig.database, rig.tools.timing)
     for _ in range(3):
         assert await sweeper.sweep() == 0
     assert len(caplog.records) == 1, "said once, whatever the number of due accounts and of looks at them"
@@ -49,31 +49,31 @@ async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
     assert await rig.row(account) == before, "not even the intent of a refresh is left behind"
 
     await adopt(rig.database, file, ACTOR)
-    await guard.look()
+    await guard.verify_deployment()
     assert await sweeper.sweep() == 1, "without a restart"
-    answer = await copy.fresh(rig.tenant.id, account)
-    assert isinstance(answer, Fresh)
+    answer = await copy.get_access_token(rig.tenant.id, account)
+    assert isinstance(answer, AccessToken)
     assert (await strict.calls(), await strict.reuses()) == (1, 0)
-    assert answer.access == (await rig.token(account)).access
+    assert answer.token == (await rig.token(account)).token
 
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
 async def test_keys_that_change_cost_no_refresh_and_no_token(rig: Rig, strict: Vendor, rounds: int) -> None:
     """Accounts are refreshed again and again while their tokens are sealed anew under one data key after another."""
     accounts = [await rig.connect(strict, f"person-{number}") for number in range(4)]
-    keys = LocalKeys("k2", KEYS)
+    keys = InMemoryKeyProvider("k2", KEYS)
     deployment = await rig.database.call("SELECT id FROM core.deployment")
     vault = Vault(keys, deployment, clock=now)
-    settler = Settler(rig.database, vault, None, rig.tools.timing, boottime)
-    broker = rig.another(vault=vault, settler=settler)
+    settler = OutcomeWriter(rig.database, vault, None, rig.tools.timing, boottime)
+    broker = rig.another(vault=vault, outcome_writer=settler)
     run = Reencryption(rig.database, Vault(keys, deployment, clock=now), keys, lambda _: None)
     stop, turned = asyncio.Event(), asyncio.Semaphore(0)
 
     async def rotates() -> int:
         done = 0
         while not stop.is_set():
-            await rewrap(rig.database, keys, DataKeys(deployment, rig.tenant.id), lambda: None)
-            result = await run.tenant(rig.tenant.id, fresh=True)
+            await rewrap_keys(rig.database, keys, DataKeyRows(deployment, rig.tenant.id), lambda: None)
+            result = await run.reencrypt_tenant(rig.tenant.id, fresh=True)
             assert result.damaged == 0
             done += result.secrets
             turned.release()
@@ -82,10 +82,10 @@ async def test_keys_that_change_cost_no_refresh_and_no_token(rig: Rig, strict: V
     rotating = asyncio.create_task(rotates())
     for number in range(rounds):
         await rig.ahead((number + 1) * (HOUR + 10))
-        answers = await asyncio.gather(*(broker.fresh(rig.tenant.id, account) for account in accounts))
+        answers = await asyncio.gather(*(broker.get_access_token(rig.tenant.id, account) for account in accounts))
         for answer in answers:
-            assert isinstance(answer, Fresh), answer
-            assert await strict.takes(answer.access)
+            assert isinstance(answer, AccessToken), answer
+            assert await strict.takes(answer.token)
         await asyncio.wait({rotating, asyncio.ensure_future(turned.acquire())}, return_when=asyncio.FIRST_COMPLETED)
         assert not rotating.done(), rotating.exception()
     stop.set()

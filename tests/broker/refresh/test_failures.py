@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.accounts.store import Grant, change_client, relink
-from broker.accounts.values import Fresh, Stuck, StuckState
-from broker.refresh.timing import Timing
-from broker.vault.credentials import Owner
-from broker.vendor_oauth.exchange import ErrorClass, VendorClient
+from broker.accounts.store import AccountGrant, replace_grant, update_client
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
+from broker.refresh.timing import RefreshTiming
+from broker.vault.credentials import CredentialOwner
+from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Broken, Scripted, failed
 from tests.broker.refresh.rig import Rig
@@ -20,9 +20,9 @@ LATER = 400
 """Past every backoff, in seconds."""
 
 
-async def stuck(rig: Rig, account: object, **options: object) -> Stuck:
+async def stuck(rig: Rig, account: object, **options: object) -> TokenUnavailable:
     answer = await rig.fresh(account, **options)  # type: ignore[arg-type]
-    assert isinstance(answer, Stuck), answer
+    assert isinstance(answer, TokenUnavailable), answer
     return answer
 
 
@@ -35,14 +35,14 @@ async def test_a_lost_answer_costs_nothing_where_the_vendor_repeats_it(
         account = await rig.connect(vendor)
         await rig.ahead(HOUR + 10)
         await vendor.fault(kind)
-        assert (await stuck(rig, account)).state is StuckState.VENDOR
+        assert (await stuck(rig, account)).reason is UnavailableReason.VENDOR
         assert (await rig.row(account))["uncertain"]
         await rig.ahead(HOUR + 20)
         answer = await rig.token(account)
-        assert await vendor.takes(answer.access)
+        assert await vendor.takes(answer.token)
         assert not (await rig.row(account))["uncertain"]
         await rig.ahead(2 * HOUR + 30)
-        assert await vendor.takes((await rig.token(account)).access)
+        assert await vendor.takes((await rig.token(account)).token)
         assert await vendor.reuses() == 0
         await rig.ahead(0)
 
@@ -58,9 +58,9 @@ async def test_a_lost_answer_of_a_strict_vendor_is_our_loss_and_is_called_so(rig
     assert (await rig.token(account)).version == before.version
     assert await strict.calls() == 1, "the refresh token is not shown again while the access token lives"
     await rig.ahead(HOUR + LATER)
-    assert await stuck(rig, account) == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
+    assert await stuck(rig, account) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "lost_rotation")
     assert await strict.calls() == 2
-    assert await stuck(rig, account) == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
+    assert await stuck(rig, account) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "lost_rotation")
     assert await strict.calls() == 2
 
 
@@ -71,7 +71,7 @@ async def test_a_call_that_never_arrived_is_repeated_when_nothing_is_left_to_los
     await rig.token(account)
     await rig.ahead(HOUR + LATER)
     answer = await rig.token(account)
-    assert await strict.takes(answer.access)
+    assert await strict.takes(answer.token)
     assert await strict.reuses() == 0
 
 
@@ -94,7 +94,7 @@ async def test_where_reuse_costs_other_grants_a_refresh_token_is_never_shown_aga
     await strict.fault("hang_up_before")
     await stuck(rig, account)
     await rig.ahead(HOUR + LATER)
-    assert await stuck(rig, account) == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
+    assert await stuck(rig, account) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "lost_rotation")
     assert await strict.calls() == 1
 
 
@@ -116,7 +116,7 @@ async def test_a_user_who_removes_us_at_the_vendor_has_to_come_back(rig: Rig, ve
     account = await rig.connect(vendor, "grace@acme.test")
     await vendor.server.control({"revoke_account": "grace@acme.test"})
     await rig.ahead(HOUR + 10)
-    assert await stuck(rig, account) == Stuck(StuckState.NEEDS_REAUTH, "revoked")
+    assert await stuck(rig, account) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "revoked")
     row = await rig.row(account)
     assert row["access"] is not None, "kept for a week"
     assert row["refresh"] is not None
@@ -144,7 +144,7 @@ async def test_the_vendor_says_when_to_come_again(rig: Rig, strict: Vendor) -> N
     await rig.ahead(HOUR + 10)
     await strict.fault("status", status=503, headers={"Retry-After": "120"})
     answer = await stuck(rig, account)
-    assert (answer.state, answer.cause) == (StuckState.VENDOR, "throttled")
+    assert (answer.reason, answer.cause) == (UnavailableReason.VENDOR, "throttled")
     assert 115 < (answer.retry_after or 0) <= 120
     row = await rig.row(account)
     assert (row["uncertain"], row["lease_owner"]) == (False, None)
@@ -158,11 +158,11 @@ async def test_a_vendor_that_is_away_is_asked_ever_more_rarely(rig: Rig, strict:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     away = failed(ErrorClass.NOT_SENT, "connect")
-    broker = rig.with_endpoint(endpoint := Scripted(*[away] * 30), Timing())
+    broker = rig.with_endpoint(endpoint := Scripted(*[away] * 30), RefreshTiming())
     tried = 0
     for second in range(0, 900, 5):
         await rig.ahead(HOUR + 10 + second)
-        await broker.fresh(rig.tenant.id, account)
+        await broker.get_access_token(rig.tenant.id, account)
         tried = len(endpoint.shown)
     assert 4 <= tried < 25
     row = await rig.row(account)
@@ -172,9 +172,9 @@ async def test_a_vendor_that_is_away_is_asked_ever_more_rarely(rig: Rig, strict:
 async def test_an_error_of_our_own_counts_as_uncertain(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
-    answer = await rig.with_endpoint(Broken()).fresh(rig.tenant.id, account)
-    assert isinstance(answer, Stuck)
-    assert answer.state is StuckState.VENDOR
+    answer = await rig.with_endpoint(Broken()).get_access_token(rig.tenant.id, account)
+    assert isinstance(answer, TokenUnavailable)
+    assert answer.reason is UnavailableReason.VENDOR
     assert (await rig.row(account))["uncertain"]
 
 
@@ -183,20 +183,22 @@ async def test_a_wrong_client_secret_is_nobody_s_fault_but_the_administrator_s(r
     await rig.ahead(HOUR + 10)
     client_row = rig.clients[strict.id]
     async with rig.database.tenant(rig.tenant.id) as work:
-        await change_client(work, rig.vault, client_row, VendorClient(strict.server.client_id, Secret("cs-000002-x")))
+        await update_client(
+            work, rig.vault, client_row, OAuthClientConfig(strict.server.client_id, Secret("cs-000002-x"))
+        )
     for account in accounts:
         answer = await stuck(rig, account)
-        assert answer.state is StuckState.MISCONFIGURED
+        assert answer.reason is UnavailableReason.MISCONFIGURED
     assert await strict.calls() == 1, "the breaker holds for all of the client's accounts"
     for account in accounts:
         row = await rig.row(account)
         assert (row["status"], row["uncertain"], row["lease_owner"]) == ("active", False, None)
     await rig.ahead(HOUR + 10 + LATER)
     for account in accounts:
-        assert (await stuck(rig, account)).state is StuckState.MISCONFIGURED
+        assert (await stuck(rig, account)).reason is UnavailableReason.MISCONFIGURED
     assert await strict.calls() == 2, "one of them tries whether it works again"
     async with rig.database.tenant(rig.tenant.id) as work:
-        await change_client(work, rig.vault, client_row, strict.client)
+        await update_client(work, rig.vault, client_row, strict.client)
     for account in accounts:
         await rig.token(account)
     row = await rig.client_row(strict.id)
@@ -224,10 +226,10 @@ async def test_a_vendor_that_refuses_everybody_costs_nobody_the_account(rig: Rig
             await rig.fresh(account)
     assert {(await rig.row(account))["status"] for account in accounts} == {"active"}
     answer = await stuck(rig, accounts[0])
-    assert (answer.state, answer.cause) == (StuckState.VENDOR, "permanent")
+    assert (answer.reason, answer.cause) == (UnavailableReason.VENDOR, "permanent")
     await strict.reset()
     await rig.ahead(HOUR + 10 + 4 * LATER)
-    assert {type(await rig.fresh(account)) for account in accounts} == {Fresh}
+    assert {type(await rig.fresh(account)) for account in accounts} == {AccessToken}
 
 
 async def test_a_few_who_leave_are_not_a_wave(rig: Rig, strict: Vendor) -> None:
@@ -256,18 +258,20 @@ async def test_no_refresh_token_no_refresh(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.execute("UPDATE vault.accounts SET refresh = NULL, refresh_at = NULL WHERE id = $1", account)
     before = await rig.token(account)
-    assert await stuck(rig, account, rejected_version=before.version) == Stuck(StuckState.NEEDS_REAUTH, "revoked")
+    assert await stuck(rig, account, rejected_version=before.version) == TokenUnavailable(
+        UnavailableReason.NEEDS_REAUTH, "revoked"
+    )
     other = await rig.connect(strict)
     await rig.execute("UPDATE vault.accounts SET refresh = NULL, refresh_at = NULL WHERE id = $1", other)
     await rig.ahead(HOUR + 10)
-    assert await stuck(rig, other) == Stuck(StuckState.NEEDS_REAUTH, "expired")
+    assert await stuck(rig, other) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "expired")
     assert await strict.calls() == 0
 
 
 async def test_a_disabled_account_is_left_alone(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.execute("UPDATE vault.accounts SET status = 'disabled', reason = 'by_admin' WHERE id = $1", account)
-    assert await stuck(rig, account) == Stuck(StuckState.DISABLED, "by_admin")
+    assert await stuck(rig, account) == TokenUnavailable(UnavailableReason.DISABLED, "by_admin")
 
 
 async def test_a_token_that_was_replaced_between_look_and_claim_is_not_shown(
@@ -279,23 +283,25 @@ async def test_a_token_that_was_replaced_between_look_and_claim_is_not_shown(
     tokens = await strict.grant("ada")
     oauth = strict.provider.oauth
     assert oauth is not None
-    grant = Grant(strict.id, rig.clients[strict.id], Owner("personal", rig.tenant.users[0]), tokens, oauth.refresh)
+    grant = AccountGrant(
+        strict.id, rig.clients[strict.id], CredentialOwner("personal", rig.tenant.users[0]), tokens, oauth.refresh
+    )
     async with held_at(tmp_path, "before_claim") as held:
         asking = asyncio.create_task(rig.token(account))
         await held.reached()
         async with rig.database.tenant(rig.tenant.id) as work:
-            await relink(work, rig.vault, account, grant)
+            await replace_grant(work, rig.vault, account, grant)
         held.go_on()
-        assert (await asking).access.reveal() == tokens.access.reveal()
+        assert (await asking).token.reveal() == tokens.access_token.reveal()
     assert await strict.calls() == 0
 
 
 @pytest.mark.parametrize(
     ("status", "reason", "state"),
-    [("disabled", "by_admin", StuckState.DISABLED), ("needs_reauth", "revoked", StuckState.NEEDS_REAUTH)],
+    [("disabled", "by_admin", UnavailableReason.DISABLED), ("needs_reauth", "revoked", UnavailableReason.NEEDS_REAUTH)],
 )
 async def test_an_account_that_ends_between_look_and_claim_is_not_shown_to_the_vendor(
-    rig: Rig, strict: Vendor, tmp_path: Path, status: str, reason: str, state: StuckState
+    rig: Rig, strict: Vendor, tmp_path: Path, status: str, reason: str, state: UnavailableReason
 ) -> None:
     """As when somebody disconnects it meanwhile: its refresh token is the vendor's to end, not ours to use."""
     account, other = await rig.connect(strict), await rig.connect(strict, "bob")
@@ -305,7 +311,7 @@ async def test_an_account_that_ends_between_look_and_claim_is_not_shown_to_the_v
         await held.reached()
         await rig.execute("UPDATE vault.accounts SET status = $2, reason = $3 WHERE id = $1", account, status, reason)
         held.go_on()
-        assert await asking == Stuck(state, reason)
+        assert await asking == TokenUnavailable(state, reason)
     assert await strict.calls() == 0
     row = await rig.row(account)
     assert (row["lease_owner"], row["attempt_no"], row["uncertain"]) == (None, 0, False)

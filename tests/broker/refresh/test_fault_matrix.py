@@ -16,9 +16,9 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
 from broker.refresh.attempt import boottime
-from broker.refresh.settle import Settler
+from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
 from tests.broker.refresh.processes import BrokerProcess, broker_process
 from tests.broker.refresh.rig import Rig, rig_on
@@ -196,28 +196,28 @@ async def _settled(rig: Rig, account: UUID) -> None:
 async def _after(rig: Rig, vendor: Vendor, account: UUID, broker: BrokerProcess, *, lost: bool) -> None:
     """The next start of that process, on the same disk, when every lease and backoff is over."""
     spool = Spool(broker.folder / "spool")
-    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
-    following = rig.another(settler=settler)
-    await following.open()
+    settler = OutcomeWriter(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    following = rig.another(outcome_writer=settler)
+    await following.replay_spool()
     await rig.ahead(HOUR + 10 + LEASE * 2 + 5)
-    answer = await following.fresh(rig.tenant.id, account)
-    if isinstance(answer, Stuck) and answer.state is StuckState.VENDOR:
+    answer = await following.get_access_token(rig.tenant.id, account)
+    if isinstance(answer, TokenUnavailable) and answer.reason is UnavailableReason.VENDOR:
         await rig.ahead(HOUR + PAST_EVERYTHING)
-        answer = await following.fresh(rig.tenant.id, account)
+        answer = await following.get_access_token(rig.tenant.id, account)
     if lost:
-        if isinstance(answer, Fresh):  # what came late; the vendor has ended it meanwhile, as its API will say
-            assert not await vendor.takes(answer.access)
+        if isinstance(answer, AccessToken):  # what came late; the vendor has ended it meanwhile, as its API will say
+            assert not await vendor.takes(answer.token)
             await rig.ahead(HOUR + PAST_EVERYTHING)
-            answer = await following.fresh(rig.tenant.id, account, rejected_version=answer.version)
-        assert answer == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
+            answer = await following.get_access_token(rig.tenant.id, account, rejected_version=answer.version)
+        assert answer == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "lost_rotation")
         assert await vendor.reuses() <= 2
         return
-    assert isinstance(answer, Fresh), answer
-    assert await vendor.takes(answer.access)
+    assert isinstance(answer, AccessToken), answer
+    assert await vendor.takes(answer.token)
     assert await vendor.reuses() == 0
     row = await rig.row(account)
     assert (row["status"], row["lease_owner"]) == ("active", None)
     await rig.ahead(3 * HOUR)
-    again = await following.fresh(rig.tenant.id, account)
-    assert isinstance(again, Fresh), "and the refresh token that is stored is good as well"
+    again = await following.get_access_token(rig.tenant.id, account)
+    assert isinstance(again, AccessToken), "and the refresh token that is stored is good as well"
     assert await vendor.reuses() == 0

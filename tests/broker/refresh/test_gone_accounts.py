@@ -8,16 +8,23 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.store import Grant, relink
-from broker.accounts.values import Fresh, Stuck, StuckState
-from broker.connect.accounts import AccountRows, Unconfirmed
-from broker.connect.disconnecting import Disconnecting
-from broker.connect.held import held_of
-from broker.connect.oauth_clients import OAuthClients
-from broker.connect.provider_book import ProviderBook
+from broker.accounts.store import AccountGrant, replace_grant
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connect.accounts import AccountWriter, UnconfirmedAccount
+from broker.connect.disconnecting import DisconnectService
+from broker.connect.held import list_owner_credentials
+from broker.connect.oauth_clients import OAuthClientStore
+from broker.connect.provider_book import ProviderRegistry
 from broker.providers.model import Provider, RefreshRules
-from broker.vault.credentials import Credentials, Owner
-from broker.vendor_oauth.exchange import Answer, Granted, Revocation, Tokens, VendorClient, always
+from broker.vault.credentials import CredentialOwner, CredentialStore
+from broker.vendor_oauth.exchange import (
+    OAuthClientConfig,
+    TokenResponse,
+    TokenResult,
+    TokenSet,
+    VendorRevocation,
+    allow_sending,
+)
 from core.directory.actor import Actor
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange
@@ -26,20 +33,20 @@ from tests.broker.refresh.vendor import HOUR
 
 URLS = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
 PROVIDER = Provider.model_validate({"id": "vendor", "title": "Vendor", "oauth": URLS})
-CLIENT = VendorClient("client", Secret("cs-000008-made-up"))
+CLIENT = OAuthClientConfig("client", Secret("cs-000008-made-up"))
 NON_ROTATING = RefreshRules(profile="non_rotating")
 
 
-def tokens(number: int, *, refresh: bool = True) -> Tokens:
+def tokens(number: int, *, refresh: bool = True) -> TokenSet:
     made = Secret(f"rt-{number:08}-made-up") if refresh else None
-    return Tokens(Secret(f"at-{number:08}-made-up"), made, float(HOUR), None)
+    return TokenSet(Secret(f"at-{number:08}-made-up"), made, float(HOUR), None)
 
 
 class Vendor(Scripted):
     """Its answers arrive when the test lets them; it notes what it was told to revoke, and does `meanwhile` first."""
 
     def __init__(self) -> None:
-        super().__init__(Granted(tokens(2), exchange()))
+        super().__init__(TokenResponse(tokens(2), exchange()))
         self.asked = asyncio.Event()
         self.go = asyncio.Event()
         self.revoked: list[tuple[str, str | None]] = []
@@ -47,23 +54,28 @@ class Vendor(Scripted):
         self.meanwhile: Callable[[], Awaitable[Any]] | None = None
 
     async def refresh(
-        self, provider: Provider, client: VendorClient, refresh: Secret, *, may_send: Callable[[], bool] = always
-    ) -> Answer:
+        self,
+        provider: Provider,
+        client: OAuthClientConfig,
+        refresh: Secret,
+        *,
+        may_send: Callable[[], bool] = allow_sending,
+    ) -> TokenResult:
         answer = await super().refresh(provider, client, refresh, may_send=may_send)
         self.asked.set()
         await self.go.wait()
         return answer
 
     async def revoke(  # type: ignore[override]
-        self, provider: Provider, client: VendorClient, *, access: Secret, refresh: Secret | None
-    ) -> Revocation:
+        self, provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None
+    ) -> VendorRevocation:
         if self.away:
             raise RuntimeError("whatever it is")
         self.revoked.append((access.reveal(), refresh and refresh.reveal()))
         if self.meanwhile is not None:
             meanwhile, self.meanwhile = self.meanwhile, None
             await meanwhile()
-        return Revocation(True, exchange())
+        return VendorRevocation(True, exchange())
 
 
 @dataclass
@@ -73,9 +85,9 @@ class Scene:
     rig: Rig
     vendor: Vendor
     account: UUID
-    asking: "asyncio.Task[Fresh | Stuck]"
+    asking: "asyncio.Task[AccessToken | TokenUnavailable]"
 
-    async def answer(self) -> Fresh | Stuck:
+    async def answer(self) -> AccessToken | TokenUnavailable:
         self.vendor.go.set()
         return await self.asking
 
@@ -91,7 +103,7 @@ async def asking(rig: Rig, whose: str = "") -> Scene:
     await rig.ahead(HOUR + 10)
     vendor = Vendor()
     broker = rig.another(endpoint=vendor, providers=FixedProviders([PROVIDER]))
-    task = asyncio.create_task(broker.fresh(rig.tenant.id, account))
+    task = asyncio.create_task(broker.get_access_token(rig.tenant.id, account))
     await vendor.asked.wait()
     return Scene(rig, vendor, account, task)
 
@@ -99,18 +111,18 @@ async def asking(rig: Rig, whose: str = "") -> Scene:
 async def test_what_comes_for_a_disconnected_account_is_given_back(rig: Rig) -> None:
     scene = await asking(rig)
     await rig.execute("DELETE FROM vault.accounts")
-    assert await scene.answer() == Stuck(StuckState.MISSING)
+    assert await scene.answer() == TokenUnavailable(UnavailableReason.MISSING)
     assert scene.vendor.revoked == [("at-00000002-made-up", "rt-00000002-made-up")]
 
 
 async def test_what_comes_for_a_grant_that_has_a_successor_is_not(rig: Rig) -> None:
     """The vendor may have one grant for both: ending it would end the new one."""
     scene = await asking(rig, "ada")
-    owner, client = Owner("personal", rig.tenant.users[0]), rig.clients[PROVIDER.id]
+    owner, client = CredentialOwner("personal", rig.tenant.users[0]), rig.clients[PROVIDER.id]
     async with rig.database.tenant(rig.tenant.id) as work:
-        grant = Grant(PROVIDER.id, client, owner, tokens(5), RefreshRules(), vendor_account_id="ada")
-        await relink(work, rig.vault, scene.account, grant)
-    assert isinstance(await scene.answer(), Fresh)
+        grant = AccountGrant(PROVIDER.id, client, owner, tokens(5), RefreshRules(), vendor_account_id="ada")
+        await replace_grant(work, rig.vault, scene.account, grant)
+    assert isinstance(await scene.answer(), AccessToken)
     assert scene.vendor.revoked == []
 
 
@@ -121,7 +133,7 @@ async def test_nor_where_another_account_stands_on_the_same_grant(
     scene = await asking(rig, whose)
     await scene.another(0, other)
     await rig.execute("DELETE FROM vault.accounts WHERE id = $1", scene.account)
-    assert await scene.answer() == Stuck(StuckState.MISSING)
+    assert await scene.answer() == TokenUnavailable(UnavailableReason.MISSING)
     assert bool(scene.vendor.revoked) is given_back
 
 
@@ -129,18 +141,18 @@ async def test_a_vendor_that_cannot_be_told_keeps_nobody_from_their_answer(rig: 
     scene = await asking(rig)
     scene.vendor.away = True
     await rig.execute("DELETE FROM vault.accounts")
-    assert await scene.answer() == Stuck(StuckState.MISSING)
+    assert await scene.answer() == TokenUnavailable(UnavailableReason.MISSING)
 
 
 async def test_a_refresh_that_ends_between_telling_and_shredding_is_told_too(rig: Rig) -> None:
     """GitHub: the refresh has ended the token that the vendor was told of, and so the grant lives on by the new one."""
     scene = await asking(rig, "ada")
-    book = ProviderBook(FixedBook())  # type: ignore[arg-type]
-    rows, clients = AccountRows(rig.vault), OAuthClients(rig.database, rig.vault, book)
-    credentials = Credentials(rig.database, rig.vault, clock=now)
-    disconnecting = Disconnecting(rig.database, rows, clients, book, scene.vendor, credentials)
+    book = ProviderRegistry(FixedBook())  # type: ignore[arg-type]
+    rows, clients = AccountWriter(rig.vault), OAuthClientStore(rig.database, rig.vault, book)
+    credentials = CredentialStore(rig.database, rig.vault, clock=now)
+    disconnecting = DisconnectService(rig.database, rows, clients, book, scene.vendor, credentials)
     scene.vendor.meanwhile = scene.answer
-    ended = await disconnecting.end(Actor("tests"), rig.tenant.id, scene.account, "asked")
+    ended = await disconnecting.end_account(Actor("tests"), rig.tenant.id, scene.account, "asked")
     assert ended is not None
     assert ended.revoked
     assert scene.vendor.revoked == [
@@ -179,14 +191,14 @@ async def test_whose_refresh_token_goes_on_with_a_new_grant(
     await rig.execute("UPDATE vault.accounts SET vendor_account_id = $2 WHERE id = $1", account, before)
     if changed:
         await rig.execute(f"UPDATE vault.accounts SET {changed} WHERE id = $1", account)
-    rows, owner = AccountRows(rig.vault), Owner("personal", rig.tenant.users[0])
+    rows, owner = AccountWriter(rig.vault), CredentialOwner("personal", rig.tenant.users[0])
     async with rig.database.tenant(rig.tenant.id) as work:
-        await rows.tie(work, {"kiosk": ()}, owner, account, "ada")
-        (held,) = await held_of(work, ["kiosk"], owner)
-        new = Unconfirmed(found, "ada", after, (), {})
+        await rows.link_credentials(work, {"kiosk": ()}, owner, account, "ada")
+        (held,) = await list_owner_credentials(work, ["kiosk"], owner)
+        new = UnconfirmedAccount(found, "ada", after, (), {})
         await rows.renew(work, held, owner, new, rules, {})
-        grant = await rows.grant(work, account)
+        grant = await rows.load_grant(work, account)
     assert grant is not None
-    assert grant.access is not None
-    assert grant.access.reveal() == "at-00000002-made-up"
-    assert (grant.refresh is not None) is kept
+    assert grant.access_token is not None
+    assert grant.access_token.reveal() == "at-00000002-made-up"
+    assert (grant.refresh_token is not None) is kept

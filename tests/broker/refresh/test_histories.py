@@ -20,18 +20,18 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.rows import ACCESS, REFRESH, account_place
-from broker.accounts.store import Grant, relink
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_account_context
+from broker.accounts.store import AccountGrant, replace_grant
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
 from broker.providers.model import Provider
-from broker.vault.credentials import Owner
-from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, disown
-from broker.vault.keys import LocalKeys
+from broker.vault.credentials import CredentialOwner
+from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, mark_as_copy
+from broker.vault.keys import InMemoryKeyProvider
 from broker.vault.reencrypt import Reencryption
-from broker.vault.rewrap import DataKeys, rewrap
+from broker.vault.rewrap import DataKeyRows, rewrap_keys
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import VendorClient
+from broker.vendor_oauth.exchange import OAuthClientConfig
 from core.directory.actor import Actor
 from core.secret import Secret
 from tests.broker.refresh.rig import Rig, now, rig_on
@@ -41,7 +41,7 @@ from tests.support.postgres import DatabaseServer
 LIFE = 1000.0
 LEASE = 40.0
 ACTOR = Actor("tests")
-CLIENT = VendorClient("client", Secret("cs-00000001-of-the-client"))
+CLIENT = OAuthClientConfig("client", Secret("cs-00000001-of-the-client"))
 
 T = TypeVar("T")
 
@@ -79,14 +79,14 @@ class History(RuleBasedStateMachine):
         self.keys, self.key = rig.keys, "k1"
         return rig, await rig.link(provider, CLIENT, self.vendor.tokens())
 
-    def _broker(self) -> Accounts:
+    def _broker(self) -> AccountTokenService:
         return self.rig.with_endpoint(self.vendor)  # type: ignore[arg-type]
 
     @rule(broker=st.integers(0, 2), reject=st.booleans())
     def use(self, broker: int, reject: bool) -> None:
         rejected = self.versions[-1] if reject else None
         answer = self.do(self._fresh(self.brokers[broker], rejected_version=rejected))
-        if isinstance(answer, Fresh):
+        if isinstance(answer, AccessToken):
             assert answer.version != rejected
             assert answer.expires_in is not None
             assert answer.expires_in > 0
@@ -143,7 +143,7 @@ class History(RuleBasedStateMachine):
                     task.cancel()
         self.vendor.go.set()
         await asyncio.gather(late, return_exceptions=True)
-        await self.brokers[0].open()
+        await self.brokers[0].replay_spool()
 
     @rule(broker=st.integers(0, 2))
     def refresh(self, broker: int) -> None:
@@ -161,9 +161,9 @@ class History(RuleBasedStateMachine):
         async with self.rig.database.tenant(self.rig.tenant.id) as work:
             client = self.rig.clients[self.provider.id]
             assert self.provider.oauth is not None
-            owner = Owner("personal", self.rig.tenant.users[0])
-            grant = Grant(self.provider.id, client, owner, self.vendor.tokens(), self.provider.oauth.refresh)
-            await relink(work, self.rig.vault, self.account, grant)
+            owner = CredentialOwner("personal", self.rig.tenant.users[0])
+            grant = AccountGrant(self.provider.id, client, owner, self.vendor.tokens(), self.provider.oauth.refresh)
+            await replace_grant(work, self.rig.vault, self.account, grant)
         self.was_late = False
         self.vendor.answers_lost = 0
 
@@ -178,8 +178,8 @@ class History(RuleBasedStateMachine):
         await self.rig.execute("DELETE FROM vault.accounts WHERE id = $1", gone)
         calls = self.vendor.calls
         for broker in self.brokers:
-            assert await self._fresh_of(broker, gone) == Stuck(StuckState.MISSING)
-        await self.brokers[0].open()  # what lay in the spool brings nothing back
+            assert await self._fresh_of(broker, gone) == TokenUnavailable(UnavailableReason.MISSING)
+        await self.brokers[0].replay_spool()  # what lay in the spool brings nothing back
         assert await self.rig.count("vault.accounts") == 0
         assert await self.rig.count("vault.candidates") == 0
         assert self.vendor.calls == calls
@@ -201,8 +201,8 @@ class History(RuleBasedStateMachine):
         self.keys._active = self.key
         rig, deployment = self.rig, await self.rig.database.call("SELECT id FROM core.deployment")
         run = Reencryption(rig.database, Vault(self.keys, deployment, clock=now), self.keys, lambda _: None)
-        await rewrap(rig.database, self.keys, DataKeys(deployment, rig.tenant.id), lambda: None)
-        done = await run.tenant(rig.tenant.id, fresh=True)
+        await rewrap_keys(rig.database, self.keys, DataKeyRows(deployment, rig.tenant.id), lambda: None)
+        done = await run.reencrypt_tenant(rig.tenant.id, fresh=True)
         assert (done.busy, done.damaged) == (0, 0)
         del self.keys._keys[old]
 
@@ -214,19 +214,19 @@ class History(RuleBasedStateMachine):
     async def _restored(self) -> None:
         calls = self.vendor.calls
         guard = DeploymentGuard(self.rig.database, self.folder / "deployment-id")
-        await guard.look()
-        await disown(self.rig.database)
-        await guard.look()
+        await guard.verify_deployment()
+        await mark_as_copy(self.rig.database)
+        await guard.verify_deployment()
         deployment = await self.rig.database.call("SELECT id FROM core.deployment")
         copy = self.rig.another(vault=Vault(self.keys, deployment, clock=now, guard=guard), endpoint=self.vendor)
         before = await self.rig.row(self.account)
         try:
             with contextlib.suppress(NotAdopted):
                 answer = await self._fresh(copy)
-                assert isinstance(answer, Stuck), "no token of the original's"
+                assert isinstance(answer, TokenUnavailable), "no token of the original's"
         finally:
             await adopt(self.rig.database, self.folder / "deployment-id", ACTOR)
-            await guard.look()
+            await guard.verify_deployment()
         assert self.vendor.calls == calls, "a copy asks nobody"
         assert await self.rig.row(self.account) == before
 
@@ -254,11 +254,11 @@ class History(RuleBasedStateMachine):
     async def _decrypts(self, row: Mapping[str, Any]) -> None:
         """By the current key alone, every version of every token that is stored."""
         deployment = await self.rig.database.call("SELECT id FROM core.deployment")
-        alone = LocalKeys(self.key, {self.key: self.keys._keys[self.key]})
+        alone = InMemoryKeyProvider(self.key, {self.key: self.keys._keys[self.key]})
         vault = Vault(alone, deployment, clock=now)
         async with self.rig.database.tenant(self.rig.tenant.id) as work:
-            for field in (ACCESS, REFRESH):
-                plain = await vault.open(work, account_place(row["id"], field, row["version"]), row[field])
+            for field in (ACCESS_FIELD, REFRESH_FIELD):
+                plain = await vault.open(work, build_account_context(row["id"], field, row["version"]), row[field])
                 assert plain.decode().endswith("-of-a-simulated-vendor")
 
     def _explained(self, reason: str) -> None:
@@ -266,11 +266,13 @@ class History(RuleBasedStateMachine):
         if reason != "lost_rotation":
             assert self.vendor.revoked, "the user is not blamed for our loss"
 
-    async def _fresh(self, broker: Accounts, **options: Any) -> Fresh | Stuck:
+    async def _fresh(self, broker: AccountTokenService, **options: Any) -> AccessToken | TokenUnavailable:
         return await self._fresh_of(broker, self.account, **options)
 
-    async def _fresh_of(self, broker: Accounts, account: UUID, **options: Any) -> Fresh | Stuck:
-        return await broker.fresh(self.rig.tenant.id, account, within=3, **options)
+    async def _fresh_of(
+        self, broker: AccountTokenService, account: UUID, **options: Any
+    ) -> AccessToken | TokenUnavailable:
+        return await broker.get_access_token(self.rig.tenant.id, account, within=3, **options)
 
     def teardown(self) -> None:
         if self.late is not None:

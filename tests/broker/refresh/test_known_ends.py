@@ -8,23 +8,23 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from broker.accounts.store import Grant, relink
-from broker.accounts.values import Fresh, Stuck, StuckState
-from broker.notices.outbox import Notice, read, take
-from broker.notices.webhook import TYPES
-from broker.notices.wording import worded
+from broker.accounts.store import AccountGrant, replace_grant
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
+from broker.notices.outbox import UserNotification, read_notification, take_due
+from broker.notices.webhook import EVENT_TYPES
+from broker.notices.wording import render_notification
 from broker.providers.model import Provider
 from broker.refresh.spool import Spool
-from broker.refresh.sweeper import Sweeper
-from broker.vault.credentials import Owner
-from broker.vendor_oauth.exchange import Answer, ErrorClass, Granted, Tokens, VendorClient
+from broker.refresh.sweeper import RefreshScheduler
+from broker.vault.credentials import CredentialOwner
+from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenResponse, TokenResult, TokenSet
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange, failed
 from tests.broker.refresh.rig import FixedProviders, Rig
 from tests.support.eventually import within
 
 DAY = 86_400.0
-CLIENT = VendorClient("client", Secret("cs-000009-made-up"))
+CLIENT = OAuthClientConfig("client", Secret("cs-000009-made-up"))
 URLS = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
 REVOKED = failed(ErrorClass.PERMANENT)
 
@@ -37,9 +37,9 @@ YEAR = provider(life_days=365)
 OPEN = provider()
 
 
-def tokens(number: int = 0, refresh_expires_in: float | None = None, life: float = 3600.0) -> Tokens:
+def tokens(number: int = 0, refresh_expires_in: float | None = None, life: float = 3600.0) -> TokenSet:
     access, refresh = Secret(f"at-{number:08}-of-an-end"), Secret(f"rt-{number:08}-of-an-end")
-    return Tokens(access, refresh, life, None, refresh_expires_in)
+    return TokenSet(access, refresh, life, None, refresh_expires_in)
 
 
 class Ending:
@@ -50,14 +50,14 @@ class Ending:
         self.account = account
         self.provider = provider
 
-    async def fresh(self, *answers: Answer) -> Fresh | Stuck:
+    async def fresh(self, *answers: TokenResult) -> AccessToken | TokenUnavailable:
         endpoint = Scripted(*answers)
         broker = self.rig.another(endpoint=endpoint, providers=FixedProviders([self.provider]))
-        return await broker.fresh(self.rig.tenant.id, self.account)
+        return await broker.get_access_token(self.rig.tenant.id, self.account)
 
     async def granted(self, number: int, days: float) -> None:
-        answer = await self.fresh(Granted(tokens(number, days * DAY), exchange()))
-        assert isinstance(answer, Fresh)
+        answer = await self.fresh(TokenResponse(tokens(number, days * DAY), exchange()))
+        assert isinstance(answer, AccessToken)
 
     async def days(self, column: str) -> float | None:
         row = await self.rig.row(self.account)
@@ -66,22 +66,22 @@ class Ending:
     async def announced(self) -> int:
         return await self.rig.database.call("SELECT vault.announce_ends()")
 
-    async def notices(self) -> Sequence[Notice]:
-        found: list[Notice | None] = []
-        for tenant_id, notice_id in await take(self.rig.database):
+    async def notices(self) -> Sequence[UserNotification]:
+        found: list[UserNotification | None] = []
+        for tenant_id, notice_id in await take_due(self.rig.database):
             async with self.rig.database.tenant(tenant_id) as work:
-                found.append(await read(work, notice_id))
+                found.append(await read_notification(work, notice_id))
         return [one for one in found if one is not None]
 
 
-async def ending(rig: Rig, of: Provider, granted: Tokens) -> Ending:
+async def ending(rig: Rig, of: Provider, granted: TokenSet) -> Ending:
     return Ending(rig, await rig.link(of, CLIENT, granted), of)
 
 
 async def test_a_life_from_the_grant_on_is_stored_and_no_refresh_puts_it_off(rig: Rig) -> None:
     account = await ending(rig, YEAR, tokens())
     await rig.ahead(300 * DAY)
-    assert isinstance(await account.fresh(), Fresh)
+    assert isinstance(await account.fresh(), AccessToken)
     assert await account.days("ends_at") == pytest.approx(365)
     assert await account.days("refresh_ends_at") is None
 
@@ -99,19 +99,19 @@ async def test_the_owner_is_told_a_week_ahead_and_once(rig: Rig) -> None:
     await rig.ahead(359 * DAY + 600)
     (notice,) = await account.notices()
     ends_at = (await rig.row(account.account))["ends_at"]
-    assert (notice.about, notice.over, notice.ends_at) == ("account_end", False, ends_at)
+    assert (notice.subject_type, notice.is_resolved, notice.ends_at) == ("account_end", False, ends_at)
     assert notice.recipients == (f"user0@{rig.tenant.slug}.test",)
-    said = worded(notice, "Ending", "https://mcpist.test")
+    said = render_notification(notice, "Ending", "https://mcpist.test")
     assert f"{ends_at:%Y-%m-%d}" in said.subject
     assert f"{ends_at:%Y-%m-%d}" in said.body
     assert said.link == "https://mcpist.test/connect/kiosk"
-    assert TYPES[notice.about] == "account.ending"
+    assert EVENT_TYPES[notice.subject_type] == "account.ending"
 
 
 async def test_the_sweeper_announces(rig: Rig) -> None:
     account = await ending(rig, YEAR, tokens())
     await rig.ahead(360 * DAY)
-    running = asyncio.create_task(Sweeper(rig.accounts, rig.database, rig.tools.timing, every=0.02).run())
+    running = asyncio.create_task(RefreshScheduler(rig.accounts, rig.database, rig.tools.timing, every=0.02).run())
 
     async def told() -> bool:
         return (await rig.row(account.account))["told_end"] is not None
@@ -125,15 +125,15 @@ async def test_who_connects_again_in_time_is_told_nothing(rig: Rig) -> None:
     account = await ending(rig, YEAR, tokens())
     await rig.ahead(360 * DAY)
     assert await account.announced() == 1
-    owner, client = Owner("personal", rig.tenant.users[0]), rig.clients[YEAR.id]
+    owner, client = CredentialOwner("personal", rig.tenant.users[0]), rig.clients[YEAR.id]
     assert YEAR.oauth is not None
     async with rig.database.tenant(rig.tenant.id) as work:
-        grant = Grant(YEAR.id, client, owner, tokens(1), YEAR.oauth.refresh)
-        await relink(work, rig.vault, account.account, grant)
+        grant = AccountGrant(YEAR.id, client, owner, tokens(1), YEAR.oauth.refresh)
+        await replace_grant(work, rig.vault, account.account, grant)
     assert await account.days("ends_at") == pytest.approx(365), "from the new grant on"
     await rig.ahead(360 * DAY + 600)
     (notice,) = await account.notices()
-    assert notice.over
+    assert notice.is_resolved
     assert await account.announced() == 0
 
 
@@ -141,21 +141,21 @@ async def test_who_connects_again_in_time_is_told_nothing(rig: Rig) -> None:
 async def test_after_the_end_it_reads_expired(rig: Rig, at: float, reason: str) -> None:
     account = await ending(rig, YEAR, tokens())
     await rig.ahead(at * DAY)
-    assert await account.fresh(REVOKED) == Stuck(StuckState.NEEDS_REAUTH, reason)
+    assert await account.fresh(REVOKED) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, reason)
 
 
 async def test_what_the_vendor_says_more_exactly_stays(rig: Rig) -> None:
     account = await ending(rig, YEAR, tokens())
     await rig.ahead(366 * DAY)
     answer = await account.fresh(failed(ErrorClass.PERMANENT, "account_disabled"))
-    assert answer == Stuck(StuckState.NEEDS_REAUTH, "account_disabled")
+    assert answer == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "account_disabled")
 
 
 async def test_many_that_end_on_one_day_are_no_outage(rig: Rig) -> None:
     accounts = [await ending(rig, YEAR, tokens(number)) for number in range(8)]
     await rig.ahead(366 * DAY)
     for one in accounts:
-        assert await one.fresh(REVOKED) == Stuck(StuckState.NEEDS_REAUTH, "expired")
+        assert await one.fresh(REVOKED) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "expired")
 
 
 async def test_the_end_of_a_refresh_token_is_stored_and_expires(rig: Rig) -> None:
@@ -166,7 +166,7 @@ async def test_the_end_of_a_refresh_token_is_stored_and_expires(rig: Rig) -> Non
     await rig.ahead(24 * DAY)
     assert await account.announced() == 1
     await rig.ahead(31 * DAY)
-    assert await account.fresh(REVOKED) == Stuck(StuckState.NEEDS_REAUTH, "expired")
+    assert await account.fresh(REVOKED) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "expired")
 
 
 async def test_an_end_that_each_refresh_puts_off_troubles_nobody(rig: Rig) -> None:
@@ -193,7 +193,7 @@ async def test_an_end_that_no_refresh_puts_off_is_the_grant_s(rig: Rig) -> None:
 async def test_a_new_refresh_token_without_an_end_has_none(rig: Rig) -> None:
     account = await ending(rig, OPEN, tokens(0, 30 * DAY))
     await rig.ahead(DAY)
-    assert isinstance(await account.fresh(), Fresh)
+    assert isinstance(await account.fresh(), AccessToken)
     assert await account.days("refresh_ends_at") is None
 
 
@@ -201,22 +201,24 @@ async def test_an_answer_in_the_spool_keeps_its_end(rig: Rig) -> None:
     account = await ending(rig, OPEN, tokens())
     spool = Spool(rig.spool)
     kept: list[Any] = []
-    real = spool.keep
+    real = spool.write
 
     def keep(outcome: Any) -> Any:
         path = real(outcome)
-        kept.extend((outcome, *(one for _, one in spool.waiting())))
+        kept.extend((outcome, *(one for _, one in spool.iterate_pending())))
         return path
 
-    spool.keep = keep  # type: ignore[method-assign]
+    spool.write = keep  # type: ignore[method-assign]
     settler = rig.settler(rig.tools.timing)
     settler._spool = spool
     late = provider(late=True)
     broker = rig.another(
-        endpoint=Scripted(Granted(tokens(1, DAY), exchange())), settler=settler, providers=FixedProviders([late])
+        endpoint=Scripted(TokenResponse(tokens(1, DAY), exchange())),
+        outcome_writer=settler,
+        providers=FixedProviders([late]),
     )
     await rig.ahead(2 * 3600)
-    await broker.fresh(rig.tenant.id, account.account)
+    await broker.get_access_token(rig.tenant.id, account.account)
     written, read_back = kept
     assert read_back == written
     assert written.ends_old

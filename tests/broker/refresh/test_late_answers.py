@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.store import Grant, relink
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.store import AccountGrant, replace_grant
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
 from broker.refresh.attempt import boottime
-from broker.refresh.settle import Settler
+from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
-from broker.refresh.timing import Timing
-from broker.vault.credentials import Owner
-from broker.vendor_oauth.exchange import ErrorClass, TokenEndpoint, Tokens
+from broker.refresh.timing import RefreshTiming
+from broker.vault.credentials import CredentialOwner
+from broker.vendor_oauth.exchange import ErrorClass, TokenEndpointClient, TokenSet
 from core.db import Database
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Held, Scripted, failed
@@ -34,12 +34,12 @@ MOMENT = 3
 class Late:
     """A broker whose answer is on its way, while the others believe that it is dead."""
 
-    def __init__(self, rig: Rig, account: object, endpoint: TokenEndpoint | None = None) -> None:
+    def __init__(self, rig: Rig, account: object, endpoint: TokenEndpointClient | None = None) -> None:
         self.endpoint = Held(endpoint or rig.tools.endpoint)
-        self.broker: Accounts = rig.with_endpoint(self.endpoint)
-        self.task = asyncio.create_task(self.broker.fresh(rig.tenant.id, account, within=60))  # type: ignore[arg-type]
+        self.broker: AccountTokenService = rig.with_endpoint(self.endpoint)
+        self.task = asyncio.create_task(self.broker.get_access_token(rig.tenant.id, account, within=60))  # type: ignore[arg-type]
 
-    async def arrives(self) -> Fresh | Stuck:
+    async def arrives(self) -> AccessToken | TokenUnavailable:
         self.endpoint.go.set()
         return await self.task
 
@@ -53,11 +53,11 @@ async def test_a_late_answer_is_not_written_over_a_newer_one(rig: Rig, vendors: 
     await rig.ahead(HOUR + 10 + LEASE)
     winner = await rig.token(account)
     answer = await late.arrives()
-    assert isinstance(answer, Fresh)
-    assert (answer.version, answer.access.reveal()) == (winner.version, winner.access.reveal())
+    assert isinstance(answer, AccessToken)
+    assert (answer.version, answer.token.reveal()) == (winner.version, winner.token.reveal())
     assert await rig.count("vault.candidates") == 1
     await rig.ahead(2 * HOUR + 60)
-    assert await vendor.takes((await rig.token(account)).access)
+    assert await vendor.takes((await rig.token(account)).token)
     assert await rig.count("vault.candidates") == 0, "of no use any more"
     assert await vendor.reuses() == 0
 
@@ -74,10 +74,10 @@ async def test_a_late_refusal_says_nothing_of_the_winner_s_token(
     await loser.endpoint.answered.wait()
     await rig.ahead(HOUR + 10 + LEASE)
     winner = await rig.token(account)
-    assert isinstance(await loser.arrives(), Fresh)
+    assert isinstance(await loser.arrives(), AccessToken)
     row = await rig.row(account)
     assert (row["status"], row["version"], row["last_error_class"]) == ("active", winner.version, "")
-    assert (await rig.token(account)).access == winner.access
+    assert (await rig.token(account)).token == winner.token
     assert await rig.events(account) == [("connected", ""), ("refreshed", "")]
 
 
@@ -89,13 +89,15 @@ async def test_a_late_answer_heals_what_was_given_up(rig: Rig, strict: Vendor) -
     await late.endpoint.answered.wait()
     await rig.ahead(HOUR + 10 + LEASE)
     refuses = rig.with_endpoint(Scripted(failed(ErrorClass.PERMANENT)))
-    await refuses.fresh(rig.tenant.id, account)
+    await refuses.get_access_token(rig.tenant.id, account)
     await rig.ahead(HOUR + 10 + LEASE + MOMENT)
-    assert await refuses.fresh(rig.tenant.id, account) == Stuck(StuckState.NEEDS_REAUTH, "lost_rotation")
-    assert isinstance(await late.arrives(), Fresh)
+    assert await refuses.get_access_token(rig.tenant.id, account) == TokenUnavailable(
+        UnavailableReason.NEEDS_REAUTH, "lost_rotation"
+    )
+    assert isinstance(await late.arrives(), AccessToken)
     row = await rig.row(account)
     assert (row["status"], row["reason"], row["uncertain"]) == ("active", "", True)
-    assert await strict.takes((await rig.token(account)).access)
+    assert await strict.takes((await rig.token(account)).token)
 
 
 async def test_a_holder_that_comes_a_moment_late_is_in_time(rig: Rig, strict: Vendor) -> None:
@@ -106,13 +108,13 @@ async def test_a_holder_that_comes_a_moment_late_is_in_time(rig: Rig, strict: Ve
     await late.endpoint.answered.wait()
     await rig.ahead(HOUR + 10 + LEASE)
     answer = await rig.fresh(account)
-    assert isinstance(answer, Stuck)
-    assert answer.state is StuckState.VENDOR
+    assert isinstance(answer, TokenUnavailable)
+    assert answer.reason is UnavailableReason.VENDOR
     assert answer.retry_after == pytest.approx(2, abs=0.5)
-    assert isinstance(await late.arrives(), Fresh)
+    assert isinstance(await late.arrives(), AccessToken)
     assert not (await rig.row(account))["uncertain"], "nobody else has shown the token"
     await rig.ahead(2 * HOUR + 60)
-    assert await strict.takes((await rig.token(account)).access)
+    assert await strict.takes((await rig.token(account)).token)
     assert (await strict.calls(), await strict.reuses()) == (2, 0)
 
 
@@ -124,17 +126,17 @@ async def test_an_unused_candidate_is_tried_before_anybody_is_asked_to_come_back
     first = rig.with_endpoint(Scripted(name="the winner"))
     await rig.ahead(HOUR + 10)
     late = Held(Scripted(name="the late one"))
-    slow = asyncio.create_task(rig.with_endpoint(late).fresh(rig.tenant.id, account, within=60))
+    slow = asyncio.create_task(rig.with_endpoint(late).get_access_token(rig.tenant.id, account, within=60))
     await late.answered.wait()
     await rig.ahead(HOUR + 10 + LEASE)
-    assert isinstance(await first.fresh(rig.tenant.id, account), Fresh)
+    assert isinstance(await first.get_access_token(rig.tenant.id, account), AccessToken)
     late.go.set()
     await slow
     assert await rig.count("vault.candidates") == 1
     await rig.ahead(2 * HOUR + 100)
     endpoint = Scripted(failed(ErrorClass.PERMANENT))
-    answer = await rig.with_endpoint(endpoint).fresh(rig.tenant.id, account)
-    assert isinstance(answer, Fresh)
+    answer = await rig.with_endpoint(endpoint).get_access_token(rig.tenant.id, account)
+    assert isinstance(answer, AccessToken)
     assert endpoint.shown == ["rt-00000001-of-the winner", "rt-00000001-of-the late one"]
     assert ("candidate_adopted", "") in await rig.events(account)
     assert await rig.count("vault.candidates") == 0
@@ -148,13 +150,13 @@ async def test_what_a_refresh_of_an_old_grant_brings_is_void(rig: Rig, strict: V
     provider = strict.provider
     assert provider.oauth is not None
     tokens = await strict.grant("ada")
-    owner = Owner("personal", rig.tenant.users[0])
+    owner = CredentialOwner("personal", rig.tenant.users[0])
     async with rig.database.tenant(rig.tenant.id) as work:
-        grant = Grant(strict.id, rig.clients[strict.id], owner, tokens, provider.oauth.refresh)
-        await relink(work, rig.vault, account, grant)
+        grant = AccountGrant(strict.id, rig.clients[strict.id], owner, tokens, provider.oauth.refresh)
+        await replace_grant(work, rig.vault, account, grant)
     answer = await late.arrives()
-    assert isinstance(answer, Fresh)
-    assert answer.access.reveal() == tokens.access.reveal()
+    assert isinstance(answer, AccessToken)
+    assert answer.token.reveal() == tokens.access_token.reveal()
     assert await rig.count("vault.candidates") == 0
 
 
@@ -162,14 +164,14 @@ async def test_a_process_that_slept_past_its_lease_sends_nothing(rig: Rig, stric
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     slept = 0.0
-    sleeper = rig.with_endpoint(rig.tools.endpoint, Timing(), lambda: boottime() + slept)
+    sleeper = rig.with_endpoint(rig.tools.endpoint, RefreshTiming(), lambda: boottime() + slept)
     async with held_at(tmp_path, "before_send") as held:
-        asking = asyncio.create_task(sleeper.fresh(rig.tenant.id, account))
+        asking = asyncio.create_task(sleeper.get_access_token(rig.tenant.id, account))
         await held.reached()
         slept = 20.0  # the lease has ten seconds left, and a call may take longer
         held.go_on()
         answer = await asking
-    assert isinstance(answer, Stuck)
+    assert isinstance(answer, TokenUnavailable)
     assert await strict.calls() == 0
     row = await rig.row(account)
     assert (row["uncertain"], row["lease_owner"]) == (False, None)
@@ -211,9 +213,9 @@ async def test_the_answer_is_stored_when_the_database_is_back(
     await within(10, lambda: _spooled(rig))
     proxy.resume()
     answer = await late.task
-    assert isinstance(answer, Fresh)
+    assert isinstance(answer, AccessToken)
     assert answer.version == before.version + 1
-    assert await vendor.takes(answer.access)
+    assert await vendor.takes(answer.token)
     assert await vendor.calls() == 1
     assert not list(rig.spool.iterdir())
 
@@ -248,11 +250,11 @@ async def test_what_a_process_could_not_store_the_next_one_does(
     proxy.resume()
     assert (await rig.row(account))["version"] == before.version
     following = rig.another()
-    await following.open()
-    answer = await following.fresh(rig.tenant.id, account)
-    assert isinstance(answer, Fresh)
+    await following.replay_spool()
+    answer = await following.get_access_token(rig.tenant.id, account)
+    assert isinstance(answer, AccessToken)
     assert answer.version == before.version + 1
-    assert await strict.takes(answer.access)
+    assert await strict.takes(answer.token)
     assert await strict.calls() == 1
     assert not list(rig.spool.iterdir())
 
@@ -270,10 +272,10 @@ async def test_the_spool_holds_nothing_to_read_and_is_its_owner_s_alone(rig: Rig
         real_remove(path)
 
     spool.remove = remove  # type: ignore[method-assign]
-    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
-    answer = await rig.another(settler=settler).fresh(rig.tenant.id, account)
-    assert isinstance(answer, Fresh)
-    assert answer.access.reveal()[:12].encode() not in kept[0]
+    settler = OutcomeWriter(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    answer = await rig.another(outcome_writer=settler).get_access_token(rig.tenant.id, account)
+    assert isinstance(answer, AccessToken)
+    assert answer.token.reveal()[:12].encode() not in kept[0]
     assert rig.spool.stat().st_mode & 0o777 == 0o700
 
 
@@ -281,7 +283,7 @@ async def test_what_is_no_answer_is_left_in_the_spool(rig: Rig, strict: Vendor) 
     await rig.connect(strict)
     for name, text in (("a.answer", b"{}"), ("b.answer", b"\xff"), ("c.answer", b""), ("d.half", b"{")):
         (rig.spool / name).write_bytes(text)
-    await rig.another().open()
+    await rig.another().replay_spool()
     assert len(list(rig.spool.iterdir())) == 4
 
 
@@ -291,10 +293,10 @@ async def test_a_spooled_answer_is_stored_once(rig: Rig, strict: Vendor) -> None
     await rig.ahead(HOUR + 10)
     spool = Spool(rig.spool)
     spool.remove = lambda path: None  # type: ignore[method-assign]
-    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
-    answer = await rig.another(settler=settler).fresh(rig.tenant.id, account)
-    assert isinstance(answer, Fresh)
-    await rig.another().open()
+    settler = OutcomeWriter(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    answer = await rig.another(outcome_writer=settler).get_access_token(rig.tenant.id, account)
+    assert isinstance(answer, AccessToken)
+    await rig.another().replay_spool()
     assert (await rig.row(account))["version"] == answer.version
     assert await rig.count("vault.candidates") == 0
     assert not list(rig.spool.iterdir())
@@ -305,35 +307,35 @@ async def test_a_spooled_answer_that_the_database_refuses_is_kept(rig: Rig, stri
     await rig.ahead(HOUR + 10)
     spool = Spool(rig.spool)
     spool.remove = lambda path: None  # type: ignore[method-assign]
-    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
-    assert isinstance(await rig.another(settler=settler).fresh(rig.tenant.id, account), Fresh)
+    settler = OutcomeWriter(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    assert isinstance(await rig.another(outcome_writer=settler).get_access_token(rig.tenant.id, account), AccessToken)
     (waiting,) = rig.spool.iterdir()
     await rig.execute("REVOKE SELECT ON vault.accounts FROM mcpist_broker")
-    await rig.another().open()
+    await rig.another().replay_spool()
     assert list(rig.spool.iterdir()) == [waiting]
     await rig.execute("GRANT SELECT ON vault.accounts TO mcpist_broker")
-    await rig.another().open()
+    await rig.another().replay_spool()
     assert list(rig.spool.iterdir()) == []
 
 
 async def test_a_full_disk_does_not_keep_an_answer_from_the_database(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
-    settler = Settler(rig.database, rig.vault, Spool(rig.spool / "not" / "there"), rig.tools.timing, boottime)
-    assert isinstance(await rig.another(settler=settler).fresh(rig.tenant.id, account), Fresh)
+    settler = OutcomeWriter(rig.database, rig.vault, Spool(rig.spool / "not" / "there"), rig.tools.timing, boottime)
+    assert isinstance(await rig.another(outcome_writer=settler).get_access_token(rig.tenant.id, account), AccessToken)
 
 
 async def test_a_refresh_answer_without_a_refresh_token_keeps_the_old_one(rig: Rig, vendors: dict[str, Vendor]) -> None:
     vendor = vendors["non_rotating"]
     tokens = await vendor.grant("ada")
-    given = Secret(tokens.refresh.reveal()) if tokens.refresh else None
-    account = await rig.link(vendor.provider, vendor.client, Tokens(tokens.access, given, 3600.0, None))
+    given = Secret(tokens.refresh_token.reveal()) if tokens.refresh_token else None
+    account = await rig.link(vendor.provider, vendor.client, TokenSet(tokens.access_token, given, 3600.0, None))
     for number in (1, 2):
         await rig.ahead(number * (HOUR + 10))
         await rig.token(account)
     endpoint = Scripted()
     await rig.ahead(3 * (HOUR + 10))
-    await rig.with_endpoint(endpoint).fresh(rig.tenant.id, account)
+    await rig.with_endpoint(endpoint).get_access_token(rig.tenant.id, account)
     assert given is not None
     assert endpoint.shown == [given.reveal()]
 

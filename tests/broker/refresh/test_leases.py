@@ -5,17 +5,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.store import Grant, add_client, link
-from broker.interface import Lease, NoCredential, Refused
-from broker.leases import Leases
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.store import AccountGrant, insert_account, insert_client
+from broker.interface import CredentialRefusal, Lease, NoCredential
+from broker.leases import LeaseService
 from broker.providers.model import Provider
 from broker.refresh.attempt import boottime
-from broker.refresh.refresher import Tools
-from broker.refresh.settle import Settler
-from broker.refresh.timing import Timing
-from broker.vendor_oauth.exchange import ErrorClass, Tokens, VendorClient
-from core.connection import Connection, ConnectionState
+from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.settle import OutcomeWriter
+from broker.refresh.timing import RefreshTiming
+from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenSet
+from core.connection import ConnectionState, ModuleConnection
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders
@@ -31,7 +31,7 @@ class House:
     """A world whose broker has linked accounts."""
 
     world: World
-    leases: Leases
+    leases: LeaseService
     endpoint: Scripted
     ada: Person
 
@@ -39,12 +39,12 @@ class House:
         """Ada connects an account that stands behind these modules."""
         oauth = PROVIDER.oauth
         assert oauth is not None
-        tokens = Tokens(Secret("at-00000001-granted"), Secret("rt-00000001-granted"), expires_in, None)
+        tokens = TokenSet(Secret("at-00000001-granted"), Secret("rt-00000001-granted"), expires_in, None)
         async with self.world.trusted.tenant(self.ada.tenant_id) as work:
-            client = VendorClient("client", Secret("cs-00000003-of-the-client"))
-            client_id = await add_client(work, self.world.vault, "vendor", client)
-            grant = Grant("vendor", client_id, self.ada.own, tokens, oauth.refresh, account="ada at Vendor")
-            account = await link(work, self.world.vault, grant)
+            client = OAuthClientConfig("client", Secret("cs-00000003-of-the-client"))
+            client_id = await insert_client(work, self.world.vault, "vendor", client)
+            grant = AccountGrant("vendor", client_id, self.ada.own, tokens, oauth.refresh, account="ada at Vendor")
+            account = await insert_account(work, self.world.vault, grant)
             for module in modules:
                 await work.execute(_CREDENTIAL, uuid4(), module, self.ada.id, account)
         return account
@@ -59,7 +59,7 @@ class House:
             f"RETURN clock_timestamp() + interval '{seconds} seconds'"
         )
 
-    async def lease(self, **options: object) -> Lease | NoCredential | Refused:
+    async def lease(self, **options: object) -> Lease | NoCredential | CredentialRefusal:
         return await self.leases.lease(self.ada.asks(**options))  # type: ignore[arg-type]
 
     async def leased(self, **options: object) -> Lease:
@@ -73,17 +73,17 @@ async def house(world: World) -> House:
     tenant = await world.tenant("acme")
     await world.role(tenant, "all", allow=["*"])
     ada = await world.person(tenant, "ada@example.test", "all")
-    timing, endpoint = Timing(), Scripted()
-    settler = Settler(world.trusted, world.vault, None, timing, boottime)
-    tools = Tools(world.trusted, world.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
-    leases = Leases(
+    timing, endpoint = RefreshTiming(), Scripted()
+    settler = OutcomeWriter(world.trusted, world.vault, None, timing, boottime)
+    tools = RefreshDependencies(world.trusted, world.vault, FixedProviders([PROVIDER]), endpoint, settler, timing)
+    leases = LeaseService(
         world.tokens,
         world.trusted,
         world.vault,
         TOOL_HINTS,
         base_urls=BASE_URLS,
         clock=world.clock,
-        accounts=Accounts(tools),
+        accounts=AccountTokenService(tools),
     )
     return House(world, leases, endpoint, ada)
 
@@ -145,19 +145,21 @@ async def test_the_gateway_is_told_what_is_wrong(house: House) -> None:
 async def test_how_it_stands(house: House) -> None:
     account = await house.connect("github")
 
-    async def stands() -> Connection:
-        answer = await house.leases.status(house.ada.token)
-        assert not isinstance(answer, Refused)
+    async def stands() -> ModuleConnection:
+        answer = await house.leases.get_connections(house.ada.token)
+        assert not isinstance(answer, CredentialRefusal)
         return answer["github"]
 
     version = await house.version(account)
-    connected = Connection("github", ConnectionState.CONNECTED, "personal", "", "ada at Vendor", version)
+    connected = ModuleConnection("github", ConnectionState.CONNECTED, "personal", "", "ada at Vendor", version)
     assert await stands() == connected
     generation = await house.world.generation(house.ada.tenant_id)
     await house.ahead(LIFE)
     house.endpoint.answers = [failed(ErrorClass.PERMANENT, "account_disabled")]
     await house.lease()
-    broken = Connection("github", ConnectionState.BROKEN, "personal", "account_disabled", "ada at Vendor", version)
+    broken = ModuleConnection(
+        "github", ConnectionState.BROKEN, "personal", "account_disabled", "ada at Vendor", version
+    )
     assert await stands() == broken
     assert await house.world.generation(house.ada.tenant_id) == generation + 1
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from broker.refresh.claim import claim
-from broker.refresh.marks import refused
+from broker.refresh.marks import handle_refusal
 from broker.refresh.present import present
 from broker.refresh.recovery import recover
-from broker.refresh.store import Stored, store
+from broker.refresh.store import StoreResult, store
 from tests.broker.refresh.test_fault_matrix import POINTS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,8 +26,8 @@ def test_every_file_that_the_model_names_is_there() -> None:
 
 def test_the_outcomes_of_a_store_are_those_of_the_model() -> None:
     named = set(re.findall(r"/\* ([A-Z_]+) +\*/", MODEL))
-    assert named <= {one.name for one in Stored}
-    assert {one.name for one in Stored} - named == {"GONE"}, "the model has no disconnecting"
+    assert named <= {one.name for one in StoreResult}
+    assert {one.name for one in StoreResult} - named == {"GONE"}, "the model has no disconnecting"
 
 
 def test_the_model_kills_where_the_fault_table_does() -> None:
@@ -36,7 +36,7 @@ def test_the_model_kills_where_the_fault_table_does() -> None:
     assert [name for name in named if name in POINTS] == list(POINTS), "and in the same order"
 
 
-@pytest.mark.parametrize("step", [claim, present, recover, store, refused])
+@pytest.mark.parametrize("step", [claim, present, recover, store, handle_refusal])
 def test_the_steps_have_their_functions(step: Callable[..., Any]) -> None:
     """The words of the model are the names of the functions that do it."""
     assert re.search(rf"\b{step.__name__}\b", MODEL)

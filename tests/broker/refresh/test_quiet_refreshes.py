@@ -9,20 +9,20 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from broker.accounts.store import Grant, relink
-from broker.interface import Lease, LeaseRequest, NoCredential, Refused
+from broker.accounts.store import AccountGrant, replace_grant
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential
 from broker.providers.model import Provider, RefreshRules
-from broker.vault.credentials import Owner
-from broker.vendor_oauth.exchange import ErrorClass, Tokens, VendorClient
+from broker.vault.credentials import CredentialOwner
+from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenSet
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
-from core.connection import Connection
+from core.connection import ModuleConnection
 from core.generations import Generations
 from core.limits import AttemptLimits
 from core.permissions import Policy
 from core.secret import Secret
-from core.token_format import new_token
+from core.token_format import generate_token
 from gateway.auth.authenticator import Authenticator
 from gateway.auth.refusals import Refusals
 from gateway.catalogue import build
@@ -37,7 +37,7 @@ from tests.support.eventually import within
 from tests.support.toy_vendor import shop_module
 
 URLS = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
-CLIENT = VendorClient("client", Secret("cs-000006-made-up"))
+CLIENT = OAuthClientConfig("client", Secret("cs-000006-made-up"))
 TOOL = next(one for one in build([shop_module("http://127.0.0.1:1")]).tools["shop"] if one.tool.name == "look")
 
 
@@ -56,7 +56,7 @@ class CountingBroker:
         self.leased = 0
         self.account: UUID | None = None
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         self.verified += 1
         return replace(self.credential, generation=await self.generation())
 
@@ -64,10 +64,10 @@ class CountingBroker:
         async with self.rig.scratch.admin_connection() as admin:
             return await admin.fetchval("SELECT value FROM core.generations WHERE tenant_id = $1", self.rig.tenant.id)
 
-    async def status(self, subject: Secret) -> Mapping[str, Connection] | Refused:
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
         raise NotImplementedError
 
-    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | Refused:
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         self.leased += 1
         assert self.account is not None
         version = (await self.rig.row(self.account))["version"]
@@ -110,7 +110,7 @@ class Gateway:
         assert await within(5, here) < 1
 
     async def link(self, of: Provider, number: int = 0) -> UUID:
-        tokens = Tokens(Secret(f"at-{number:08}-quiet"), Secret(f"rt-{number:08}-quiet"), float(HOUR), None)
+        tokens = TokenSet(Secret(f"at-{number:08}-quiet"), Secret(f"rt-{number:08}-quiet"), float(HOUR), None)
         return await self.rig.link(of, CLIENT, tokens)
 
     async def refresh(self, of: Provider, *accounts: UUID, answers: tuple[Any, ...] = ()) -> None:
@@ -128,8 +128,8 @@ async def gateway(rig: Rig) -> AsyncIterator[Gateway]:
         authenticate = Authenticator(broker, database, generations, refusals, AuditPasses())
         leases = Leases(broker, generations, ConnectLinks("https://mcpist.test"))
         listening = asyncio.create_task(generations.run())
-        await generations.begun(5)
-        yield Gateway(rig, broker, generations, authenticate, leases, f"Bearer {new_token()[1].reveal()}")
+        await generations.wait_until_trusted(5)
+        yield Gateway(rig, broker, generations, authenticate, leases, f"Bearer {generate_token()[1].reveal()}")
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
 
@@ -208,14 +208,18 @@ async def test_a_refused_refresh_and_a_new_grant_count_within_a_second(gateway: 
     assert await within(5, lambda: changed(gateway, held)) < 1
     held = await gateway.call()
     async with gateway.rig.database.tenant(gateway.rig.tenant.id) as work:
-        owner, client = Owner("personal", gateway.rig.tenant.users[0]), gateway.rig.clients[quiet.id]
-        tokens = Tokens(Secret("at-00000009-quiet"), Secret("rt-00000009-quiet"), float(HOUR), None)
-        await relink(work, gateway.rig.vault, account, Grant(quiet.id, client, owner, tokens, RefreshRules()))
+        owner, client = CredentialOwner("personal", gateway.rig.tenant.users[0]), gateway.rig.clients[quiet.id]
+        tokens = TokenSet(Secret("at-00000009-quiet"), Secret("rt-00000009-quiet"), float(HOUR), None)
+        await replace_grant(
+            work, gateway.rig.vault, account, AccountGrant(quiet.id, client, owner, tokens, RefreshRules())
+        )
     assert await within(5, lambda: changed(gateway, held)) < 1
     held = await gateway.call()
     async with gateway.rig.database.tenant(gateway.rig.tenant.id) as work:
-        tokens = Tokens(Secret("at-00000010-quiet"), Secret("rt-00000010-quiet"), float(HOUR), None)
-        await relink(work, gateway.rig.vault, account, Grant(quiet.id, client, owner, tokens, RefreshRules()))
+        tokens = TokenSet(Secret("at-00000010-quiet"), Secret("rt-00000010-quiet"), float(HOUR), None)
+        await replace_grant(
+            work, gateway.rig.vault, account, AccountGrant(quiet.id, client, owner, tokens, RefreshRules())
+        )
     assert await within(5, lambda: changed(gateway, held)) < 1, "of the same account with the same rights, too"
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
 from core.errors import MCPistError
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
@@ -13,7 +13,7 @@ from tests.broker.refresh.vendor import HOUR, Vendor
 async def test_a_good_token_is_handed_out_without_a_call(rig: Rig, vendor: Vendor) -> None:
     account = await rig.connect(vendor)
     answer = await rig.token(account)
-    assert await vendor.takes(answer.access)
+    assert await vendor.takes(answer.token)
     assert answer.expires_in is not None
     assert HOUR - 30 < answer.expires_in <= HOUR
     assert await vendor.calls() == 0
@@ -26,7 +26,7 @@ async def test_an_ended_token_is_refreshed_and_the_next_refresh_works_too(rig: R
         await rig.ahead(number * (HOUR + 10))
         answer = await rig.token(account)
         assert answer.version == before.version + number
-        assert await vendor.takes(answer.access)
+        assert await vendor.takes(answer.token)
         assert await vendor.calls() == number
     row = await rig.row(account)
     assert (row["status"], row["lease_owner"], row["uncertain"], row["attempt_no"]) == ("active", None, False, 0)
@@ -54,8 +54,10 @@ async def test_four_brokers_cost_one_call(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     brokers = [rig.accounts, *(rig.another() for _ in range(3))]
-    answers = await asyncio.gather(*(broker.fresh(rig.tenant.id, account) for broker in brokers for _ in range(20)))
-    assert {type(answer) for answer in answers} == {Fresh}
+    answers = await asyncio.gather(
+        *(broker.get_access_token(rig.tenant.id, account) for broker in brokers for _ in range(20))
+    )
+    assert {type(answer) for answer in answers} == {AccessToken}
     assert await strict.calls() == 1
 
 
@@ -65,12 +67,12 @@ async def test_a_storm_of_401_is_one_refresh(rig: Rig, strict: Vendor) -> None:
     brokers = [rig.accounts, rig.another()]
     answers = await asyncio.gather(
         *(
-            broker.fresh(rig.tenant.id, account, rejected_version=before.version)
+            broker.get_access_token(rig.tenant.id, account, rejected_version=before.version)
             for broker in brokers
             for _ in range(100)
         )
     )
-    assert {answer.version for answer in answers if isinstance(answer, Fresh)} == {before.version + 1}
+    assert {answer.version for answer in answers if isinstance(answer, AccessToken)} == {before.version + 1}
     assert await strict.calls() == 1
 
 
@@ -79,8 +81,8 @@ async def test_a_401_on_a_token_just_given_does_not_refresh_again(rig: Rig, stri
     first = await rig.token(account)
     second = await rig.token(account, rejected_version=first.version)
     answer = await rig.fresh(account, rejected_version=second.version)
-    assert isinstance(answer, Stuck)
-    assert (answer.state, answer.cause) == (StuckState.REFUSED, "rejected")
+    assert isinstance(answer, TokenUnavailable)
+    assert (answer.reason, answer.cause) == (UnavailableReason.REFUSED, "rejected")
     assert await strict.calls() == 1
     await rig.ahead(60)
     assert (await rig.token(account, rejected_version=second.version)).version == second.version + 1
@@ -106,7 +108,7 @@ async def test_the_first_caller_may_leave(rig: Rig, strict: Vendor) -> None:
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
-    assert isinstance(await second, Fresh)
+    assert isinstance(await second, AccessToken)
     assert await strict.calls() == 1
 
 
@@ -115,8 +117,8 @@ async def test_a_caller_that_cannot_wait_is_told_so_and_the_refresh_goes_on(rig:
     await rig.ahead(HOUR + 10)
     await strict.fault("delay_after", ms=500)
     answer = await rig.fresh(account, within=0.05)
-    assert isinstance(answer, Stuck)
-    assert answer.state is StuckState.REFRESHING
+    assert isinstance(answer, TokenUnavailable)
+    assert answer.reason is UnavailableReason.REFRESHING
     await rig.token(account)
     assert await strict.calls() == 1
 
@@ -140,7 +142,7 @@ async def test_an_account_that_was_disconnected_meanwhile_does_not_come_back(rig
         await asyncio.sleep(0.01)
     await rig.execute("DELETE FROM vault.accounts WHERE id = $1", account)
     answer = await waiting
-    assert answer == Stuck(StuckState.MISSING)
+    assert answer == TokenUnavailable(UnavailableReason.MISSING)
     assert await rig.count("vault.accounts") == 0
     assert await rig.count("vault.candidates") == 0
 
@@ -148,8 +150,8 @@ async def test_an_account_that_was_disconnected_meanwhile_does_not_come_back(rig
 async def test_an_unknown_account_and_another_tenant_s_are_the_same(rig: Rig, strict: Vendor, make_tenant) -> None:
     account = await rig.connect(strict)
     other = await make_tenant()
-    assert await rig.accounts.fresh(other.id, account) == Stuck(StuckState.MISSING)
-    assert await rig.fresh(other.id) == Stuck(StuckState.MISSING)
+    assert await rig.accounts.get_access_token(other.id, account) == TokenUnavailable(UnavailableReason.MISSING)
+    assert await rig.fresh(other.id) == TokenUnavailable(UnavailableReason.MISSING)
 
 
 @pytest.mark.parametrize("column", ["access", "refresh"])
@@ -162,7 +164,7 @@ async def test_a_changed_blob_is_neither_used_nor_sent(rig: Rig, strict: Vendor,
         account,
     )
     answer = await rig.fresh(account)
-    assert answer == Stuck(StuckState.NEEDS_REAUTH, "unreadable")
+    assert answer == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "unreadable")
     assert await strict.calls() == 0
 
 
@@ -170,7 +172,7 @@ async def test_swapped_tokens_of_one_row_are_not_sent(rig: Rig, strict: Vendor) 
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     await rig.execute("UPDATE vault.accounts SET access = refresh, refresh = access WHERE id = $1", account)
-    assert await rig.fresh(account) == Stuck(StuckState.NEEDS_REAUTH, "unreadable")
+    assert await rig.fresh(account) == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "unreadable")
     assert await strict.calls() == 0
 
 

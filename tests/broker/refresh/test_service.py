@@ -2,10 +2,10 @@
 
 import asyncio
 
-from broker.accounts.values import Fresh
+from broker.accounts.values import AccessToken
 from broker.refresh.attempt import boottime
-from broker.refresh.service import kept_fresh
-from broker.refresh.settle import Settler
+from broker.refresh.service import run_refresher
+from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
@@ -18,7 +18,7 @@ async def test_it_refreshes_ahead_of_time_and_ends_what_is_under_way(rig: Rig, s
     await rig.ahead(HOUR - 300)
     await strict.fault("delay_after", ms=400)
     tools = rig.tools
-    async with kept_fresh(
+    async with run_refresher(
         rig.database, rig.vault, tools.providers, tools.endpoint, rig.spool, timing=tools.timing, every=0.02
     ):
 
@@ -35,22 +35,22 @@ async def test_what_was_in_the_spool_is_stored_before_anybody_asks(rig: Rig, str
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     spool = Spool(rig.spool)
-    settler = Settler(rig.database, rig.vault, spool, rig.tools.timing, boottime)
+    settler = OutcomeWriter(rig.database, rig.vault, spool, rig.tools.timing, boottime)
     spooled = asyncio.Event()
-    real_keep = spool.keep
+    real_keep = spool.write
 
     def keep(outcome: object) -> object:
         real_keep(outcome)  # type: ignore[arg-type]
         spooled.set()
         raise asyncio.CancelledError  # killed between the spool and the database
 
-    spool.keep = keep  # type: ignore[method-assign,assignment]
-    dying = asyncio.create_task(rig.another(settler=settler).fresh(rig.tenant.id, account))
+    spool.write = keep  # type: ignore[method-assign,assignment]
+    dying = asyncio.create_task(rig.another(outcome_writer=settler).get_access_token(rig.tenant.id, account))
     await asyncio.gather(dying, return_exceptions=True)
     assert spooled.is_set()
     tools = rig.tools
-    async with kept_fresh(rig.database, rig.vault, tools.providers, tools.endpoint, rig.spool) as accounts:
-        answer = await accounts.fresh(rig.tenant.id, account)
-        assert isinstance(answer, Fresh)
-        assert await strict.takes(answer.access)
+    async with run_refresher(rig.database, rig.vault, tools.providers, tools.endpoint, rig.spool) as accounts:
+        answer = await accounts.get_access_token(rig.tenant.id, account)
+        assert isinstance(answer, AccessToken)
+        assert await strict.takes(answer.token)
     assert await strict.calls() == 1

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
 from broker.providers.model import RefreshRules
-from broker.refresh.outcome import LEAST_PAUSE, keep_alive_time, refresh_time
-from broker.refresh.sweeper import Sweeper
-from broker.vendor_oauth.exchange import Tokens
+from broker.refresh.outcome import MIN_REFRESH_INTERVAL, schedule_keep_alive, schedule_refresh
+from broker.refresh.sweeper import RefreshScheduler
+from broker.vendor_oauth.exchange import TokenSet
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted
 from tests.broker.refresh.rig import Rig
@@ -17,8 +17,8 @@ from tests.broker.refresh.vendor import Vendor
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def granted(life: float) -> Tokens:
-    return Tokens(Secret("at-00000001-of-a-short-life"), Secret("rt-00000001-of-a-short-life"), life, None)
+def granted(life: float) -> TokenSet:
+    return TokenSet(Secret("at-00000001-of-a-short-life"), Secret("rt-00000001-of-a-short-life"), life, None)
 
 
 @pytest.mark.parametrize("life", [0.05, 1.0, 30.0, 60.0, 90.0])
@@ -26,10 +26,10 @@ async def test_one_call_makes_one_refresh(rig: Rig, strict: Vendor, life: float)
     account = await rig.link(strict.provider, strict.client, granted(life))
     broker = rig.with_endpoint(endpoint := Scripted(life=life))
     await rig.ahead(life + 10)
-    answer = await broker.fresh(rig.tenant.id, account)
+    answer = await broker.get_access_token(rig.tenant.id, account)
     assert len(endpoint.shown) == 1
     if life >= 30:
-        assert isinstance(answer, Fresh)
+        assert isinstance(answer, AccessToken)
 
 
 @pytest.mark.parametrize("life", [30.0, 60.0, 90.0])
@@ -38,7 +38,7 @@ async def test_a_token_serves_for_half_of_its_life(rig: Rig, strict: Vendor, lif
     broker = rig.with_endpoint(endpoint := Scripted(life=life))
     for second, calls in ((0, 0), (0.4, 0), (0.8, 1), (1.0, 1), (1.7, 2)):
         await rig.ahead(life * second)
-        assert isinstance(await broker.fresh(rig.tenant.id, account), Fresh)
+        assert isinstance(await broker.get_access_token(rig.tenant.id, account), AccessToken)
         assert len(endpoint.shown) == calls, second
 
 
@@ -46,8 +46,8 @@ async def test_a_token_that_is_dead_when_it_comes_is_told_and_not_renewed_in_a_c
     account = await rig.link(strict.provider, strict.client, granted(1.0))
     broker = rig.with_endpoint(endpoint := Scripted(life=1e-6))
     await rig.ahead(5)
-    answer = await broker.fresh(rig.tenant.id, account)
-    assert answer == Stuck(StuckState.REFUSED, "short_lived", rig.tools.timing.calm)
+    answer = await broker.get_access_token(rig.tenant.id, account)
+    assert answer == TokenUnavailable(UnavailableReason.REFUSED, "short_lived", rig.tools.timing.rejection_cooldown)
     assert await broker.refresh(rig.tenant.id, account) == answer
     assert len(endpoint.shown) == 2
 
@@ -55,15 +55,15 @@ async def test_a_token_that_is_dead_when_it_comes_is_told_and_not_renewed_in_a_c
 async def test_a_caller_with_a_greater_need_gets_what_there_is(rig: Rig, strict: Vendor) -> None:
     account = await rig.link(strict.provider, strict.client, granted(3600.0))
     broker = rig.with_endpoint(endpoint := Scripted(life=3600.0))
-    assert isinstance(await broker.fresh(rig.tenant.id, account, need_seconds=7200.0), Fresh)
-    assert isinstance(await broker.fresh(rig.tenant.id, account, need_seconds=7200.0), Fresh)
+    assert isinstance(await broker.get_access_token(rig.tenant.id, account, need_seconds=7200.0), AccessToken)
+    assert isinstance(await broker.get_access_token(rig.tenant.id, account, need_seconds=7200.0), AccessToken)
     assert len(endpoint.shown) == 0
 
 
 @pytest.mark.parametrize("life", [1.0, 30.0, 60.0, 90.0, 239.0])
 async def test_short_lives_are_renewed_when_somebody_asks_and_not_ahead(rig: Rig, strict: Vendor, life: float) -> None:
     await rig.link(strict.provider, strict.client, granted(life))
-    sweeper = Sweeper(rig.with_endpoint(endpoint := Scripted(life=life)), rig.database, rig.tools.timing)
+    sweeper = RefreshScheduler(rig.with_endpoint(endpoint := Scripted(life=life)), rig.database, rig.tools.timing)
     for share in (0.4, 0.6, 1.1, 3.0):
         await rig.ahead(life * share)
         assert await sweeper.sweep() == 0
@@ -74,10 +74,10 @@ async def test_short_lives_are_renewed_when_somebody_asks_and_not_ahead(rig: Rig
 @pytest.mark.parametrize("life", [1.0, 30.0, 60.0, 90.0, 240.0, 400.0, 3600.0])
 def test_nothing_is_renewed_ahead_before_half_of_its_life_or_every_moment(life: float, late: bool) -> None:
     for chance in (0.0, 0.5, 1.0):
-        at = refresh_time(RefreshRules(late=late), NOW, life, chance)
-        assert at is None or at - NOW >= timedelta(seconds=max(life / 2, LEAST_PAUSE))
-        assert (at is None) == (life < 2 * LEAST_PAUSE)
+        at = schedule_refresh(RefreshRules(late=late), NOW, life, chance)
+        assert at is None or at - NOW >= timedelta(seconds=max(life / 2, MIN_REFRESH_INTERVAL))
+        assert (at is None) == (life < 2 * MIN_REFRESH_INTERVAL)
 
 
 def test_a_limit_of_a_moment_keeps_nobody_busy() -> None:
-    assert keep_alive_time(RefreshRules(idle_days=1e-9), NOW) == NOW + timedelta(seconds=LEAST_PAUSE)
+    assert schedule_keep_alive(RefreshRules(idle_days=1e-9), NOW) == NOW + timedelta(seconds=MIN_REFRESH_INTERVAL)

@@ -4,7 +4,13 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.standing import Standing, State, Who, history, standings
+from broker.accounts.standing import (
+    ConnectionStatus,
+    HealthState,
+    ResponsibleParty,
+    list_account_events,
+    list_connection_statuses,
+)
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
 from tests.support.postgres import add_tenant
@@ -22,9 +28,9 @@ async def credential(rig: Rig, account: UUID) -> UUID:
         return await admin.fetchval("SELECT id FROM vault.credentials WHERE account_id = $1", account)
 
 
-async def standing(rig: Rig) -> Standing:
+async def standing(rig: Rig) -> ConnectionStatus:
     async with rig.database.tenant(rig.tenant.id) as work:
-        (one,) = await standings(work)
+        (one,) = await list_connection_statuses(work)
     return one
 
 
@@ -34,9 +40,14 @@ async def test_a_good_account_is_connected_and_its_history_tells_of_refreshes(ri
     await rig.ahead(HOUR + 10)
     await rig.token(account)
     one = await standing(rig)
-    assert (one.state, one.cause, one.who, one.provider) == (State.CONNECTED, "", Who.NOBODY, strict.id)
+    assert (one.state, one.cause, one.responsible, one.provider) == (
+        HealthState.CONNECTED,
+        "",
+        ResponsibleParty.NOBODY,
+        strict.id,
+    )
     async with rig.database.tenant(rig.tenant.id) as work:
-        happened = await history(work, found)
+        happened = await list_account_events(work, found)
     assert [one.kind for one in happened] == ["refreshed", "connected"]
 
 
@@ -47,11 +58,11 @@ async def test_a_revoked_account_is_its_owner_s_to_connect_again(rig: Rig, stric
     await rig.ahead(HOUR + 10)
     await rig.fresh(account)
     one = await standing(rig)
-    assert (one.state, one.cause, one.who) == (State.NEEDS_RECONNECT, "revoked", Who.OWNER)
+    assert (one.state, one.cause, one.responsible) == (HealthState.NEEDS_RECONNECT, "revoked", ResponsibleParty.OWNER)
     assert one.link == "/connect/github"
     async with rig.database.tenant(rig.tenant.id) as work:
-        (marked, failed, _) = await history(work, found)
-    assert (marked.kind, failed.kind, failed.cls) == ("needs_reauth", "failed", "permanent")
+        (marked, failed, _) = await list_account_events(work, found)
+    assert (marked.kind, failed.kind, failed.error_class) == ("needs_reauth", "failed", "permanent")
     assert failed.exchange["status"] == 400
     assert failed.exchange.keys() <= {"host", "path", "grant", "seconds", "status", "class", "vendor_error", "reason"}
 
@@ -64,12 +75,12 @@ async def test_an_answer_that_we_lost_is_called_so(rig: Rig, strict: Vendor) -> 
     await strict.fault("hang_up_after")
     await rig.token(account)
     one = await standing(rig)
-    assert (one.state, one.cause) == (State.REFRESHING, "cut_off"), "one answer is no outage"
+    assert (one.state, one.cause) == (HealthState.REFRESHING, "cut_off"), "one answer is no outage"
     await rig.ahead(HOUR + 400)
     await rig.fresh(account)
     one = await standing(rig)
-    assert (one.state, one.cause) == (State.NEEDS_RECONNECT, "lost_rotation")
-    assert "answer was lost" in one.meaning
+    assert (one.state, one.cause) == (HealthState.NEEDS_RECONNECT, "lost_rotation")
+    assert "answer was lost" in one.message
 
 
 async def test_a_vendor_that_is_down_passes_by_itself(rig: Rig, strict: Vendor) -> None:
@@ -79,8 +90,8 @@ async def test_a_vendor_that_is_down_passes_by_itself(rig: Rig, strict: Vendor) 
     await rig.ahead(HOUR + 10)
     await rig.fresh(account)
     one = await standing(rig)
-    assert (one.state, one.cause, one.who) == (State.VENDOR_DOWN, "unavailable", Who.NOBODY)
-    assert one.again_at is not None
+    assert (one.state, one.cause, one.responsible) == (HealthState.VENDOR_DOWN, "unavailable", ResponsibleParty.NOBODY)
+    assert one.next_retry_at is not None
 
 
 async def test_a_refused_client_is_the_administrator_s_and_no_account_s(rig: Rig, strict: Vendor) -> None:
@@ -90,7 +101,11 @@ async def test_a_refused_client_is_the_administrator_s_and_no_account_s(rig: Rig
     await rig.ahead(HOUR + 10)
     await rig.fresh(account)
     one = await standing(rig)
-    assert (one.state, one.cause, one.who) == (State.SERVICE_MISCONFIGURED, "client_refused", Who.ADMINISTRATOR)
+    assert (one.state, one.cause, one.responsible) == (
+        HealthState.SERVICE_MISCONFIGURED,
+        "client_refused",
+        ResponsibleParty.ADMINISTRATOR,
+    )
     assert (await rig.row(account))["status"] == "active"
 
 
@@ -100,13 +115,13 @@ async def test_while_another_process_refreshes_it_says_so(rig: Rig, strict: Vend
     await rig.execute(
         "UPDATE vault.accounts SET lease_owner = gen_random_uuid(), lease_until = now() + interval '30 seconds'"
     )
-    assert (await standing(rig)).state is State.REFRESHING
+    assert (await standing(rig)).state is HealthState.REFRESHING
 
 
 async def test_another_tenant_s_credentials_are_not_seen(rig: Rig, strict: Vendor) -> None:
     found = await credential(rig, await rig.connect(strict))
     other = await add_tenant(rig.scratch, users=1)
     async with rig.database.tenant(other.id) as work:
-        assert await standings(work) == []
-        assert await standings(work, credential_id=found) == []
-        assert await history(work, found) == []
+        assert await list_connection_statuses(work) == []
+        assert await list_connection_statuses(work, credential_id=found) == []
+        assert await list_account_events(work, found) == []

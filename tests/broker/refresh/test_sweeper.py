@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.values import Fresh, Stuck, StuckState
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
 from broker.providers.model import RefreshRules
-from broker.refresh.outcome import keep_alive_time, refresh_time
-from broker.refresh.refresher import Tools
-from broker.refresh.sweeper import Sweeper
-from broker.refresh.timing import Timing
+from broker.refresh.outcome import schedule_keep_alive, schedule_refresh
+from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.sweeper import RefreshScheduler
+from broker.refresh.timing import RefreshTiming
 from broker.vendor_oauth.exchange import ErrorClass
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import Rig
@@ -24,7 +24,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def seconds(rules: RefreshRules, life: float, chance: float) -> float:
-    at = refresh_time(rules, NOW, life, chance)
+    at = schedule_refresh(rules, NOW, life, chance)
     assert at is not None
     return (at - NOW).total_seconds()
 
@@ -50,21 +50,21 @@ def test_where_a_refresh_kills_the_old_access_token_it_comes_late() -> None:
 
 
 def test_kept_alive_at_a_third_of_the_idle_limit() -> None:
-    assert keep_alive_time(RefreshRules(idle_days=90), NOW) == NOW + timedelta(days=30)
-    assert keep_alive_time(RefreshRules(), NOW) is None
-    assert refresh_time(RefreshRules(), NOW, None, 0.5) is None
+    assert schedule_keep_alive(RefreshRules(idle_days=90), NOW) == NOW + timedelta(days=30)
+    assert schedule_keep_alive(RefreshRules(), NOW) is None
+    assert schedule_refresh(RefreshRules(), NOW, None, 0.5) is None
 
 
 def test_backoff_grows_to_five_minutes_with_full_jitter() -> None:
-    timing = Timing()
-    most = [timing.backoff(number, lambda: 1.0) for number in (1, 2, 3, 9, 10, 100)]
+    timing = RefreshTiming()
+    most = [timing.choose_backoff(number, lambda: 1.0) for number in (1, 2, 3, 9, 10, 100)]
     assert most == [1, 2, 4, 256, 300, 300]
-    assert timing.backoff(100, lambda: 0.0) == 0.25
-    assert timing.backoff(10, lambda: 0.5) == 150
+    assert timing.choose_backoff(100, lambda: 0.0) == 0.25
+    assert timing.choose_backoff(10, lambda: 0.5) == 150
 
 
-def sweeper(rig: Rig, **options: float) -> Sweeper:
-    return Sweeper(rig.accounts, rig.database, rig.tools.timing, **options)  # type: ignore[arg-type]
+def sweeper(rig: Rig, **options: float) -> RefreshScheduler:
+    return RefreshScheduler(rig.accounts, rig.database, rig.tools.timing, **options)  # type: ignore[arg-type]
 
 
 async def test_refreshed_before_its_end_while_it_is_used(rig: Rig, vendor: Vendor) -> None:
@@ -81,20 +81,20 @@ async def test_refreshed_before_its_end_while_it_is_used(rig: Rig, vendor: Vendo
 async def test_two_sweepers_and_a_caller_make_one_call(rig: Rig, strict: Vendor) -> None:
     accounts = [await rig.connect(strict, f"person{number}") for number in range(5)]
     await rig.ahead(HOUR - 300)
-    other = Sweeper(rig.another(), rig.database, rig.tools.timing)
+    other = RefreshScheduler(rig.another(), rig.database, rig.tools.timing)
     await asyncio.gather(sweeper(rig).sweep(), other.sweep(), *(rig.token(account) for account in accounts))
     assert await strict.calls() == 5
     assert await strict.reuses() == 0
 
 
-class Queued(Accounts):
+class Queued(AccountTokenService):
     """Those of a process whose turn comes late."""
 
-    def __init__(self, tools: Tools) -> None:
+    def __init__(self, tools: RefreshDependencies) -> None:
         super().__init__(tools)
         self.asked, self.turn = asyncio.Event(), asyncio.Event()
 
-    async def refresh(self, *args: Any, **options: Any) -> Fresh | Stuck:
+    async def refresh(self, *args: Any, **options: Any) -> AccessToken | TokenUnavailable:
         self.asked.set()
         await self.turn.wait()
         return await super().refresh(*args, **options)
@@ -107,7 +107,7 @@ async def test_what_another_sweeper_has_refreshed_since_it_was_listed_is_not_due
     before = await rig.token(account)
     await rig.ahead(HOUR - 300)
     queued = Queued(rig.tools)
-    waiting = asyncio.create_task(Sweeper(queued, rig.database, rig.tools.timing).sweep())
+    waiting = asyncio.create_task(RefreshScheduler(queued, rig.database, rig.tools.timing).sweep())
     await queued.asked.wait()
     assert await sweeper(rig).sweep() == 1
     queued.turn.set()
@@ -137,11 +137,11 @@ async def test_a_sweeper_does_not_try_again_before_its_time(rig: Rig, strict: Ve
     account = await rig.connect(strict)
     await rig.ahead(HOUR - 300)
     broker = rig.with_endpoint(endpoint := Scripted(failed(ErrorClass.THROTTLED, "too_many_requests", 120.0)))
-    sweeps = Sweeper(broker, rig.database, rig.tools.timing)
+    sweeps = RefreshScheduler(broker, rig.database, rig.tools.timing)
     assert await sweeps.sweep() == 1
     assert await sweeps.sweep() == 0
     assert len(endpoint.shown) == 1
-    assert isinstance(await rig.fresh(account), Fresh)
+    assert isinstance(await rig.fresh(account), AccessToken)
     await rig.ahead(HOUR - 300 + 130)
     assert await sweeps.sweep() == 1
 
@@ -162,7 +162,7 @@ async def test_an_oauth_client_that_the_vendor_refuses_is_not_swept(rig: Rig, st
         await rig.connect(strict, f"person{number}")
     await rig.ahead(HOUR - 300)
     endpoint = Scripted(*[failed(ErrorClass.SERVICE, "client_refused")] * 9)
-    sweeps = Sweeper(rig.with_endpoint(endpoint), rig.database, rig.tools.timing)
+    sweeps = RefreshScheduler(rig.with_endpoint(endpoint), rig.database, rig.tools.timing)
     await sweeps.sweep()
     assert await sweeps.sweep() == 0
     assert 1 <= len(endpoint.shown) <= 3
@@ -199,21 +199,21 @@ async def test_drained_it_ends_what_it_has_begun_and_begins_no_more(rig: Rig, st
         await asyncio.sleep(0.01)
     draining = asyncio.create_task(rig.accounts.drain())
     await asyncio.sleep(0)
-    assert await rig.fresh(second) == Stuck(StuckState.REFRESHING, "stopping", 1.0)
-    assert isinstance(await under_way, Fresh)
+    assert await rig.fresh(second) == TokenUnavailable(UnavailableReason.REFRESHING, "stopping", 1.0)
+    assert isinstance(await under_way, AccessToken)
     assert await draining
     assert await strict.calls() == 1
     assert (await rig.row(second))["lease_owner"] is None
-    assert isinstance(await rig.another().fresh(rig.tenant.id, second), Fresh)
+    assert isinstance(await rig.another().get_access_token(rig.tenant.id, second), AccessToken)
 
 
 async def test_a_drain_does_not_wait_for_ever(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     await strict.fault("delay_after", ms=1000)
-    broker = rig.another(timing=Timing(drain=0.05))
-    waiting = asyncio.create_task(broker.fresh(rig.tenant.id, account))
+    broker = rig.another(timing=RefreshTiming(drain_timeout=0.05))
+    waiting = asyncio.create_task(broker.get_access_token(rig.tenant.id, account))
     while await strict.calls() == 0:
         await asyncio.sleep(0.01)
     assert not await broker.drain()
-    assert isinstance(await waiting, Fresh)
+    assert isinstance(await waiting, AccessToken)

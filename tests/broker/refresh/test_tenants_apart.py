@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.accounts import Accounts
-from broker.accounts.values import Fresh, Stuck, StuckState
-from broker.providers.catalogue import own_providers
+from broker.accounts.accounts import AccountTokenService
+from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
+from broker.providers.catalogue import load_builtin_providers
 from broker.providers.model import Provider
-from broker.refresh.counted_with import endpoint_of
-from broker.refresh.sweeper import Sweeper
-from broker.refresh.turns import Turns
-from broker.vendor_oauth.exchange import Answer, ErrorClass, Tokens, VendorClient, always
+from broker.refresh.counted_with import get_token_endpoint_key
+from broker.refresh.sweeper import RefreshScheduler
+from broker.refresh.turns import FairSemaphore
+from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenResult, TokenSet, allow_sending
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders, Rig
@@ -26,9 +26,9 @@ from tests.support.postgres import add_tenant
 ONE, OTHER = UUID(int=1), UUID(int=2)
 URLS = {"authorize_url": "https://evil.test/authorize", "token_url": "https://evil.test/token"}
 OWN = Provider.model_validate({"id": "vendor", "title": "A tenant's own", "oauth": URLS})
-GOOGLE = own_providers().get("google")
-GITHUB = own_providers().get("github")
-MICROSOFT = own_providers().get("microsoft")
+GOOGLE = load_builtin_providers().get("google")
+GITHUB = load_builtin_providers().get("github")
+MICROSOFT = load_builtin_providers().get("microsoft")
 REFUSED = failed(ErrorClass.PERMANENT)
 
 
@@ -41,8 +41,13 @@ class Hanging(Scripted):
         self.go = asyncio.Event()
 
     async def refresh(
-        self, provider: Provider, client: VendorClient, refresh: Secret, *, may_send: Callable[[], bool] = always
-    ) -> Answer:
+        self,
+        provider: Provider,
+        client: OAuthClientConfig,
+        refresh: Secret,
+        *,
+        may_send: Callable[[], bool] = allow_sending,
+    ) -> TokenResult:
         if client.client_id == "ill":
             self.waiting += 1
             await self.go.wait()
@@ -57,14 +62,14 @@ class Pair:
         self.good = good
 
     async def connect(self, rig: Rig, provider: Provider, many: int, **settings: str) -> list[UUID]:
-        client = VendorClient("ill" if rig is self.ill else "good", Secret("cs-000007-made"), "", settings)
+        client = OAuthClientConfig("ill" if rig is self.ill else "good", Secret("cs-000007-made"), "", settings)
         found: list[UUID] = []
         for number in range(many):
             access, refresh = Secret(f"at-{number:08}-x"), Secret(f"rt-{number:08}-x")
-            found.append(await rig.link(provider, client, Tokens(access, refresh, float(HOUR), None)))
+            found.append(await rig.link(provider, client, TokenSet(access, refresh, float(HOUR), None)))
         return found
 
-    def broker(self, endpoint: Scripted, *providers: Provider) -> Accounts:
+    def broker(self, endpoint: Scripted, *providers: Provider) -> AccountTokenService:
         return self.good.another(endpoint=endpoint, providers=FixedProviders(providers))
 
     async def statuses(self, accounts: list[UUID]) -> list[str]:
@@ -78,20 +83,26 @@ async def pair(rig: Rig) -> Pair:
 
 
 def test_only_what_no_tenant_chooses_is_counted_for_all() -> None:
-    assert endpoint_of(ONE, GOOGLE, {}) == endpoint_of(OTHER, GOOGLE, {}) == "https://oauth2.googleapis.com"
-    assert endpoint_of(ONE, MICROSOFT, {"tenant": "contoso.example"}) == "https://login.microsoftonline.com"
-    assert endpoint_of(ONE, GITHUB, {"base_url": "https://github.com"}) == endpoint_of(OTHER, GITHUB, {})
+    assert (
+        get_token_endpoint_key(ONE, GOOGLE, {})
+        == get_token_endpoint_key(OTHER, GOOGLE, {})
+        == "https://oauth2.googleapis.com"
+    )
+    assert get_token_endpoint_key(ONE, MICROSOFT, {"tenant": "contoso.example"}) == "https://login.microsoftonline.com"
+    assert get_token_endpoint_key(ONE, GITHUB, {"base_url": "https://github.com"}) == get_token_endpoint_key(
+        OTHER, GITHUB, {}
+    )
     for provider, settings in (
         (OWN, {}),
         (GITHUB, {"base_url": "https://github.example"}),
         (MICROSOFT, {"authority": "https://login.example"}),
         (MICROSOFT, {"authority": "no url"}),
-        (own_providers().get("oauth2"), {"token_url": "https://oauth2.googleapis.com/token"}),
-        (own_providers().get("oidc"), {}),
+        (load_builtin_providers().get("oauth2"), {"token_url": "https://oauth2.googleapis.com/token"}),
+        (load_builtin_providers().get("oidc"), {}),
         (GOOGLE.model_copy(update={"title": "Another google"}), {}),
     ):
-        assert endpoint_of(ONE, provider, settings).startswith(f"{ONE} ")
-        assert endpoint_of(ONE, provider, settings) != endpoint_of(OTHER, provider, settings)
+        assert get_token_endpoint_key(ONE, provider, settings).startswith(f"{ONE} ")
+        assert get_token_endpoint_key(ONE, provider, settings) != get_token_endpoint_key(OTHER, provider, settings)
 
 
 @pytest.mark.parametrize(
@@ -105,13 +116,13 @@ async def test_a_tenant_s_own_server_hides_no_other_tenant_s_revocation(
     await pair.good.ahead(HOUR + 10)
     broker = pair.broker(Scripted(*[REFUSED] * 14), provider)
     for account in ill:
-        await broker.fresh(pair.ill.tenant.id, account)
+        await broker.get_access_token(pair.ill.tenant.id, account)
     assert "active" in await pair.statuses(ill)
-    answer = await broker.fresh(pair.good.tenant.id, good[0])
-    assert answer == Stuck(StuckState.NEEDS_REAUTH, "revoked")
+    answer = await broker.get_access_token(pair.good.tenant.id, good[0])
+    assert answer == TokenUnavailable(UnavailableReason.NEEDS_REAUTH, "revoked")
     for account in ill:
-        await broker.fresh(pair.ill.tenant.id, account)
-    await broker.fresh(pair.ill.tenant.id, (await pair.connect(pair.ill, provider, 1, **settings))[0])
+        await broker.get_access_token(pair.ill.tenant.id, account)
+    await broker.get_access_token(pair.ill.tenant.id, (await pair.connect(pair.ill, provider, 1, **settings))[0])
     assert (await pair.statuses(good))[0] == "needs_reauth", "and nothing is undone either"
 
 
@@ -121,10 +132,12 @@ async def test_a_company_that_ends_all_its_grants_hides_nobody_else_s_revocation
     await pair.good.ahead(HOUR + 10)
     broker = pair.broker(Scripted(*[REFUSED] * 13), GOOGLE)
     for account in ill[:6]:
-        await broker.fresh(pair.ill.tenant.id, account)
-    assert await broker.fresh(pair.good.tenant.id, good[0]) == Stuck(StuckState.NEEDS_REAUTH, "revoked")
+        await broker.get_access_token(pair.ill.tenant.id, account)
+    assert await broker.get_access_token(pair.good.tenant.id, good[0]) == TokenUnavailable(
+        UnavailableReason.NEEDS_REAUTH, "revoked"
+    )
     for account in ill[6:]:
-        await broker.fresh(pair.ill.tenant.id, account)
+        await broker.get_access_token(pair.ill.tenant.id, account)
     assert await pair.statuses(ill) == ["active"] * 12
     assert await pair.statuses(good) == ["needs_reauth", "active", "active"]
 
@@ -134,12 +147,12 @@ async def test_an_outage_of_the_vendor_of_both_is_one_for_both_and_undone_for_bo
     other = await pair.connect(pair.good, OWN, 1)
     await pair.good.ahead(HOUR + 10)
     broker = pair.broker(Scripted(*[REFUSED] * 8), GOOGLE, OWN)
-    await broker.fresh(pair.good.tenant.id, other[0])
+    await broker.get_access_token(pair.good.tenant.id, other[0])
     for account in ill:
-        await broker.fresh(pair.ill.tenant.id, account)
+        await broker.get_access_token(pair.ill.tenant.id, account)
     assert await pair.statuses(ill) == ["needs_reauth"] * 3
     for account in good:
-        await broker.fresh(pair.good.tenant.id, account)
+        await broker.get_access_token(pair.good.tenant.id, account)
     assert await pair.statuses(ill + good) == ["active"] * 7
     assert await pair.statuses(other) == ["needs_reauth"], "of another endpoint"
 
@@ -149,11 +162,11 @@ async def test_a_tenant_whose_vendor_hangs_takes_nobody_else_s_turn(pair: Pair, 
     ill, good = await pair.connect(pair.ill, provider, 60), await pair.connect(pair.good, provider, 3)
     await pair.good.ahead(HOUR + 10)
     broker = pair.broker(endpoint := Hanging(), provider)
-    stuck = [asyncio.create_task(broker.fresh(pair.ill.tenant.id, one, within=60)) for one in ill]
+    stuck = [asyncio.create_task(broker.get_access_token(pair.ill.tenant.id, one, within=60)) for one in ill]
     try:
         await within(10, lambda: _true(endpoint.waiting == 16))
         for account in good:
-            assert isinstance(await broker.fresh(pair.good.tenant.id, account, within=5), Fresh)
+            assert isinstance(await broker.get_access_token(pair.good.tenant.id, account, within=5), AccessToken)
         assert endpoint.waiting == 16, "no more than its turns"
     finally:
         endpoint.go.set()
@@ -167,7 +180,9 @@ async def test_a_sweeper_leaves_nobody_behind_who_hangs(pair: Pair) -> None:
     )
     await pair.good.ahead(HOUR - 200)
     broker = pair.broker(endpoint := Hanging(), OWN)
-    running = asyncio.create_task(Sweeper(broker, pair.good.database, pair.good.tools.timing, every=0.05).run())
+    running = asyncio.create_task(
+        RefreshScheduler(broker, pair.good.database, pair.good.tools.timing, every=0.05).run()
+    )
 
     async def refreshed() -> bool:
         sql = "SELECT count(*) FROM vault.accounts WHERE id = ANY ($1) AND refreshed_at IS NULL"
@@ -207,7 +222,7 @@ async def test_who_has_many_due_comes_in_turn(pair: Pair) -> None:
 async def test_who_is_suspended_is_not_refreshed_until_they_are_back(pair: Pair, table: str) -> None:
     (ill,), (good,) = await pair.connect(pair.ill, OWN, 1), await pair.connect(pair.good, OWN, 1)
     broker = pair.broker(endpoint := Scripted(), OWN)
-    sweeper = Sweeper(broker, pair.good.database, pair.good.tools.timing)
+    sweeper = RefreshScheduler(broker, pair.good.database, pair.good.tools.timing)
 
     async def set_status(status: str) -> None:
         await pair.good.execute(f"UPDATE core.{table} SET status = $2 WHERE tenant_id = $1", pair.ill.tenant.id, status)
@@ -220,18 +235,18 @@ async def test_who_is_suspended_is_not_refreshed_until_they_are_back(pair: Pair,
     assert await sweeper.sweep() == 0, "nor kept alive"
     await set_status("active")
     assert await sweeper.sweep() == 1
-    answer = await broker.fresh(pair.ill.tenant.id, ill)
-    assert isinstance(answer, Fresh)
+    answer = await broker.get_access_token(pair.ill.tenant.id, ill)
+    assert isinstance(answer, AccessToken)
     assert len(endpoint.shown) == 2
     assert (await pair.good.row(good))["refreshed_at"] is not None
 
 
 async def test_turns_are_of_a_key_of_a_tenant_and_of_all() -> None:
-    turns, go = Turns(each=2, tenant=3, all=5), asyncio.Event()
+    turns, go = FairSemaphore(each=2, tenant=3, all=5), asyncio.Event()
     had: list[tuple[UUID, Any]] = []
 
     async def take(tenant: UUID, key: Any) -> None:
-        async with turns.turn(tenant, key):
+        async with turns.slot(tenant, key):
             had.append((tenant, key))
             await go.wait()
 

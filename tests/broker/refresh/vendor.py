@@ -15,7 +15,7 @@ import aiohttp
 from yarl import URL
 
 from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import Tokens, VendorClient
+from broker.vendor_oauth.exchange import OAuthClientConfig, TokenSet
 from core.secret import Secret
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 
@@ -58,8 +58,8 @@ class Vendor:
         }
 
     @property
-    def client(self) -> VendorClient:
-        return VendorClient(self.server.client_id, Secret(self.server.client_secret))
+    def client(self) -> OAuthClientConfig:
+        return OAuthClientConfig(self.server.client_id, Secret(self.server.client_secret))
 
     @property
     def host(self) -> str:
@@ -92,7 +92,7 @@ class Vendor:
         async with aiohttp.ClientSession() as http, http.get(f"{self.server.issuer}/me", headers=headers) as answer:
             return answer.status == 200
 
-    async def grant(self, person: str) -> Tokens:
+    async def grant(self, person: str) -> TokenSet:
         """What `person` grants in a browser."""
         verifier = secrets.token_urlsafe(48)
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
@@ -105,7 +105,7 @@ class Vendor:
                 answer.raise_for_status()
                 told = await answer.json()
         scopes = tuple(told["scope"].split())
-        return Tokens(Secret(told["access_token"]), Secret(told["refresh_token"]), float(told["expires_in"]), scopes)
+        return TokenSet(Secret(told["access_token"]), Secret(told["refresh_token"]), float(told["expires_in"]), scopes)
 
     async def _code(self, browser: aiohttp.ClientSession, person: str, verifier: str) -> str:
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()

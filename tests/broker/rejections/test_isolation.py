@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from broker.interface import Lease
-from broker.rejections.report import report
-from broker.rejections.settle import settle
-from broker.rejections.suspects import claim
+from broker.rejections.report import report_rejection
+from broker.rejections.settle import apply_verdict
+from broker.rejections.suspects import claim_recheck
 from broker.rejections.timing import RejectionTiming
-from broker.rejections.verdicts import Asked, Verdict
+from broker.rejections.verdicts import CredentialVerdict, ProbeResult
 from tests.broker.world import BASE_URLS, Person, World
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.mutation import Mutator
@@ -21,10 +21,23 @@ from tests.support.mutation import Mutator
 WRITTEN_IN = Path(__file__).parents[3] / "broker" / "rejections"
 SLUGS = (f"tenant-{number}" for number in count())
 AT_ONCE = RejectionTiming(
-    pause=0.0, most_pause=0.0, certain=0.0, least_rechecks=0, later=0.0, claim=0.0, trust=0.0, mass_least=10_000
+    min_pause=0.0,
+    max_pause=0.0,
+    certain_after=0.0,
+    min_rechecks=0,
+    broken_interval=0.0,
+    claim_timeout=0.0,
+    acceptance_grace=0.0,
+    mass_minimum=10_000,
 )
 """Everything is due at once, and nobody is one of many."""
-VERDICTS = (Verdict.BUSY, Verdict.UNKNOWN, Verdict.REJECTED, Verdict.REJECTED, Verdict.ACCEPTED)
+VERDICTS = (
+    CredentialVerdict.BUSY,
+    CredentialVerdict.UNKNOWN,
+    CredentialVerdict.REJECTED,
+    CredentialVerdict.REJECTED,
+    CredentialVerdict.ACCEPTED,
+)
 
 
 async def told(world: World) -> list[Any]:
@@ -45,7 +58,7 @@ async def told(world: World) -> list[Any]:
     ]
     await replaced(world, ada)
     async with world.trusted.tenant(tenant) as work:
-        said.append(await claim(work, world.vault, lease.credential_id, BASE_URLS, AT_ONCE))  # it is forgotten
+        said.append(await claim_recheck(work, world.vault, lease.credential_id, BASE_URLS, AT_ONCE))  # it is forgotten
         row = await work.fetchrow(_HOW, lease.credential_id)
     return [*said, None if row is None else tuple(row.values())]
 
@@ -53,16 +66,16 @@ async def told(world: World) -> list[Any]:
 async def asked_about(world: World, tenant: UUID, credential: UUID, version: int) -> list[Any]:
     said: list[Any] = []
     async with world.trusted.tenant(tenant) as work:
-        await report(work, credential, version, "https://own.test", AT_ONCE)
+        await report_rejection(work, credential, version, "https://own.test", AT_ONCE)
     for verdict in VERDICTS:
         await world.execute("UPDATE vault.credentials SET recheck_at = now() WHERE id = $1", credential)
         async with world.trusted.tenant(tenant) as work:
-            found = await claim(work, world.vault, credential, BASE_URLS, AT_ONCE)
+            found = await claim_recheck(work, world.vault, credential, BASE_URLS, AT_ONCE)
         if found is None:
             said.append(None)
             continue
         async with world.trusted.tenant(tenant) as work:
-            settled = await settle(work, found[0], Asked(verdict), AT_ONCE, lambda: 0.5)
+            settled = await apply_verdict(work, found[0], ProbeResult(verdict), AT_ONCE, lambda: 0.5)
             row = await work.fetchrow(_HOW, credential)
         said.append((found[0].secret.reveal()[:3], settled.name, None if row is None else tuple(row.values())))
     return said

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from broker.interface import Lease, NoCredential
-from broker.leases import Leases
-from broker.rejections.recheck import Parts, Rechecker
-from broker.rejections.suspects import Suspect
+from broker.leases import LeaseService
+from broker.rejections.recheck import RecheckDependencies, Rechecker
+from broker.rejections.suspects import RejectedCredential
 from broker.rejections.timing import RejectionTiming
-from broker.rejections.verdicts import Asked, Verdict
+from broker.rejections.verdicts import CredentialVerdict, ProbeResult
 from core.credential_headers import CredentialScheme
 from core.directory.services import set_settings
 from core.directory.users import set_status
@@ -35,22 +35,24 @@ class Ward:
     shift: float = 0.0
     chance: float = 0.5
     refused: set[str] = field(default_factory=set)
-    verdicts: list[Asked] = field(default_factory=list)
+    verdicts: list[ProbeResult] = field(default_factory=list)
     asked: list[tuple[float, str]] = field(default_factory=list)
-    suspects: list[Suspect] = field(default_factory=list)
+    suspects: list[RejectedCredential] = field(default_factory=list)
 
     def rechecker(self) -> Rechecker:
         """One broker process's."""
-        parts = Parts(self.world.trusted, self.world.vault, self.ask, self.base_urls, RejectionTiming())
+        parts = RecheckDependencies(self.world.trusted, self.world.vault, self.ask, self.base_urls, RejectionTiming())
         return Rechecker(parts, chance=lambda: self.chance)
 
-    async def ask(self, suspect: Suspect, settings: Mapping[str, Any]) -> Asked:
+    async def ask(self, suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
         self.suspects.append(suspect)
         self.asked.append((self.shift, suspect.secret.reveal()))
         await asyncio.sleep(0)
         if self.verdicts:
             return self.verdicts.pop(0)
-        return Asked(Verdict.REJECTED if suspect.secret.reveal() in self.refused else Verdict.ACCEPTED)
+        return ProbeResult(
+            CredentialVerdict.REJECTED if suspect.secret.reveal() in self.refused else CredentialVerdict.ACCEPTED
+        )
 
     async def later(self, seconds: float) -> None:
         self.shift += seconds
@@ -221,7 +223,7 @@ def at_github(ward: Ward) -> Ward:
     """The module's address is that of one of MCPist's own providers."""
     world, ward.base_urls = ward.world, {**BASE_URLS, "github": OWN_API}
     parts = world.tokens, world.trusted, world.vault, TOOL_HINTS
-    world.leases = Leases(*parts, base_urls=ward.base_urls, clock=world.clock, accounts=FreshAccounts())
+    world.leases = LeaseService(*parts, base_urls=ward.base_urls, clock=world.clock, accounts=FreshAccounts())
     return ward
 
 
@@ -278,7 +280,7 @@ async def test_a_vendor_that_cannot_be_asked_keeps_nobody_from_trying(ward: Ward
     """It may be our question that is at fault; whoever is refused again is held back again."""
     ada = await ward.person("acme")
     await ward.refuse(ada)
-    ward.verdicts = [Asked(Verdict.UNKNOWN)]
+    ward.verdicts = [ProbeResult(CredentialVerdict.UNKNOWN)]
     await ward.pass_time(80, step=80)
     assert await ward.leased(ada)
     await ward.refuse(ada)
@@ -288,7 +290,7 @@ async def test_a_vendor_that_cannot_be_asked_keeps_nobody_from_trying(ward: Ward
 async def test_a_vendor_that_asks_to_wait_is_left_alone(ward: Ward) -> None:
     ada = await ward.person("acme")
     await ward.refuse(ada)
-    ward.verdicts = [Asked(Verdict.BUSY, 900)]
+    ward.verdicts = [ProbeResult(CredentialVerdict.BUSY, 900)]
     await ward.pass_time(80, step=80)
     assert await ward.cause(ada) == "in_doubt"
     await ward.pass_time(14 * MINUTE)
@@ -314,7 +316,7 @@ async def test_what_was_accepted_just_now_is_not_doubted_because_of_one_tool(war
 async def test_two_stray_refusals_a_day_apart_are_none_on_end(ward: Ward) -> None:
     ada = await ward.person("acme")
     await ward.refuse(ada)
-    ward.verdicts = [Asked(Verdict.UNKNOWN)] * 1000  # nobody ever finds out
+    ward.verdicts = [ProbeResult(CredentialVerdict.UNKNOWN)] * 1000  # nobody ever finds out
     await ward.pass_time(DAY, step=HOUR)
     await ward.refuse(ada)
     ward.verdicts = []
@@ -335,7 +337,7 @@ async def test_a_key_that_is_replaced_while_the_vendor_is_asked(ward: Ward) -> N
     await ward.refuse(ada)
     ask = ward.ask
 
-    async def replaced(suspect: Suspect, settings: Mapping[str, Any]) -> Asked:
+    async def replaced(suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
         await ward.world.put(ada.tenant_id, ada.own, "a new one")
         return await ask(suspect, settings)
 
@@ -429,7 +431,7 @@ async def test_an_account_that_was_connected_again_is_asked_about_by_nobody(ward
 
 
 async def test_thousands_at_one_vendor_keep_no_other_waiting(ward: Ward, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.rejections.recheck.MOST_EACH", 3)
+    monkeypatch.setattr("broker.rejections.recheck.MAX_PER_ENDPOINT", 3)
     many = [await ward.person("evil", f"p{number}") for number in range(6)]
     ada = await ward.person("acme")
     for person in (*many, ada):

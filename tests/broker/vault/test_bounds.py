@@ -2,16 +2,16 @@
 
 import pytest
 
-from broker.vault.bounds import Bounds
+from broker.vault.bounds import OriginPolicy
 
-BOUNDS = Bounds({"shop": "https://api.shop.test/v3"})
+BOUNDS = OriginPolicy({"shop": "https://api.shop.test/v3"})
 OTHER = "https://shop.acme.test"
 
 
 def test_stored_origins_count_and_else_the_module_s_own() -> None:
-    assert BOUNDS.of("shop", [OTHER]) == (OTHER,)
-    assert BOUNDS.of("shop", []) == ("https://api.shop.test",)
-    assert BOUNDS.of("made_up", []) == (), "a module that is not there has no address of its own"
+    assert BOUNDS.get_origins("shop", [OTHER]) == (OTHER,)
+    assert BOUNDS.get_origins("shop", []) == ("https://api.shop.test",)
+    assert BOUNDS.get_origins("made_up", []) == (), "a module that is not there has no address of its own"
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_stored_origins_count_and_else_the_module_s_own() -> None:
 )
 def test_a_service_at_another_address(origins: list[str], base_url: object, elsewhere: bool) -> None:
     settings = {} if base_url is None else {"base_url": base_url}
-    assert BOUNDS.is_elsewhere("shop", origins, settings) is elsewhere
+    assert BOUNDS.is_origin_changed("shop", origins, settings) is elsewhere

@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from broker.vault.credentials import MOST_SECRET, Owner
-from broker.vault.envelope import Unreadable
+from broker.vault.credentials import MAX_SECRET_LENGTH, CredentialOwner
+from broker.vault.envelope import DecryptionError
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret
 from tests.broker.world import ACTOR, World
@@ -25,14 +25,14 @@ async def test_put_replace_remove(world: World) -> None:
     assert await world.put(tenant, person.own, "secret-2", account="ada2") == first
     (replaced,) = await world.credentials.list(tenant)
     assert (replaced.version, replaced.account) == (stored.version + 1, "ada2")
-    assert await world.credentials.secret(tenant, "github", person.own) == Secret("secret-2")
+    assert await world.credentials.get_secret(tenant, "github", person.own) == Secret("secret-2")
 
     await world.credentials.remove(ACTOR, tenant, "github", person.own)
     assert await world.credentials.list(tenant) == []
     with pytest.raises(NotFound):
         await world.credentials.remove(ACTOR, tenant, "github", person.own)
     with pytest.raises(NotFound):
-        await world.credentials.secret(tenant, "github", person.own)
+        await world.credentials.get_secret(tenant, "github", person.own)
 
 
 async def test_a_version_never_comes_back(world: World) -> None:
@@ -116,11 +116,11 @@ async def test_one_of_many_at_once_wins_whole(world: World) -> None:
         results = await asyncio.gather(*puts, return_exceptions=True)
         assert all(isinstance(result, UUID | Conflict) for result in results)
         (stored,) = await world.credentials.list(tenant)
-        assert await world.credentials.secret(tenant, "github", role) == Secret(f"secret-{stored.account}")
+        assert await world.credentials.get_secret(tenant, "github", role) == Secret(f"secret-{stored.account}")
         assert not isinstance(results[int(stored.account)], Exception)
 
 
-@pytest.mark.parametrize("secret", ["", " ", " x", "x\n", "x\ny", "x\0", "x" * (MOST_SECRET + 1)])
+@pytest.mark.parametrize("secret", ["", " ", " x", "x\n", "x\ny", "x\0", "x" * (MAX_SECRET_LENGTH + 1)])
 async def test_what_no_header_can_carry_is_refused(world: World, secret: str) -> None:
     tenant = await world.tenant("acme")
     role = await world.role(tenant, "team")
@@ -133,11 +133,11 @@ async def test_what_no_header_can_carry_is_refused(world: World, secret: str) ->
 async def test_owners_by_name(world: World) -> None:
     tenant, other = await world.tenant("acme"), await world.tenant("other")
     person, role = await world.person(tenant, "ada@example.test"), await world.role(tenant, "team")
-    assert await world.credentials.owner(tenant, email=" Ada@Example.test ") == person.own
-    assert await world.credentials.owner(tenant, role="team") == role
+    assert await world.credentials.resolve_owner(tenant, email=" Ada@Example.test ") == person.own
+    assert await world.credentials.resolve_owner(tenant, role="team") == role
     for wanted in ({"email": "ada@example.test"}, {"role": "team"}, {"role": ""}):
         with pytest.raises(NotFound):
-            await world.credentials.owner(other, **wanted)
+            await world.credentials.resolve_owner(other, **wanted)
 
 
 async def test_nothing_of_another_tenant(world: World) -> None:
@@ -148,13 +148,13 @@ async def test_nothing_of_another_tenant(world: World) -> None:
     (before,) = await world.credentials.list(tenant)
     assert await world.credentials.list(other) == []
     assert not await world.credentials.mark_broken(other, credential_id, before.version, "rejected")
-    for owner in (role, person.own, Owner("shared", uuid4()), Owner("personal", uuid4())):
+    for owner in (role, person.own, CredentialOwner("shared", uuid4()), CredentialOwner("personal", uuid4())):
         with pytest.raises(NotFound, match="there is no such user or role"):
             await world.put(other, owner, "secret-2")
         with pytest.raises(NotFound, match="no such credential"):
             await world.credentials.remove(ACTOR, other, "github", owner)
         with pytest.raises(NotFound, match="no such credential"):
-            await world.credentials.secret(other, "github", owner)
+            await world.credentials.get_secret(other, "github", owner)
     assert await world.credentials.list(tenant) == [before]
 
 
@@ -177,8 +177,8 @@ async def test_a_damaged_secret_is_an_error_and_never_passed_on(world: World) ->
     role = await world.role(tenant, "team")
     await world.put(tenant, role, "secret-1")
     await world.execute("UPDATE vault.credentials SET secret = '\\x01' || decode(repeat('00', 60), 'hex')")
-    with pytest.raises(Unreadable):
-        await world.credentials.secret(tenant, "github", role)
+    with pytest.raises(DecryptionError):
+        await world.credentials.get_secret(tenant, "github", role)
 
 
 async def test_no_other_role_reaches_the_vault(world: World) -> None:

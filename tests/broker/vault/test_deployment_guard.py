@@ -9,8 +9,8 @@ import pytest
 
 from broker.interface import Lease
 from broker.vault import deployment_guard
-from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, disown, standing_of
-from broker.vault.upkeep import kept_up
+from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, get_adoption_state, mark_as_copy
+from broker.vault.upkeep import run_maintenance
 from broker.vault.vault import Vault
 from core.errors import Invalid
 from tests.broker.world import ACTOR, World
@@ -18,7 +18,7 @@ from tests.broker.world import ACTOR, World
 
 async def looked(world: World, file: Path) -> DeploymentGuard:
     guard = DeploymentGuard(world.trusted, file)
-    await guard.look()
+    await guard.verify_deployment()
     return guard
 
 
@@ -28,18 +28,18 @@ def file(tmp_path: Path) -> Path:
 
 
 async def test_the_first_start_gives_the_id(world: World, file: Path) -> None:
-    assert not DeploymentGuard(world.trusted, file).may_ask_vendors(), "nobody has looked"
-    assert await standing_of(world.trusted, file) is None
+    assert not DeploymentGuard(world.trusted, file).is_outbound_allowed(), "nobody has looked"
+    assert await get_adoption_state(world.trusted, file) is None
     assert not file.exists()
-    assert (await looked(world, file)).may_ask_vendors()
+    assert (await looked(world, file)).is_outbound_allowed()
     assert file.stat().st_mode & 0o777 == 0o600
-    assert (await looked(world, file)).may_ask_vendors(), "the same folder again, or another process on it"
-    assert await standing_of(world.trusted, file)
+    assert (await looked(world, file)).is_outbound_allowed(), "the same folder again, or another process on it"
+    assert await get_adoption_state(world.trusted, file)
 
 
 async def test_many_first_starts_at_once_agree(world: World, file: Path) -> None:
     guards = await asyncio.gather(*[looked(world, file) for _ in range(8)])
-    assert all(guard.may_ask_vendors() for guard in guards)
+    assert all(guard.is_outbound_allowed() for guard in guards)
 
 
 @pytest.mark.parametrize("other", [None, "00112233-4455-6677-8899-aabbccddeeff"])
@@ -50,25 +50,25 @@ async def test_another_data_folder_has_a_copy(world: World, file: Path, tmp_path
         theirs.write_text(other)
         theirs.chmod(0o600)
     guard = await looked(world, theirs)
-    assert not guard.may_ask_vendors()
-    assert await standing_of(world.trusted, theirs) is False
+    assert not guard.is_outbound_allowed()
+    assert await get_adoption_state(world.trusted, theirs) is False
     with pytest.raises(NotAdopted, match="mcpist adopt"):
-        guard.check()
-    assert (await looked(world, file)).may_ask_vendors(), "the original goes on"
+        guard.require_adopted()
+    assert (await looked(world, file)).is_outbound_allowed(), "the original goes on"
 
 
 async def test_a_database_that_was_restored_elsewhere_under_the_same_folder_is_a_copy(world: World, file: Path) -> None:
     """By hand, with PostgreSQL's own programs: the folder's id is right, and the place is not."""
     await looked(world, file)
     await world.execute("UPDATE core.deployment SET place = '7000000000000000000/16384'")
-    assert not (await looked(world, file)).may_ask_vendors()
+    assert not (await looked(world, file)).is_outbound_allowed()
 
 
 async def test_a_database_that_our_command_restored_is_a_copy_anywhere(world: World, file: Path) -> None:
     """Dropped schemas and the same database: the place is right, but the command has said so."""
     await looked(world, file)
-    await disown(world.trusted)
-    assert not (await looked(world, file)).may_ask_vendors()
+    await mark_as_copy(world.trusted)
+    assert not (await looked(world, file)).is_outbound_allowed()
 
 
 async def test_a_copy_hands_out_nothing_until_it_is_adopted(world: World, file: Path) -> None:
@@ -76,7 +76,7 @@ async def test_a_copy_hands_out_nothing_until_it_is_adopted(world: World, file: 
     role = await world.role(tenant, "team", allow=["github.*"])
     person = await world.person(tenant, "ada@example.test", "team")
     await looked(world, file)
-    await disown(world.trusted)
+    await mark_as_copy(world.trusted)
     guard = await looked(world, file)
     deployment = await world.trusted.call("SELECT id FROM core.deployment")
     world.leases._vault = Vault(world.keys, deployment, clock=world.clock, guard=guard)
@@ -89,24 +89,24 @@ async def test_a_copy_hands_out_nothing_until_it_is_adopted(world: World, file: 
     await adopt(world.trusted, file, ACTOR)
     with pytest.raises(NotAdopted):
         await world.leases.lease(person.asks())
-    assert await guard.look()
+    assert await guard.verify_deployment()
     assert isinstance(await world.leases.lease(person.asks()), Lease)
-    assert len(await world.events(deployment_guard.DEPLOYMENT, "operator.adopted")) == 1
+    assert len(await world.events(deployment_guard.DEPLOYMENT_CHAIN, "operator.adopted")) == 1
 
 
 async def test_an_adoption_is_noticed_without_a_restart(
     world: World, file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(deployment_guard, "LOOKING", 0.01)
+    monkeypatch.setattr(deployment_guard, "WATCH_INTERVAL_SECONDS", 0.01)
     await looked(world, file)
-    await disown(world.trusted)
+    await mark_as_copy(world.trusted)
     guard = await looked(world, file)
     with caplog.at_level(logging.ERROR):
-        async with kept_up(world.vault, world.trusted, guard):
+        async with run_maintenance(world.vault, world.trusted, guard):
             await asyncio.sleep(0)
             await adopt(world.trusted, file, ACTOR)
             async with asyncio.timeout(10):
-                while not guard.may_ask_vendors():
+                while not guard.is_outbound_allowed():
                     await asyncio.sleep(0.01)
     assert "mcpist adopt" in caplog.text
 
@@ -118,8 +118,8 @@ async def test_the_original_s_own_id_is_gone_after_an_adoption(world: World, fil
     kept.write_text(file.read_text())
     kept.chmod(0o600)
     await adopt(world.trusted, file, ACTOR)
-    assert (await looked(world, file)).may_ask_vendors()
-    assert not (await looked(world, kept)).may_ask_vendors()
+    assert (await looked(world, file)).is_outbound_allowed()
+    assert not (await looked(world, kept)).is_outbound_allowed()
 
 
 @pytest.mark.parametrize(("text", "mode", "told"), [("no id", 0o600, "is damaged"), ("", 0o644, "chmod 600")])
@@ -134,7 +134,7 @@ async def test_a_damaged_id_is_told(world: World, file: Path, text: str, mode: i
 async def test_a_service_that_hides_the_system_identifier(world: World, file: Path) -> None:
     await world.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
     guard = await looked(world, file)
-    assert guard.may_ask_vendors()
+    assert guard.is_outbound_allowed()
     async with world.database.admin_connection() as admin:
         place: Any = await admin.fetchval("SELECT place FROM core.deployment")
     assert place.startswith(world.database.name)

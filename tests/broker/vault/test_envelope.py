@@ -6,13 +6,21 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from broker.vault.envelope import OVERHEAD, Place, Unreadable, dek_id_of, joined, opened, sealed
+from broker.vault.envelope import (
+    OVERHEAD_BYTES,
+    CiphertextContext,
+    DecryptionError,
+    decrypt_blob,
+    encrypt_blob,
+    join_length_prefixed,
+    read_dek_id,
+)
 
 KEY = AESGCM(bytes(range(32)))
 DEK = UUID("00112233-4455-6677-8899-aabbccddeeff")
 DEPLOYMENT, TENANT, ROW = (UUID(bytes=bytes([byte]) * 16) for byte in (0x11, 0x22, 0x33))
-PLACE = Place("vault.credentials", ROW, "access", 1)
-CONTEXT = PLACE.context(DEPLOYMENT, TENANT)
+PLACE = CiphertextContext("vault.credentials", ROW, "access", 1)
+CONTEXT = PLACE.build_associated_data(DEPLOYMENT, TENANT)
 
 # Format 1 as it was first written, made by hand from the description and not by our code. These stay readable.
 FROZEN = [
@@ -40,14 +48,14 @@ FROZEN = [
 
 @pytest.mark.parametrize(("field", "version", "plain", "blob"), FROZEN)
 def test_format_1_stays_readable(field: str, version: int, plain: str, blob: str) -> None:
-    context = Place("vault.credentials", ROW, field, version).context(DEPLOYMENT, TENANT)
-    assert dek_id_of(bytes.fromhex(blob)) == DEK
-    assert opened(KEY, bytes.fromhex(blob), context).decode() == plain
+    context = CiphertextContext("vault.credentials", ROW, field, version).build_associated_data(DEPLOYMENT, TENANT)
+    assert read_dek_id(bytes.fromhex(blob)) == DEK
+    assert decrypt_blob(KEY, bytes.fromhex(blob), context).decode() == plain
 
 
 def test_what_is_written_is_format_1() -> None:
     """Taken apart by hand: the layout and the associated data are those of the description."""
-    blob = sealed(KEY, DEK, b"secret", CONTEXT)
+    blob = encrypt_blob(KEY, DEK, b"secret", CONTEXT)
     parts = [
         b"mcpist.vault.1",
         DEPLOYMENT.bytes,
@@ -63,53 +71,58 @@ def test_what_is_written_is_format_1() -> None:
 
 
 def test_every_bit_counts() -> None:
-    blob = sealed(KEY, DEK, b"secret", CONTEXT)
+    blob = encrypt_blob(KEY, DEK, b"secret", CONTEXT)
     for bit in range(len(blob) * 8):
         changed = bytearray(blob)
         changed[bit // 8] ^= 1 << bit % 8
         if 8 <= bit < 17 * 8:  # the data key's id is no part of what the key protects: it names another key
-            assert dek_id_of(bytes(changed)) != DEK
+            assert read_dek_id(bytes(changed)) != DEK
             continue
-        with pytest.raises(Unreadable):
-            opened(KEY, bytes(changed), CONTEXT)
+        with pytest.raises(DecryptionError):
+            decrypt_blob(KEY, bytes(changed), CONTEXT)
 
 
-@pytest.mark.parametrize("cut", [0, 1, 16, OVERHEAD - 1, OVERHEAD])
+@pytest.mark.parametrize("cut", [0, 1, 16, OVERHEAD_BYTES - 1, OVERHEAD_BYTES])
 def test_no_length_is_taken_for_plain_text(cut: int) -> None:
-    blob = sealed(KEY, DEK, b"x", CONTEXT)
+    blob = encrypt_blob(KEY, DEK, b"x", CONTEXT)
     for piece in (blob[:cut], b"ghp_plain_text_of_some_length_that_is_long_enough_for_a_blob"):
-        with pytest.raises(Unreadable):
-            opened(KEY, piece, CONTEXT)
+        with pytest.raises(DecryptionError):
+            decrypt_blob(KEY, piece, CONTEXT)
 
 
 @pytest.mark.parametrize(
     "context",
     [
-        PLACE.context(TENANT, TENANT),
-        PLACE.context(DEPLOYMENT, DEPLOYMENT),
-        Place("vault.other", ROW, "access", 1).context(DEPLOYMENT, TENANT),
-        Place("vault.credentials", TENANT, "access", 1).context(DEPLOYMENT, TENANT),
-        Place("vault.credentials", ROW, "refresh", 1).context(DEPLOYMENT, TENANT),
-        Place("vault.credentials", ROW, "access", 2).context(DEPLOYMENT, TENANT),
+        PLACE.build_associated_data(TENANT, TENANT),
+        PLACE.build_associated_data(DEPLOYMENT, DEPLOYMENT),
+        CiphertextContext("vault.other", ROW, "access", 1).build_associated_data(DEPLOYMENT, TENANT),
+        CiphertextContext("vault.credentials", TENANT, "access", 1).build_associated_data(DEPLOYMENT, TENANT),
+        CiphertextContext("vault.credentials", ROW, "refresh", 1).build_associated_data(DEPLOYMENT, TENANT),
+        CiphertextContext("vault.credentials", ROW, "access", 2).build_associated_data(DEPLOYMENT, TENANT),
         b"",
     ],
 )
 def test_it_opens_in_its_own_place_only(context: bytes) -> None:
-    blob = sealed(KEY, DEK, b"secret", CONTEXT)
-    with pytest.raises(Unreadable):
-        opened(KEY, blob, context)
+    blob = encrypt_blob(KEY, DEK, b"secret", CONTEXT)
+    with pytest.raises(DecryptionError):
+        decrypt_blob(KEY, blob, context)
 
 
 def test_another_key_opens_nothing() -> None:
-    with pytest.raises(Unreadable):
-        opened(AESGCM(bytes(32)), sealed(KEY, DEK, b"secret", CONTEXT), CONTEXT)
+    with pytest.raises(DecryptionError):
+        decrypt_blob(AESGCM(bytes(32)), encrypt_blob(KEY, DEK, b"secret", CONTEXT), CONTEXT)
 
 
 def test_a_moved_boundary_gives_other_bytes() -> None:
-    assert joined(b"ab", b"c") != joined(b"a", b"bc") != joined(b"abc") != joined(b"abc", b"")
+    assert (
+        join_length_prefixed(b"ab", b"c")
+        != join_length_prefixed(b"a", b"bc")
+        != join_length_prefixed(b"abc")
+        != join_length_prefixed(b"abc", b"")
+    )
 
 
 def test_equal_secrets_look_different_and_nothing_is_not_sealed() -> None:
-    assert len({sealed(KEY, DEK, b"secret", CONTEXT) for _ in range(100)}) == 100
+    assert len({encrypt_blob(KEY, DEK, b"secret", CONTEXT) for _ in range(100)}) == 100
     with pytest.raises(ValueError, match="nothing"):
-        sealed(KEY, DEK, b"", CONTEXT)
+        encrypt_blob(KEY, DEK, b"", CONTEXT)

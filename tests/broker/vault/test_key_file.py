@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.vault.file_keys import FileKeys
+from broker.vault.file_keys import FileKeyProvider
 from broker.vault.key_file import activate_key, add_key, load, load_or_create, remove_key
 from core.errors import Conflict, Invalid, NotFound
 
@@ -20,11 +20,11 @@ def path(tmp_path: Path) -> Path:
 
 
 async def test_what_is_changed_counts_at_once(path: Path) -> None:
-    keys = FileKeys(path)
-    first = await keys.active()
+    keys = FileKeyProvider(path)
+    first = await keys.get_active_id()
     old = await keys.wrap(b"plain", b"context")
     second = add_key(path)
-    assert (keys.has(second), await keys.active()) == (True, first)
+    assert (keys.has(second), await keys.get_active_id()) == (True, first)
     activate_key(path, second)
     new = await keys.wrap(b"plain", b"context")
     assert (old.kek_id, new.kek_id) == (first, second)
@@ -62,22 +62,22 @@ def test_two_commands_at_once_lose_no_key(path: Path) -> None:
 async def test_a_file_that_cannot_be_read_leaves_the_keys_that_were_read(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    keys, kept = FileKeys(path), path.read_text()
+    keys, kept = FileKeyProvider(path), path.read_text()
     wrapped = await keys.wrap(b"plain", b"context")
     path.write_text("{}")
     with caplog.at_level(logging.ERROR):
         for _ in range(3):
             assert await keys.unwrap(wrapped.kek_id, wrapped.blob, b"context") == b"plain"
     assert len(caplog.records) == 1
-    assert "restore it" in await keys.trouble()
+    assert "restore it" in await keys.find_problem()
     path.unlink()
     assert await keys.unwrap(wrapped.kek_id, wrapped.blob, b"context") == b"plain"
     path.write_text(kept)
     path.chmod(0o640)
-    assert "chmod 600" in await keys.trouble()
+    assert "chmod 600" in await keys.find_problem()
     path.chmod(0o600)
-    assert await keys.trouble() == ""
-    assert await keys.active() == json.loads(kept)["active"]
+    assert await keys.find_problem() == ""
+    assert await keys.get_active_id() == json.loads(kept)["active"]
 
 
 def test_a_damaged_file_is_not_changed(path: Path) -> None:

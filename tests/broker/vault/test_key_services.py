@@ -12,16 +12,23 @@ import pytest
 
 from broker.vault import aws_kms, gcp_kms
 from broker.vault.aws_kms import AwsKms
-from broker.vault.envelope import Unreadable
-from broker.vault.file_keys import FileKeys
+from broker.vault.envelope import DecryptionError
+from broker.vault.file_keys import FileKeyProvider
 from broker.vault.gcp_kms import GcpKms
-from broker.vault.keepers import opened_keepers
-from broker.vault.key_checks import check_keys, key_states
-from broker.vault.key_ring import KeyRing
-from broker.vault.key_services import MOST_TRIES, RESTING, Away, KeyServiceAway, ServiceKeys, Throttled
-from broker.vault.keys import KeyMissing, LocalKeys, Wrapped
-from broker.vault.retire import retire
-from broker.vault.rewrap import DataKeys, rewrap
+from broker.vault.keepers import open_key_providers
+from broker.vault.key_checks import check_keys, list_key_states
+from broker.vault.key_ring import KeyProviderChain
+from broker.vault.key_services import (
+    COOLDOWN_SECONDS,
+    MAX_ATTEMPTS,
+    KmsKeyProvider,
+    KmsThrottled,
+    KmsUnavailable,
+    KmsUnreachable,
+)
+from broker.vault.keys import InMemoryKeyProvider, KeyMissing, WrappedKey
+from broker.vault.retire import retire_key
+from broker.vault.rewrap import DataKeyRows, rewrap_keys
 from broker.vault.vault import Vault
 from broker.vault.vault_transit import VaultTransit
 from core.errors import Invalid, Unavailable
@@ -65,45 +72,45 @@ async def nothing(_seconds: float) -> None:
     """Waits for no time at all."""
 
 
-def gcp_keys(kms: GoogleKms, **options: Any) -> ServiceKeys:
-    return ServiceKeys(GcpKms(google.KEY, endpoint=kms.url, token=google.token), sleep=nothing, **options)
+def gcp_keys(kms: GoogleKms, **options: Any) -> KmsKeyProvider:
+    return KmsKeyProvider(GcpKms(google.KEY, endpoint=kms.url, token=google.token), sleep=nothing, **options)
 
 
-def transit_keys(engine: Transit, folder: Path, **options: Any) -> ServiceKeys:
-    return ServiceKeys(VaultTransit(engine.url, folder / "token"), sleep=nothing, **options)
+def transit_keys(engine: Transit, folder: Path, **options: Any) -> KmsKeyProvider:
+    return KmsKeyProvider(VaultTransit(engine.url, folder / "token"), sleep=nothing, **options)
 
 
-async def check_binding(keys: ServiceKeys) -> Wrapped:
+async def check_binding(keys: KmsKeyProvider) -> WrappedKey:
     """What every keeper has to keep: it opens for its own context, unchanged, and for nothing else."""
     wrapped = await keys.wrap(PLAIN, b"context")
     assert await keys.unwrap(wrapped.kek_id, wrapped.blob, b"context") == PLAIN
     assert PLAIN not in wrapped.blob
     assert keys.has(wrapped.kek_id)
-    assert await keys.active() == wrapped.kek_id
+    assert await keys.get_active_id() == wrapped.kek_id
     assert keys.kek_ids == {wrapped.kek_id}
-    assert await keys.trouble() == ""
-    with pytest.raises(Unreadable):
+    assert await keys.find_problem() == ""
+    with pytest.raises(DecryptionError):
         await keys.unwrap(wrapped.kek_id, wrapped.blob, b"other")
     with pytest.raises(KeyMissing):
         await keys.unwrap("k1", wrapped.blob, b"context")
     return wrapped
 
 
-async def check_bits(keys: ServiceKeys, wrapped: Wrapped) -> None:
+async def check_bits(keys: KmsKeyProvider, wrapped: WrappedKey) -> None:
     for place in range(0, len(wrapped.blob), max(1, len(wrapped.blob) // 16)):
         changed = bytearray(wrapped.blob)
         changed[place] ^= 1
-        with pytest.raises((Unreadable, Unavailable)):
+        with pytest.raises((DecryptionError, Unavailable)):
             await keys.unwrap(wrapped.kek_id, bytes(changed), b"context")
         keys._failing = False
 
 
 async def test_aws_binds_to_the_context(signed_in: AwsAccount) -> None:
     arn = signed_in.key()
-    keys = ServiceKeys(AwsKms(arn), sleep=nothing)
+    keys = KmsKeyProvider(AwsKms(arn), sleep=nothing)
     wrapped = await check_binding(keys)
     assert wrapped.kek_id == f"aws-kms:{arn}"
-    other = ServiceKeys(AwsKms(signed_in.key()), sleep=nothing)
+    other = KmsKeyProvider(AwsKms(signed_in.key()), sleep=nothing)
     with pytest.raises(KeyMissing):
         await other.unwrap(wrapped.kek_id, wrapped.blob, b"context")
     for opened in (keys, other):
@@ -113,7 +120,7 @@ async def test_aws_binds_to_the_context(signed_in: AwsAccount) -> None:
 async def test_aws_by_an_alias_that_moves_on_to_another_key(signed_in: AwsAccount) -> None:
     first, second = signed_in.key(), signed_in.key()
     alias = signed_in.alias("vault", first)
-    keys = ServiceKeys(AwsKms(alias), sleep=nothing)
+    keys = KmsKeyProvider(AwsKms(alias), sleep=nothing)
     old = await keys.wrap(PLAIN, b"context")
     signed_in.kms.update_alias(AliasName="alias/vault", TargetKeyId=second)
     new = await keys.wrap(PLAIN, b"context")
@@ -126,13 +133,13 @@ async def test_aws_by_an_alias_that_moves_on_to_another_key(signed_in: AwsAccoun
 async def test_aws_refusals_are_told_without_what_aws_says(signed_in: AwsAccount) -> None:
     gone = f"arn:aws:kms:eu-central-1:123456789012:key/{'0' * 8}-0000-0000-0000-{'0' * 12}"
     now = 1000.0
-    keys = ServiceKeys(AwsKms(gone), sleep=nothing, monotonic=lambda: now)
+    keys = KmsKeyProvider(AwsKms(gone), sleep=nothing, monotonic=lambda: now)
     with pytest.raises(Unavailable, match="there is no such key") as refused:
         await keys.wrap(PLAIN, b"context")
     assert gone in str(refused.value)
-    assert "is away" in await keys.trouble(), "it is not asked again at once"
-    now += RESTING
-    assert "there is no such key" in await keys.trouble()
+    assert "is away" in await keys.find_problem(), "it is not asked again at once"
+    now += COOLDOWN_SECONDS
+    assert "there is no such key" in await keys.find_problem()
     await keys.close()
 
 
@@ -141,7 +148,7 @@ async def test_aws_without_credentials_says_what_to_do(aws: AwsAccount, monkeypa
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
-    keys = ServiceKeys(AwsKms(aws.key()), sleep=nothing)
+    keys = KmsKeyProvider(AwsKms(aws.key()), sleep=nothing)
     with pytest.raises(Unavailable, match="give this machine a role"):
         await keys.wrap(PLAIN, b"context")
     await keys.close()
@@ -150,8 +157,8 @@ async def test_aws_without_credentials_says_what_to_do(aws: AwsAccount, monkeypa
 async def test_aws_out_of_reach_is_away(aws: AwsAccount, monkeypatch: pytest.MonkeyPatch) -> None:
     aws.set_environment(monkeypatch)
     monkeypatch.setenv("AWS_ENDPOINT_URL_KMS", FREE_PORT)
-    keys = ServiceKeys(AwsKms(aws.key()), sleep=nothing)
-    with pytest.raises(KeyServiceAway):
+    keys = KmsKeyProvider(AwsKms(aws.key()), sleep=nothing)
+    with pytest.raises(KmsUnavailable):
         await keys.wrap(PLAIN, b"context")
     await keys.close()
 
@@ -159,18 +166,18 @@ async def test_aws_out_of_reach_is_away(aws: AwsAccount, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("code", "status", "kind"),
     [
-        ("ThrottlingException", 400, Throttled),
-        ("LimitExceededException", 400, Throttled),
-        ("KMSInternalException", 500, Away),
-        ("KeyUnavailableException", 500, Away),
-        ("InvalidCiphertextException", 400, Unreadable),
-        ("IncorrectKeyException", 400, Unreadable),
+        ("ThrottlingException", 400, KmsThrottled),
+        ("LimitExceededException", 400, KmsThrottled),
+        ("KMSInternalException", 500, KmsUnreachable),
+        ("KeyUnavailableException", 500, KmsUnreachable),
+        ("InvalidCiphertextException", 400, DecryptionError),
+        ("IncorrectKeyException", 400, DecryptionError),
     ],
 )
 def test_aws_errors_are_sorted(code: str, status: int, kind: type[Exception]) -> None:
     arn = "arn:aws:kms:eu-central-1:123456789012:key/1"
     response = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    assert isinstance(AwsKms(arn)._refusal(response), kind)
+    assert isinstance(AwsKms(arn)._classify_error(response), kind)
 
 
 async def test_google_binds_to_the_context_and_names_the_version(gcp: GoogleKms) -> None:
@@ -189,7 +196,7 @@ async def test_what_was_changed_on_the_way_back_is_not_believed(gcp: GoogleKms, 
     keys = gcp_keys(gcp)
     wrapped = await keys.wrap(PLAIN, b"context")
     gcp.spoils = {spoiled}
-    with pytest.raises(KeyServiceAway):
+    with pytest.raises(KmsUnavailable):
         await (
             keys.wrap(PLAIN, b"context")
             if spoiled == "ciphertext"
@@ -203,14 +210,14 @@ async def test_what_was_changed_on_the_way_there_is_tried_again(
 ) -> None:
     keys = gcp_keys(gcp)
     gcp.loses = True
-    with pytest.raises(KeyServiceAway):
+    with pytest.raises(KmsUnavailable):
         await keys.wrap(PLAIN, b"context")
-    assert gcp.faults.asked == MOST_TRIES
+    assert gcp.faults.asked == MAX_ATTEMPTS
     gcp.loses = False
     keys._failing = False
     wrapped = await keys.wrap(PLAIN, b"context")
     monkeypatch.setattr(keys._service, "_crc32c", lambda value: 1)
-    with pytest.raises(KeyServiceAway):  # never taken for a secret that was changed: that would break accounts
+    with pytest.raises(KmsUnavailable):  # never taken for a secret that was changed: that would break accounts
         await keys.unwrap(wrapped.kek_id, wrapped.blob, b"context")
     await keys.close()
 
@@ -233,7 +240,7 @@ async def test_transit_binds_to_the_context_and_names_the_version(hashicorp: Tra
     hashicorp.rotate()
     newer = await keys.wrap(PLAIN, b"context")
     assert newer.kek_id.endswith(":v2")
-    with pytest.raises(Unreadable):
+    with pytest.raises(DecryptionError):
         await keys.unwrap(newer.kek_id, wrapped.blob, b"context")  # the row names another version than the blob
     hashicorp.least = 2
     with pytest.raises(Unavailable, match="too old to decrypt"):
@@ -259,16 +266,16 @@ async def test_transit_reads_the_token_each_time(hashicorp: Transit, tmp_path: P
 @pytest.mark.parametrize("status", [429, 500, 503, 473])
 async def test_throttling_and_faults_are_waited_for(hashicorp: Transit, tmp_path: Path, status: int) -> None:
     keys = transit_keys(hashicorp, tmp_path)
-    hashicorp.faults.next = [status] * (MOST_TRIES - 1)
+    hashicorp.faults.next = [status] * (MAX_ATTEMPTS - 1)
     assert await keys.wrap(PLAIN, b"context")
-    hashicorp.faults.next = [status] * MOST_TRIES
-    with pytest.raises(KeyServiceAway):
+    hashicorp.faults.next = [status] * MAX_ATTEMPTS
+    with pytest.raises(KmsUnavailable):
         await keys.wrap(PLAIN, b"context")
     await keys.close()
 
 
 class Scripted:
-    """A service that answers when it is told to. Implements KeyService."""
+    """A service that answers when it is told to. Implements KmsClient."""
 
     title = "a service"
 
@@ -279,8 +286,8 @@ class Scripted:
     def owns(self, kek_id: str) -> bool:
         return kek_id.startswith("s:")
 
-    async def encrypt(self, plain: bytes, context: bytes) -> Wrapped:
-        return Wrapped("s:1", await self.decrypt("s:1", plain, context))
+    async def encrypt(self, plain: bytes, context: bytes) -> WrappedKey:
+        return WrappedKey("s:1", await self.decrypt("s:1", plain, context))
 
     async def decrypt(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
         self.asked += 1
@@ -293,18 +300,18 @@ class Scripted:
 async def test_one_at_a_time_while_it_hangs() -> None:
     """The first to wait may fill the broker's connections for five seconds; then one does."""
     now, service = 100.0, Scripted()
-    keys = ServiceKeys(service, monotonic=lambda: now, sleep=nothing, seconds=0.05)
+    keys = KmsKeyProvider(service, monotonic=lambda: now, sleep=nothing, seconds=0.05)
     results = await asyncio.gather(*[keys.unwrap("s:1", b"x", b"") for _ in range(4)], return_exceptions=True)
-    assert all(isinstance(result, KeyServiceAway) for result in results)
+    assert all(isinstance(result, KmsUnavailable) for result in results)
     asked = service.asked
-    with pytest.raises(KeyServiceAway):
+    with pytest.raises(KmsUnavailable):
         await keys.unwrap("s:1", b"x", b"")
     assert service.asked == asked, "it rests"
-    now += RESTING
+    now += COOLDOWN_SECONDS
     results = await asyncio.gather(*[keys.unwrap("s:1", b"x", b"") for _ in range(4)], return_exceptions=True)
-    assert all(isinstance(result, KeyServiceAway) for result in results)
+    assert all(isinstance(result, KmsUnavailable) for result in results)
     assert service.asked == asked + 1
-    now += RESTING
+    now += COOLDOWN_SECONDS
     service.answer.set()
     assert await keys.unwrap("s:1", b"x", b"") == b"x"
     assert await asyncio.gather(*[keys.unwrap("s:1", b"x", b"") for _ in range(4)]) == [b"x"] * 4
@@ -331,33 +338,33 @@ async def test_no_lease_with_a_data_key_in_memory_asks_the_service(
     assert hashicorp.faults.asked == asked
     cold = Vault(keys, deployment, clock=world.clock)
     world.leases._vault = cold
-    with pytest.raises(KeyServiceAway):
+    with pytest.raises(KmsUnavailable):
         await world.leases.lease(person.asks())
     listed = await world.credentials.list(tenant)
     assert [one.state for one in listed] == ["ok"], "an outage breaks no account"
     await keys.close()
 
 
-async def move(world: World, tenant: Any, old: LocalKeys, new: ServiceKeys) -> None:
+async def move(world: World, tenant: Any, old: InMemoryKeyProvider, new: KmsKeyProvider) -> None:
     """From a file to a key service: both are named, the new one first, until nothing hangs on the file's key."""
-    ring = KeyRing([new, old])
+    ring = KeyProviderChain([new, old])
     deployment = await world.trusted.call("SELECT id FROM core.deployment")
     await check_keys(world.trusted, ring)
-    assert await rewrap(world.trusted, ring, DataKeys(deployment, tenant), lambda: None) == 1
-    states = await key_states(world.trusted, ring)
+    assert await rewrap_keys(world.trusted, ring, DataKeyRows(deployment, tenant), lambda: None) == 1
+    states = await list_key_states(world.trusted, ring)
     assert [(state.kek_id == "k1", state.active, state.right) for state in states if state.used].count(
         (True, False, True)
     ) == 1
-    await retire(world.trusted, ring, ACTOR, "k1", world.clock())
-    await check_keys(world.trusted, KeyRing([new]))
+    await retire_key(world.trusted, ring, ACTOR, "k1", world.clock())
+    await check_keys(world.trusted, KeyProviderChain([new]))
 
 
 @pytest.fixture
 def services(
     signed_in: AwsAccount, gcp: GoogleKms, hashicorp: Transit, tmp_path: Path
-) -> dict[str, Callable[[], ServiceKeys]]:
+) -> dict[str, Callable[[], KmsKeyProvider]]:
     return {
-        "aws": lambda: ServiceKeys(AwsKms(signed_in.key()), sleep=nothing),
+        "aws": lambda: KmsKeyProvider(AwsKms(signed_in.key()), sleep=nothing),
         "gcp": lambda: gcp_keys(gcp),
         "transit": lambda: transit_keys(hashicorp, tmp_path),
     }
@@ -365,7 +372,7 @@ def services(
 
 @pytest.mark.parametrize("kind", ["aws", "gcp", "transit"])
 async def test_a_deployment_moves_from_a_file_to_a_service(
-    world: World, services: dict[str, Callable[[], ServiceKeys]], kind: str
+    world: World, services: dict[str, Callable[[], KmsKeyProvider]], kind: str
 ) -> None:
     tenant = await world.tenant("one")
     role = await world.role(tenant, "team")
@@ -373,9 +380,9 @@ async def test_a_deployment_moves_from_a_file_to_a_service(
     keys = services[kind]()
     await move(world, tenant, world.keys, keys)
     world.credentials._vault = Vault(
-        KeyRing([keys]), await world.trusted.call("SELECT id FROM core.deployment"), clock=world.clock
+        KeyProviderChain([keys]), await world.trusted.call("SELECT id FROM core.deployment"), clock=world.clock
     )
-    assert await world.credentials.secret(tenant, "github", role) == Secret("secret-1")
+    assert await world.credentials.get_secret(tenant, "github", role) == Secret("secret-1")
     await keys.close()
 
 
@@ -385,7 +392,7 @@ async def test_another_key_service_than_the_one_in_use_stops_the_start(
     tenant = await world.tenant("one")
     await world.put(tenant, await world.role(tenant, "team"), "secret-1")
     with pytest.raises(Invalid, match=r"k1 is missing.*MCPIST_KEYS"):
-        await check_keys(world.trusted, KeyRing([transit_keys(hashicorp, tmp_path)]))
+        await check_keys(world.trusted, KeyProviderChain([transit_keys(hashicorp, tmp_path)]))
 
 
 async def test_the_keepers_that_settings_name(tmp_path: Path) -> None:
@@ -395,15 +402,15 @@ async def test_the_keepers_that_settings_name(tmp_path: Path) -> None:
         f"gcp-kms:{google.KEY}",
         "file",
     )
-    async with opened_keepers(names, tmp_path / "kek.json", tmp_path / "token") as ring:
+    async with open_key_providers(names, tmp_path / "kek.json", tmp_path / "token") as ring:
         assert ring.has("vault-transit:transit/mcpist:v12")
         assert ring.has("aws-kms:arn:aws:kms:eu-central-1:123456789012:key/1")
         assert ring.has(f"gcp-kms:{google.KEY}/cryptoKeyVersions/3")
-        (own,) = FileKeys(tmp_path / "kek.json").kek_ids
+        (own,) = FileKeyProvider(tmp_path / "kek.json").kek_ids
         assert ring.has(own)
         assert not ring.has("vault-transit:transit/other:v1")
         assert not ring.has("aws-kms:arn:aws:kms:eu-central-1:999999999999:key/1")
-    async with opened_keepers(("file",), tmp_path / "none.json", tmp_path / "token", make=False) as empty:
+    async with open_key_providers(("file",), tmp_path / "none.json", tmp_path / "token", make=False) as empty:
         assert empty.kek_ids == frozenset()
         with pytest.raises(KeyMissing):
             await empty.wrap(PLAIN, b"")

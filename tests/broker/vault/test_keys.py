@@ -8,10 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.vault.envelope import Unreadable, joined
-from broker.vault.key_checks import check_keys, key_states
+from broker.vault.envelope import DecryptionError, join_length_prefixed
+from broker.vault.key_checks import check_keys, list_key_states
 from broker.vault.key_file import load_or_create
-from broker.vault.keys import KeyMissing, LocalKeys
+from broker.vault.keys import InMemoryKeyProvider, KeyMissing
 from broker.vault.vault import open_vault
 from core.errors import Invalid
 from tests.broker.world import World
@@ -70,13 +70,13 @@ def test_a_damaged_file_says_what_to_do(tmp_path: Path, text: str) -> None:
 def test_nothing_prints_a_key(tmp_path: Path) -> None:
     path = tmp_path / "kek.json"
     file = load_or_create(path)
-    for printed in (repr(file), str(file), repr(LocalKeys.from_file(path))):
+    for printed in (repr(file), str(file), repr(InMemoryKeyProvider.from_file(path))):
         assert repr(file.keys[file.active])[2:-1] not in printed
         assert base64.b64encode(file.keys[file.active]).decode() not in printed
 
 
 async def test_wrapped_keys_are_bound_to_their_context_and_key() -> None:
-    keys = LocalKeys("k2", {"k1": K1, "k2": K2})
+    keys = InMemoryKeyProvider("k2", {"k1": K1, "k2": K2})
     wrapped = await keys.wrap(b"data key", b"context")
     assert wrapped.kek_id == "k2"
     assert await keys.unwrap("k2", wrapped.blob, b"context") == b"data key"
@@ -86,7 +86,7 @@ async def test_wrapped_keys_are_bound_to_their_context_and_key() -> None:
         ("k2", wrapped.blob[:-1], b"context"),
         ("k2", b"", b"context"),
     ):
-        with pytest.raises(Unreadable):
+        with pytest.raises(DecryptionError):
             await keys.unwrap(kek_id, blob, context)
     with pytest.raises(KeyMissing, match="k3"):
         await keys.unwrap("k3", wrapped.blob, b"context")
@@ -94,26 +94,26 @@ async def test_wrapped_keys_are_bound_to_their_context_and_key() -> None:
 
 async def test_the_frozen_wrapping_and_key_check() -> None:
     """Made by hand, as the frozen blobs of the envelope were."""
-    keys = LocalKeys("k1", {"k1": bytes(range(32, 64))})
+    keys = InMemoryKeyProvider("k1", {"k1": bytes(range(32, 64))})
     deployment, tenant = bytes([0x11]) * 16, bytes([0x22]) * 16
     dek = UUID("00112233-4455-6677-8899-aabbccddeeff")
-    context = joined(b"mcpist.vault.dek.1", deployment, tenant, dek.bytes)
+    context = join_length_prefixed(b"mcpist.vault.dek.1", deployment, tenant, dek.bytes)
     wrapped = "0102030405060708090a0b0c7d3483529591ce9a421635cc2cace5e30fcee9d212775299cd66db0055c2e5"
     wrapped += "7227b00a16337611dd460565031d09b88a"
     assert await keys.unwrap("k1", bytes.fromhex(wrapped), context) == bytes(range(32))
-    assert keys.check("k1").hex() == "84828a0cd18d3fa0f473d9b77e0afbe6c22b10e68c5a87701326b019c5c632b1"
+    assert keys.compute_check_value("k1").hex() == "84828a0cd18d3fa0f473d9b77e0afbe6c22b10e68c5a87701326b019c5c632b1"
 
 
 async def test_a_wrong_or_missing_key_stops_the_start(world: World) -> None:
     tenant = await world.tenant("acme")
     role = await world.role(tenant, "team")
-    await check_keys(world.trusted, LocalKeys("other", {"other": K2}))  # nothing is sealed yet
+    await check_keys(world.trusted, InMemoryKeyProvider("other", {"other": K2}))  # nothing is sealed yet
     await world.put(tenant, role, "secret-1")
-    await check_keys(world.trusted, LocalKeys("k2", {"k1": K1, "k2": K2}))
+    await check_keys(world.trusted, InMemoryKeyProvider("k2", {"k1": K1, "k2": K2}))
     for wrong, text in (
-        (LocalKeys("k1", {"k1": K2}), "k1 is not the key"),
-        (LocalKeys("k2", {"k2": K2}), "k1 is missing"),
-        (LocalKeys("k2", {"k1": K2, "k2": K1}), "k1 is not the key"),
+        (InMemoryKeyProvider("k1", {"k1": K2}), "k1 is not the key"),
+        (InMemoryKeyProvider("k2", {"k2": K2}), "k1 is missing"),
+        (InMemoryKeyProvider("k2", {"k1": K2, "k2": K1}), "k1 is not the key"),
     ):
         with pytest.raises(Invalid, match=text):
             await open_vault(world.trusted, wrong, clock=world.clock)
@@ -122,7 +122,7 @@ async def test_a_wrong_or_missing_key_stops_the_start(world: World) -> None:
 async def test_what_the_operator_sees_of_the_keys(world: World) -> None:
     tenant = await world.tenant("acme")
     await world.put(tenant, await world.role(tenant, "team"), "secret-1")
-    states = await key_states(world.trusted, LocalKeys("k2", {"k0": K2, "k2": K2}))
+    states = await list_key_states(world.trusted, InMemoryKeyProvider("k2", {"k0": K2, "k2": K2}))
     assert [(s.kek_id, s.active, s.at_hand, s.used, s.right) for s in states] == [
         ("k0", False, True, False, True),
         ("k1", False, False, True, False),

@@ -11,12 +11,12 @@ import pytest
 from broker.interface import Lease
 from broker.oauth.signing_key_rewrap import SigningKeyRows
 from broker.oauth.signing_key_store import SigningKeyStore
-from broker.vault.credentials import Owner, place
-from broker.vault.envelope import Unreadable
-from broker.vault.keys import KeyMissing, LocalKeys
-from broker.vault.reencrypt import Reencrypted, Reencryption
-from broker.vault.retire import retire
-from broker.vault.rewrap import DataKeys, rewrap
+from broker.vault.credentials import CredentialOwner, build_credential_context
+from broker.vault.envelope import DecryptionError
+from broker.vault.keys import InMemoryKeyProvider, KeyMissing
+from broker.vault.reencrypt import Reencryption, ReencryptionResult
+from broker.vault.retire import retire_key
+from broker.vault.rewrap import DataKeyRows, rewrap_keys
 from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.errors import Conflict, Invalid, NotFound, Unavailable
@@ -24,8 +24,8 @@ from core.secret import Secret
 from tests.broker.world import ACTOR, World
 
 K1, K2 = b"k" * 32, b"2" * 32
-BOTH = LocalKeys("k2", {"k1": K1, "k2": K2})
-ONLY_NEW = LocalKeys("k2", {"k2": K2})
+BOTH = InMemoryKeyProvider("k2", {"k1": K1, "k2": K2})
+ONLY_NEW = InMemoryKeyProvider("k2", {"k2": K2})
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
@@ -33,11 +33,11 @@ async def deployment_of(world: World) -> UUID:
     return await world.trusted.call("SELECT id FROM core.deployment")
 
 
-async def vault_with(world: World, keys: LocalKeys) -> Vault:
+async def vault_with(world: World, keys: InMemoryKeyProvider) -> Vault:
     return Vault(keys, await deployment_of(world), clock=world.clock)
 
 
-async def filled(world: World, slug: str, secrets: int) -> tuple[UUID, list[Owner]]:
+async def filled(world: World, slug: str, secrets: int) -> tuple[UUID, list[CredentialOwner]]:
     """A tenant with shared credentials, one for each of its roles."""
     tenant = await world.tenant(slug)
     owners = [await world.role(tenant, f"team-{number}") for number in range(secrets)]
@@ -46,16 +46,18 @@ async def filled(world: World, slug: str, secrets: int) -> tuple[UUID, list[Owne
     return tenant, owners
 
 
-async def rewrapped(world: World, tenant: UUID, keys: LocalKeys = BOTH) -> int:
-    return await rewrap(world.trusted, keys, DataKeys(await deployment_of(world), tenant), lambda: None)
+async def rewrapped(world: World, tenant: UUID, keys: InMemoryKeyProvider = BOTH) -> int:
+    return await rewrap_keys(world.trusted, keys, DataKeyRows(await deployment_of(world), tenant), lambda: None)
 
 
-async def reencrypted(world: World, tenant: UUID, *, fresh: bool = False, keys: LocalKeys = BOTH) -> Reencrypted:
+async def reencrypted(
+    world: World, tenant: UUID, *, fresh: bool = False, keys: InMemoryKeyProvider = BOTH
+) -> ReencryptionResult:
     run = Reencryption(world.trusted, await vault_with(world, keys), keys, lambda _: None)
-    return await run.tenant(tenant, fresh=fresh)
+    return await run.reencrypt_tenant(tenant, fresh=fresh)
 
 
-async def secret_of(world: World, tenant: UUID, owner: Owner, keys: LocalKeys) -> str:
+async def secret_of(world: World, tenant: UUID, owner: CredentialOwner, keys: InMemoryKeyProvider) -> str:
     """What the row opens to in a process that has nothing in memory and these keys alone."""
     vault = await vault_with(world, keys)
     async with world.trusted.tenant(tenant) as work:
@@ -63,7 +65,7 @@ async def secret_of(world: World, tenant: UUID, owner: Owner, keys: LocalKeys) -
             "SELECT id, version, secret FROM vault.credentials WHERE tenant_id = $1 AND role_id = $2", owner.role_id
         )
         assert row is not None
-        return (await vault.open(work, place(row["id"], row["version"]), row["secret"])).decode()
+        return (await vault.open(work, build_credential_context(row["id"], row["version"]), row["secret"])).decode()
 
 
 async def rows(world: World, sql: str, *args: object) -> list[tuple[Any, ...]]:
@@ -84,11 +86,11 @@ async def test_data_keys_are_rewrapped_and_no_secret_is_touched(world: World) ->
 
 
 async def test_retired_data_keys_are_rewrapped_too_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.vault.rewrap.BATCH", 3)
+    monkeypatch.setattr("broker.vault.rewrap.BATCH_SIZE", 3)
     tenant, _ = await filled(world, "one", 1)
     for _ in range(7):
         async with world.trusted.tenant(tenant) as work:
-            await world.vault.renew(work)
+            await world.vault.rotate_data_key(work)
     assert await rewrapped(world, tenant) == 8
     assert await rows(world, "SELECT DISTINCT kek_id FROM vault.deks") == [("k2",)]
 
@@ -96,19 +98,19 @@ async def test_retired_data_keys_are_rewrapped_too_in_batches(world: World, monk
 async def test_signing_keys_are_rewrapped_and_open(world: World) -> None:
     deployment = await deployment_of(world)
     store = SigningKeyStore(world.trusted, world.keys, deployment, clock=world.clock)
-    await store.ensure()
-    assert await rewrap(world.trusted, BOTH, SigningKeyRows(deployment), lambda: None) == 2
+    await store.ensure_keys()
+    assert await rewrap_keys(world.trusted, BOTH, SigningKeyRows(deployment), lambda: None) == 2
     later = SigningKeyStore(world.trusted, ONLY_NEW, deployment, clock=world.clock)
-    for sealed in await later.published():
-        assert (await later.opened(sealed)).kid == sealed.kid
-    assert await rewrap(world.trusted, BOTH, SigningKeyRows(deployment), lambda: None) == 0
+    for sealed in await later.list_published():
+        assert (await later.unwrap_key(sealed)).kid == sealed.kid
+    assert await rewrap_keys(world.trusted, BOTH, SigningKeyRows(deployment), lambda: None) == 0
 
 
 async def test_two_rewraps_at_once_do_no_harm(world: World) -> None:
     tenant, owners = await filled(world, "one", 1)
     for _ in range(5):
         async with world.trusted.tenant(tenant) as work:
-            await world.vault.renew(work)
+            await world.vault.rotate_data_key(work)
     changed = await asyncio.gather(*[rewrapped(world, tenant) for _ in range(4)])
     assert sum(changed) == 6, "each was stored once"
     assert await secret_of(world, tenant, owners[0], ONLY_NEW) == "secret-one-0"
@@ -118,9 +120,9 @@ async def test_a_data_key_that_was_rewrapped_meanwhile_keeps_what_it_got(world: 
     """One command still wraps under k2 while another, begun after k3 was activated, has done so under k3."""
     tenant, owners = await filled(world, "one", 1)
     keys = {"k1": K1, "k2": K2, "k3": b"3" * 32}
-    newest = LocalKeys("k3", keys)
+    newest = InMemoryKeyProvider("k3", keys)
 
-    class Slow(LocalKeys):
+    class Slow(InMemoryKeyProvider):
         """The other command is done while this one asks its keeper."""
 
         async def wrap(self, plain: bytes, context: bytes) -> Any:
@@ -130,7 +132,7 @@ async def test_a_data_key_that_was_rewrapped_meanwhile_keeps_what_it_got(world: 
 
     assert await rewrapped(world, tenant, Slow("k2", keys)) == 0
     assert await rows(world, "SELECT kek_id FROM vault.deks") == [("k3",)]
-    only = LocalKeys("k3", {"k3": keys["k3"]})
+    only = InMemoryKeyProvider("k3", {"k3": keys["k3"]})
     assert await secret_of(world, tenant, owners[0], only) == "secret-one-0"
 
 
@@ -138,9 +140,9 @@ async def test_a_rewrap_that_was_killed_half_way_goes_on(world: World) -> None:
     tenant, owners = await filled(world, "one", 1)
     for _ in range(5):
         async with world.trusted.tenant(tenant) as work:
-            await world.vault.renew(work)
+            await world.vault.rotate_data_key(work)
 
-    class Dies(LocalKeys):
+    class Dies(InMemoryKeyProvider):
         """Wraps three times, and then the process is gone."""
 
         left = 3
@@ -163,8 +165,8 @@ async def test_a_wrong_or_missing_key_changes_nothing(world: World) -> None:
     before = await rows(world, "SELECT id, kek_id, wrapped FROM vault.deks")
     with pytest.raises(KeyMissing, match="k1"):
         await rewrapped(world, tenant, ONLY_NEW)
-    with pytest.raises(Unreadable):
-        await rewrapped(world, tenant, LocalKeys("k2", {"k1": K2, "k2": K2}))
+    with pytest.raises(DecryptionError):
+        await rewrapped(world, tenant, InMemoryKeyProvider("k2", {"k1": K2, "k2": K2}))
     assert await rows(world, "SELECT id, kek_id, wrapped FROM vault.deks") == before
 
 
@@ -176,7 +178,7 @@ async def test_a_data_key_that_was_changed_is_not_rewrapped(world: World) -> Non
         changed = bytearray(wrapped)
         changed[bit // 8] ^= 1 << bit % 8
         await world.execute("UPDATE vault.deks SET wrapped = $1", bytes(changed))
-        with pytest.raises(Unreadable):
+        with pytest.raises(DecryptionError):
             await rewrapped(world, tenant)
     assert await rows(world, "SELECT kek_id FROM vault.deks") == [("k1",)]
 
@@ -208,12 +210,12 @@ async def test_secrets_come_under_a_data_key_that_was_born_under_the_active_key(
 
 async def test_a_tenant_without_secrets_gets_no_key(world: World) -> None:
     tenant = await world.tenant("empty")
-    assert await reencrypted(world, tenant, fresh=True) == Reencrypted()
+    assert await reencrypted(world, tenant, fresh=True) == ReencryptionResult()
     assert await rows(world, "SELECT id FROM vault.deks") == []
 
 
 async def test_a_reencryption_that_was_killed_half_way_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.vault.reencrypt.BATCH", 2)
+    monkeypatch.setattr("broker.vault.reencrypt.BATCH_SIZE", 2)
     tenant, owners = await filled(world, "one", 7)
     batches = 0
 
@@ -225,9 +227,9 @@ async def test_a_reencryption_that_was_killed_half_way_goes_on(world: World, mon
 
     run = Reencryption(world.trusted, await vault_with(world, BOTH), BOTH, dies)
     with pytest.raises(asyncio.CancelledError):
-        await run.tenant(tenant, fresh=False)
+        await run.reencrypt_tenant(tenant, fresh=False)
     left = Reencryption(world.trusted, await vault_with(world, BOTH), BOTH, lambda _: None)
-    assert await left.waiting(tenant) == 3
+    assert await left.count_pending(tenant) == 3
     for owner in owners:
         assert await secret_of(world, tenant, owner, BOTH)
     done = await reencrypted(world, tenant)
@@ -263,7 +265,7 @@ async def test_a_row_in_other_hands_is_left_for_later_and_their_write_wins(world
             await asyncio.sleep(0.01)
 
         run = Reencryption(world.trusted, await vault_with(world, BOTH), BOTH, lambda _: None, sleep=sleep)
-        running = asyncio.create_task(run.tenant(tenant, fresh=True))
+        running = asyncio.create_task(run.reencrypt_tenant(tenant, fresh=True))
         await asyncio.wait_for(released.wait(), 10)
         await theirs.execute(
             "UPDATE vault.credentials SET last_used_at = now() WHERE tenant_id = $1 AND role_id = $2", owners[0].role_id
@@ -283,7 +285,7 @@ async def test_nothing_is_waited_for_for_ever(world: World) -> None:
             "SELECT id FROM vault.credentials WHERE tenant_id = $1 AND role_id = $2 FOR UPDATE", owners[0].role_id
         )
         run = Reencryption(world.trusted, await vault_with(world, BOTH), BOTH, lambda _: None, sleep=sleep)
-        done = await run.tenant(tenant, fresh=True)
+        done = await run.reencrypt_tenant(tenant, fresh=True)
     assert (done.secrets, done.busy) == (1, 1)
     assert (await reencrypted(world, tenant)).secrets == 1
 
@@ -291,11 +293,11 @@ async def test_nothing_is_waited_for_for_ever(world: World) -> None:
 async def test_a_key_is_retired_only_when_nothing_hangs_on_it(world: World) -> None:
     tenants = [(await filled(world, slug, 1))[0] for slug in ("one", "two")]
     deployment = await deployment_of(world)
-    await SigningKeyStore(world.trusted, world.keys, deployment, clock=world.clock).ensure()
+    await SigningKeyStore(world.trusted, world.keys, deployment, clock=world.clock).ensure_keys()
 
-    async def refused(kek_id: str, text: str, keys: LocalKeys = BOTH) -> None:
+    async def refused(kek_id: str, text: str, keys: InMemoryKeyProvider = BOTH) -> None:
         with pytest.raises(Conflict, match=text):
-            await retire(world.trusted, keys, ACTOR, kek_id, NOW)
+            await retire_key(world.trusted, keys, ACTOR, kek_id, NOW)
 
     await refused("k2", "is active")
     await refused("k1", "still hangs")
@@ -303,21 +305,21 @@ async def test_a_key_is_retired_only_when_nothing_hangs_on_it(world: World) -> N
     await refused("k1", "still hangs")
     await rewrapped(world, tenants[1])
     await refused("k1", "still hangs")  # the signing keys, which are no tenant's
-    await rewrap(world.trusted, BOTH, SigningKeyRows(deployment), lambda: None)
-    await retire(world.trusted, BOTH, ACTOR, "k1", NOW)
-    await retire(world.trusted, BOTH, ACTOR, "k1", NOW)  # again, after a kill before the file was changed
+    await rewrap_keys(world.trusted, BOTH, SigningKeyRows(deployment), lambda: None)
+    await retire_key(world.trusted, BOTH, ACTOR, "k1", NOW)
+    await retire_key(world.trusted, BOTH, ACTOR, "k1", NOW)  # again, after a kill before the file was changed
     assert await rows(world, "SELECT kek_id, retired_at IS NULL FROM vault.key_checks ORDER BY 1") == [
         ("k1", False),
         ("k2", True),
     ]
     with pytest.raises(NotFound):
-        await retire(world.trusted, BOTH, ACTOR, "k3", NOW)
+        await retire_key(world.trusted, BOTH, ACTOR, "k3", NOW)
 
 
 async def test_a_process_with_an_old_key_file_seals_nothing_under_a_retired_key(world: World) -> None:
     tenant, _ = await filled(world, "one", 1)
     await rewrapped(world, tenant)
-    await retire(world.trusted, BOTH, ACTOR, "k1", NOW)
+    await retire_key(world.trusted, BOTH, ACTOR, "k1", NOW)
     other = await world.tenant("two")
     role = await world.role(other, "team")
     with pytest.raises(Invalid, match="k1 was retired"):
@@ -331,8 +333,8 @@ async def test_retiring_waits_for_who_is_storing_a_data_key(world: World) -> Non
     await rewrapped(world, tenant)
     other = await world.tenant("two")
     async with world.trusted.tenant(other) as theirs:
-        await world.vault.renew(theirs)
-        retiring = asyncio.create_task(retire(world.trusted, BOTH, ACTOR, "k1", NOW))
+        await world.vault.rotate_data_key(theirs)
+        retiring = asyncio.create_task(retire_key(world.trusted, BOTH, ACTOR, "k1", NOW))
         done, _ = await asyncio.wait({retiring}, timeout=0.2)
         assert not done, "it waits for the transaction"
     with pytest.raises(Conflict, match="still hangs"):
@@ -368,7 +370,7 @@ async def test_every_sealed_column_is_reencrypted(world: World) -> None:
 
 
 @pytest.fixture
-async def busy(world: World) -> tuple[UUID, Any, Owner]:
+async def busy(world: World) -> tuple[UUID, Any, CredentialOwner]:
     """A tenant whose person asks for leases."""
     tenant = await world.tenant("busy")
     role = await world.role(tenant, "team", allow=["github.*"])
@@ -387,7 +389,7 @@ async def load(world: World, person: Any, stop: asyncio.Event) -> int:
     return came
 
 
-async def rotate_under_load(world: World, busy: tuple[UUID, Any, Owner], rounds: int) -> tuple[int, int]:
+async def rotate_under_load(world: World, busy: tuple[UUID, Any, CredentialOwner], rounds: int) -> tuple[int, int]:
     """Whole rotations, key after key, while leases are asked for and the secret is replaced: leases and writes."""
     tenant, person, role = busy
     stop, written = asyncio.Event(), 0
@@ -411,18 +413,18 @@ async def rotate_under_load(world: World, busy: tuple[UUID, Any, Owner], rounds:
             done = await reencrypted(world, tenant, keys=keys)
             assert (done.busy, done.damaged) == (0, 0)
             await rewrapped(world, tenant, keys)
-            await retire(world.trusted, keys, ACTOR, old, NOW)
+            await retire_key(world.trusted, keys, ACTOR, old, NOW)
             del keys._keys[old]
             assert not writer.done(), writer.exception()
     finally:
         stop.set()
     leases = sum(await asyncio.gather(*callers))
     await writer
-    assert await world.credentials.secret(tenant, "github", role) == Secret(f"secret-{written}")
+    assert await world.credentials.get_secret(tenant, "github", role) == Secret(f"secret-{written}")
     return leases, written
 
 
-async def test_rotation_under_load_fails_no_lease(world: World, busy: tuple[UUID, Any, Owner]) -> None:
+async def test_rotation_under_load_fails_no_lease(world: World, busy: tuple[UUID, Any, CredentialOwner]) -> None:
     leases, written = await rotate_under_load(world, busy, 3)
     assert leases > 10
     assert written > 3
@@ -430,7 +432,7 @@ async def test_rotation_under_load_fails_no_lease(world: World, busy: tuple[UUID
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-async def test_many_rotations_under_load_fail_no_lease(world: World, busy: tuple[UUID, Any, Owner]) -> None:
+async def test_many_rotations_under_load_fail_no_lease(world: World, busy: tuple[UUID, Any, CredentialOwner]) -> None:
     leases, written = await rotate_under_load(world, busy, 100)
     assert leases > 1000
     assert written > 300
@@ -439,7 +441,7 @@ async def test_many_rotations_under_load_fail_no_lease(world: World, busy: tuple
 async def test_an_unreachable_keeper_is_no_damaged_secret(world: World) -> None:
     tenant, _ = await filled(world, "one", 1)
 
-    class Away(LocalKeys):
+    class Away(InMemoryKeyProvider):
         async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
             raise Unavailable("away")
 

@@ -11,16 +11,16 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.rows import account_place, candidate_place, client_place
+from broker.accounts.rows import build_account_context, build_candidate_context, build_client_context
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers
-from broker.oauth.client_authentication import hash_of
-from broker.oauth.signing_key_store import signing_context
-from broker.vault.credentials import place
-from broker.vault.envelope import Place
-from broker.vault.key_services import ServiceKeys
+from broker.oauth.client_authentication import hash_client_secret
+from broker.oauth.signing_key_store import build_signing_context
+from broker.vault.credentials import build_credential_context
+from broker.vault.envelope import CiphertextContext
+from broker.vault.key_services import KmsKeyProvider
 from broker.vault.sealed_columns import SEALED_COLUMNS
-from broker.vault.vault import wrap_context
+from broker.vault.vault import build_wrap_context
 from core.secret import Secret
 from tests.broker.world import ACTOR, World
 
@@ -37,32 +37,32 @@ def test_what_a_wrapped_data_key_is_bound_to() -> None:
     by_hand = parts(
         b"mcpist.vault.dek.1", b"\x11" * 16, b"\x22" * 16, bytes.fromhex("00112233445566778899aabbccddeeff")
     )
-    assert wrap_context(DEPLOYMENT, TENANT, ROW) == by_hand
+    assert build_wrap_context(DEPLOYMENT, TENANT, ROW) == by_hand
 
 
 def test_what_a_wrapped_signing_key_is_bound_to() -> None:
-    assert signing_context(DEPLOYMENT, "kid-1") == parts(b"mcpist.signing-key.1", b"\x11" * 16, b"kid-1")
+    assert build_signing_context(DEPLOYMENT, "kid-1") == parts(b"mcpist.signing-key.1", b"\x11" * 16, b"kid-1")
 
 
 def test_the_check_of_a_key_that_a_service_keeps() -> None:
     service: object = object()
-    check = ServiceKeys(service).check("aws-kms:key/1")  # type: ignore[arg-type]
+    check = KmsKeyProvider(service).compute_check_value("aws-kms:key/1")  # type: ignore[arg-type]
     assert check == hashlib.sha256(b"mcpist.vault.key-name.1:aws-kms:key/1").digest()
 
 
 @pytest.mark.parametrize(
     ("made", "table", "field"),
     [
-        (place(ROW, 3), b"vault.credentials", b"access"),
-        (account_place(ROW, "access", 3), b"vault.accounts", b"access"),
-        (account_place(ROW, "refresh", 3), b"vault.accounts", b"refresh"),
-        (candidate_place(ROW, "refresh", 3), b"vault.candidates", b"refresh"),
-        (client_place(ROW, 3), b"vault.oauth_clients", b"client_secret"),
+        (build_credential_context(ROW, 3), b"vault.credentials", b"access"),
+        (build_account_context(ROW, "access", 3), b"vault.accounts", b"access"),
+        (build_account_context(ROW, "refresh", 3), b"vault.accounts", b"refresh"),
+        (build_candidate_context(ROW, "refresh", 3), b"vault.candidates", b"refresh"),
+        (build_client_context(ROW, 3), b"vault.oauth_clients", b"client_secret"),
     ],
 )
-def test_what_a_sealed_secret_is_bound_to(made: Place, table: bytes, field: bytes) -> None:
+def test_what_a_sealed_secret_is_bound_to(made: CiphertextContext, table: bytes, field: bytes) -> None:
     by_hand = parts(b"mcpist.vault.1", b"\x11" * 16, b"\x22" * 16, table, ROW.bytes, field, struct.pack(">Q", 3))
-    assert made.context(DEPLOYMENT, TENANT) == by_hand
+    assert made.build_associated_data(DEPLOYMENT, TENANT) == by_hand
 
 
 def test_the_list_of_sealed_columns_binds_as_the_rows_are_bound() -> None:
@@ -91,4 +91,4 @@ async def test_the_hash_of_an_api_token(world: World) -> None:
 
 def test_the_hash_of_an_oauth_client_s_secret() -> None:
     by_hand = hmac.digest(b"p" * 32, b"oauth client made-up-id made-up-secret", "sha256")
-    assert hash_of(b"p" * 32, "made-up-id", Secret("made-up-secret")) == by_hand
+    assert hash_client_secret(b"p" * 32, "made-up-id", Secret("made-up-secret")) == by_hand

@@ -9,14 +9,14 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from broker.vault.credentials import place
-from broker.vault.envelope import Place, Unreadable
-from broker.vault.keys import KeyMissing, LocalKeys
-from broker.vault.rewrap import DataKeys, rewrap
-from broker.vault.vault import MOST_USES, Vault
+from broker.vault.credentials import build_credential_context
+from broker.vault.envelope import CiphertextContext, DecryptionError
+from broker.vault.keys import InMemoryKeyProvider, KeyMissing
+from broker.vault.rewrap import DataKeyRows, rewrap_keys
+from broker.vault.vault import MAX_DEK_USES, Vault
 from tests.broker.world import World
 
-PLACE = Place("vault.credentials", uuid4(), "access", 1)
+PLACE = CiphertextContext("vault.credentials", uuid4(), "access", 1)
 
 
 async def sealed(world: World, tenant_id: UUID, vault: Vault | None = None) -> bytes:
@@ -34,7 +34,7 @@ async def deks(world: World) -> list[asyncpg.Record]:
         return await admin.fetch("SELECT tenant_id, id, state, uses FROM vault.deks ORDER BY created_at, id")
 
 
-async def fresh(world: World, keys: LocalKeys | None = None, **options: object) -> Vault:
+async def fresh(world: World, keys: InMemoryKeyProvider | None = None, **options: object) -> Vault:
     """A vault that has nothing cached."""
     deployment = await world.trusted.call("SELECT id FROM core.deployment")
     return Vault(keys or world.keys, deployment, clock=world.clock, **options)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ async def test_each_tenant_has_a_key_of_its_own(world: World) -> None:
 async def test_a_worn_key_is_replaced_and_still_reads(world: World, aged: str) -> None:
     tenant = await world.tenant("one")
     old = await sealed(world, tenant)
-    await world.execute(f"UPDATE vault.deks SET {aged}", MOST_USES if "uses" in aged else 91)
+    await world.execute(f"UPDATE vault.deks SET {aged}", MAX_DEK_USES if "uses" in aged else 91)
     new = await sealed(world, tenant)
     assert old[1:17] != new[1:17]
     assert [row["state"] for row in await deks(world)] == ["retired", "active"]
@@ -92,7 +92,7 @@ async def test_a_key_that_was_rolled_back_is_not_used(world: World) -> None:
     assert len(await deks(world)) == 1
 
 
-class Counted(LocalKeys):
+class Counted(InMemoryKeyProvider):
     """Counts how often it is asked."""
 
     asked = 0
@@ -139,7 +139,7 @@ async def test_what_is_shredded_stays_shut_within_a_second(world: World) -> None
     assert await opened(world, one, blobs[one], vault) == b"secret", "so it is the look at the row that shuts it"
     now += 0.1
     for _ in range(2):
-        with pytest.raises(Unreadable):
+        with pytest.raises(DecryptionError):
             await opened(world, one, blobs[one], vault)
     assert await opened(world, two, blobs[two], vault) == b"secret"
 
@@ -151,29 +151,29 @@ async def test_the_keys_of_a_tenant_that_is_gone_leave_the_memory(world: World) 
     for tenant, blob in blobs.items():
         assert await opened(world, tenant, blob, vault) == b"secret"
     await world.execute("DELETE FROM core.tenants WHERE tenant_id = $1", one)
-    assert await vault.tidy(world.trusted) == 2, "both had a key in memory"
-    assert await vault.tidy(world.trusted) == 1
-    with pytest.raises(Unreadable):
+    assert await vault.evict_expired(world.trusted) == 2, "both had a key in memory"
+    assert await vault.evict_expired(world.trusted) == 1
+    with pytest.raises(DecryptionError):
         await opened(world, one, blobs[one], vault)
     assert await opened(world, two, blobs[two], vault) == b"secret"
     vault.forget(two)
-    assert await vault.tidy(world.trusted) == 0
+    assert await vault.evict_expired(world.trusted) == 0
 
 
 async def test_a_key_that_was_rewrapped_meanwhile_is_read_again(world: World) -> None:
     """Between reading the row and unwrapping it the key was rewrapped, and the old one retired."""
     tenant = await world.tenant("one")
     blob = await sealed(world, tenant)
-    k1, k2 = LocalKeys("k1", {"k1": b"k" * 32}), LocalKeys("k2", {"k2": b"2" * 32})
-    both = LocalKeys("k2", {"k1": b"k" * 32, "k2": b"2" * 32})
+    k1, k2 = InMemoryKeyProvider("k1", {"k1": b"k" * 32}), InMemoryKeyProvider("k2", {"k2": b"2" * 32})
+    both = InMemoryKeyProvider("k2", {"k1": b"k" * 32, "k2": b"2" * 32})
     deployment = await world.trusted.call("SELECT id FROM core.deployment")
 
-    class Late(LocalKeys):
+    class Late(InMemoryKeyProvider):
         """Has the new key only, and lets the rotation happen while it is asked for the old one."""
 
         async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
             if kek_id == "k1":
-                await rewrap(world.trusted, both, DataKeys(deployment, tenant), lambda: None)
+                await rewrap_keys(world.trusted, both, DataKeyRows(deployment, tenant), lambda: None)
             return await super().unwrap(kek_id, wrapped, context)
 
     assert await opened(world, tenant, blob, await fresh(world, Late("k2", {"k2": b"2" * 32}))) == b"secret"
@@ -186,8 +186,8 @@ async def test_a_missing_key_is_no_damaged_secret(world: World) -> None:
     tenant = await world.tenant("one")
     blob = await sealed(world, tenant)
     with pytest.raises(KeyMissing, match="k1"):
-        await opened(world, tenant, blob, await fresh(world, LocalKeys("k2", {"k2": b"2" * 32})))
-    both = LocalKeys("k2", {"k1": b"k" * 32, "k2": b"2" * 32})
+        await opened(world, tenant, blob, await fresh(world, InMemoryKeyProvider("k2", {"k2": b"2" * 32})))
+    both = InMemoryKeyProvider("k2", {"k1": b"k" * 32, "k2": b"2" * 32})
     assert await opened(world, tenant, blob, await fresh(world, both)) == b"secret"
 
 
@@ -196,7 +196,7 @@ async def test_another_deployment_opens_nothing(world: World) -> None:
     tenant = await world.tenant("one")
     blob = await sealed(world, tenant)
     await world.execute("UPDATE core.deployment SET id = gen_random_uuid()")
-    with pytest.raises(Unreadable):
+    with pytest.raises(DecryptionError):
         await opened(world, tenant, blob, await fresh(world))
 
 
@@ -207,12 +207,12 @@ async def test_every_bit_of_a_stored_secret_counts(world: World) -> None:
     async with world.trusted.tenant(tenant) as work:
         row = await work.fetchrow("SELECT version, secret FROM vault.credentials WHERE tenant_id = $1")
         assert row is not None
-        where, blob = place(row_id, row["version"]), row["secret"]
+        where, blob = build_credential_context(row_id, row["version"]), row["secret"]
         assert await world.vault.open(work, where, blob) == b"secret-1"
         for bit in range(len(blob) * 8):
             changed = bytearray(blob)
             changed[bit // 8] ^= 1 << bit % 8
-            with pytest.raises(Unreadable):
+            with pytest.raises(DecryptionError):
                 await world.vault.open(work, where, bytes(changed))
 
 
@@ -244,8 +244,8 @@ async def stolen(world: World, admin: asyncpg.Connection, tenant: UUID, source: 
                 "SELECT version, secret FROM vault.credentials WHERE tenant_id = $1 AND id = $2", target
             )
             assert row is not None
-            return await world.vault.open(work, place(target, row["version"]), row["secret"])
-    except Unreadable:
+            return await world.vault.open(work, build_credential_context(target, row["version"]), row["secret"])
+    except DecryptionError:
         return None
     finally:
         await admin.execute("UPDATE vault.credentials SET secret = $2 WHERE id = $1", target, own)
@@ -261,7 +261,7 @@ async def test_a_stolen_data_key_row_is_of_no_use_to_another_tenant(world: World
         one,
         two,
     )
-    with pytest.raises(Unreadable):
+    with pytest.raises(DecryptionError):
         await opened(world, two, blob)
 
 
@@ -283,8 +283,8 @@ async def test_a_wrapped_data_key_opens_for_its_own_tenant_and_id_only(world: Wo
     vault = await fresh(world)
     for tenant, named, opens in ((one, dek, True), (two, dek, False), (one, other, False)):
         async with world.trusted.tenant(tenant) as work:
-            with contextlib.nullcontext() if opens else pytest.raises(Unreadable):
-                await vault.warm(work, named)
+            with contextlib.nullcontext() if opens else pytest.raises(DecryptionError):
+                await vault.preload_key(work, named)
 
 
 async def test_an_earlier_secret_does_not_come_back(world: World) -> None:
@@ -295,8 +295,8 @@ async def test_an_earlier_secret_does_not_come_back(world: World) -> None:
         earlier = await admin.fetchval("SELECT secret FROM vault.credentials")
         await world.put(tenant, role, "secret-2")
         await admin.execute("UPDATE vault.credentials SET secret = $1", earlier)
-    with pytest.raises(Unreadable):
-        await world.credentials.secret(tenant, "github", role)
+    with pytest.raises(DecryptionError):
+        await world.credentials.get_secret(tenant, "github", role)
 
 
 @pytest.mark.parametrize("secret", [b"", b"ghp_" + b"x" * 60, b"\x02" + bytes(60), b"\x01" + bytes(44)])

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import pytest
 
-from broker.vendor_oauth.exchange import Answer, Granted
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.exchange import TokenResponse, TokenResult
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.outbound.addresses import AllowedAddresses
 from core.secret import Secret
 from tests.support.vendor_tokens import STYLES, VendorTokens, vendor_tokens
@@ -20,16 +20,16 @@ VERIFIER = "a-verifier-of-at-least-forty-three-characters-0123456789"
 class Ways(Protocol):
     """Makes an open way to the vendors of these URLs."""
 
-    async def __call__(self, *urls: str, **more: Any) -> VendorHttp: ...
+    async def __call__(self, *urls: str, **more: Any) -> VendorHttpClient: ...
 
 
 @pytest.fixture
 async def way() -> AsyncIterator[Ways]:
     async with AsyncExitStack() as stack:
 
-        async def opened(*urls: str, **more: Any) -> VendorHttp:
+        async def opened(*urls: str, **more: Any) -> VendorHttpClient:
             listed = [url.partition("://")[2].split("/")[0] for url in urls]
-            http = VendorHttp(AllowedAddresses.of(listed), **more)
+            http = VendorHttpClient(AllowedAddresses.from_hosts(listed), **more)
             await http.open()
             stack.push_async_callback(http.close)
             return http
@@ -45,18 +45,20 @@ async def vendor(request: pytest.FixtureRequest) -> AsyncIterator[VendorTokens]:
 
 
 @pytest.fixture
-async def endpoint(vendor: VendorTokens, way: Ways) -> VendorTokenEndpoint:
-    return VendorTokenEndpoint(await way(vendor.url))
+async def endpoint(vendor: VendorTokens, way: Ways) -> HttpTokenEndpointClient:
+    return HttpTokenEndpointClient(await way(vendor.url))
 
 
-async def connected(vendor: VendorTokens, endpoint: VendorTokenEndpoint, *scopes: str, **more: Any) -> Granted:
+async def connected(
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient, *scopes: str, **more: Any
+) -> TokenResponse:
     """A person has said yes, and the code was redeemed."""
     verifier = VERIFIER if vendor.style.pkce else ""
     code = vendor.state.consent(list(scopes), REDIRECT_URI, verifier, **more)
-    answer = await endpoint.code(vendor.provider, vendor.client, Secret(code), REDIRECT_URI, Secret(VERIFIER))
+    answer = await endpoint.redeem_code(vendor.provider, vendor.client, Secret(code), REDIRECT_URI, Secret(VERIFIER))
     return granted(answer)
 
 
-def granted(answer: Answer) -> Granted:
-    assert isinstance(answer, Granted), answer
+def granted(answer: TokenResult) -> TokenResponse:
+    assert isinstance(answer, TokenResponse), answer
     return answer

@@ -4,11 +4,11 @@ import base64
 
 import pytest
 
-from broker.providers.catalogue import own_providers
+from broker.providers.catalogue import load_builtin_providers
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.account import Found, Site, VendorAccounts
-from broker.vendor_oauth.exchange import ErrorClass, Failed
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
+from broker.vendor_oauth.account import AccountIdentity, UserinfoClient, VendorSite
+from broker.vendor_oauth.exchange import ErrorClass, VendorFailure
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
 from core.errors import Invalid
 from core.secret import Secret
 from tests.broker.vendor_oauth.conftest import Ways, connected
@@ -25,12 +25,14 @@ KEYS = {
 
 @of("google", "microsoft", "notion", "atlassian", "github", "github_oauth_app", "supabase", "fitbit")
 async def test_every_oauth_provider_says_whose_grant_it_is(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint, way: Ways
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient, way: Ways
 ) -> None:
     first = await connected(vendor, endpoint, "one")
-    accounts = VendorAccounts(await way(vendor.url))
-    found = await accounts.who(vendor.provider, vendor.client.settings, first.tokens.access, first.tokens.extra)
-    assert isinstance(found, Found), found
+    accounts = UserinfoClient(await way(vendor.url))
+    found = await accounts.fetch_account(
+        vendor.provider, vendor.client.settings, first.tokens.access_token, first.tokens.extra
+    )
+    assert isinstance(found, AccountIdentity), found
     assert (found.id, found.name) == {
         "google": ("1077", "ada@acme.example"),
         "microsoft": ("00000000-aaaa", "ada@acme.example"),
@@ -45,36 +47,38 @@ async def test_every_oauth_provider_says_whose_grant_it_is(
 
 @of("atlassian")
 async def test_a_grant_of_several_sites_names_them_all(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint, way: Ways
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient, way: Ways
 ) -> None:
     first = await connected(vendor, endpoint, "one")
-    sites = await VendorAccounts(await way(vendor.url)).sites(vendor.provider, {}, first.tokens.access)
+    sites = await UserinfoClient(await way(vendor.url)).list_sites(vendor.provider, {}, first.tokens.access_token)
     assert sites == (
-        Site("c1", "acme", "https://acme.atlassian.example", ("read:jira-work",)),
-        Site("c2", "beta", "https://beta.atlassian.example", ("read:jira-work",)),
+        VendorSite("c1", "acme", "https://acme.atlassian.example", ("read:jira-work",)),
+        VendorSite("c2", "beta", "https://beta.atlassian.example", ("read:jira-work",)),
     )
 
 
 @of("github")
 async def test_a_token_that_the_api_refuses_is_said_to_be_revoked(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint, way: Ways
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient, way: Ways
 ) -> None:
-    accounts = VendorAccounts(await way(vendor.url))
-    found = await accounts.who(vendor.provider, vendor.client.settings, Secret("ghu_unknown-to-this-vendor"), {})
-    assert isinstance(found, Failed)
-    assert (found.cls, found.reason, found.exchange.path) == (ErrorClass.PERMANENT, reasons.REVOKED, "/user")
+    accounts = UserinfoClient(await way(vendor.url))
+    found = await accounts.fetch_account(
+        vendor.provider, vendor.client.settings, Secret("ghu_unknown-to-this-vendor"), {}
+    )
+    assert isinstance(found, VendorFailure)
+    assert (found.error_class, found.reason, found.exchange.path) == (ErrorClass.PERMANENT, reasons.REVOKED, "/user")
 
 
 @of(*KEYS)
 async def test_a_key_is_checked_against_the_vendor(vendor: VendorTokens, way: Ways) -> None:
     key = Secret(KEYS[vendor.style.provider_id])
-    accounts, settings = VendorAccounts(await way(vendor.url)), vendor.client.settings
+    accounts, settings = UserinfoClient(await way(vendor.url)), vendor.client.settings
     refused = await accounts.check_key(vendor.provider, settings, key)
-    assert isinstance(refused, Failed)
-    assert (refused.cls, refused.reason) == (ErrorClass.PERMANENT, reasons.KEY_REFUSED)
+    assert isinstance(refused, VendorFailure)
+    assert (refused.error_class, refused.reason) == (ErrorClass.PERMANENT, reasons.KEY_REFUSED)
     vendor.keys.add(key.reveal())
     found = await accounts.check_key(vendor.provider, settings, key)
-    assert isinstance(found, Found)
+    assert isinstance(found, AccountIdentity)
     assert found.id
 
 
@@ -82,20 +86,20 @@ async def test_a_key_is_checked_against_the_vendor(vendor: VendorTokens, way: Wa
 @pytest.mark.parametrize("key", ["", "sbp_other-vendors-key", "ntn_with a blank in it", "ntn_" + "x" * 5000, "ntn_é"])
 async def test_a_key_of_another_form_is_sent_nowhere(vendor: VendorTokens, way: Ways, key: str) -> None:
     with pytest.raises(Invalid, match="a key of Notion") as told:
-        await VendorAccounts(await way(vendor.url)).check_key(vendor.provider, {}, Secret(key))
+        await UserinfoClient(await way(vendor.url)).check_key(vendor.provider, {}, Secret(key))
     assert "other-vendors" not in str(told.value)
     assert not vendor.asked
 
 
 async def test_a_provider_without_keys_takes_none(way: Ways) -> None:
     with pytest.raises(Invalid, match="no keys"):
-        await VendorAccounts(await way()).check_key(own_providers().get("google"), {}, Secret("x"))
+        await UserinfoClient(await way()).check_key(load_builtin_providers().get("google"), {}, Secret("x"))
 
 
 @of("toggl")
 async def test_toggls_key_is_the_user_of_basic(vendor: VendorTokens, way: Ways) -> None:
     vendor.keys.add(KEYS["toggl"])
-    await VendorAccounts(await way(vendor.url)).check_key(vendor.provider, {}, Secret(KEYS["toggl"]))
+    await UserinfoClient(await way(vendor.url)).check_key(vendor.provider, {}, Secret(KEYS["toggl"]))
     scheme, _, told = vendor.asked[0].headers["Authorization"].partition(" ")
     assert (scheme, base64.b64decode(told).decode()) == ("Basic", f"{KEYS['toggl']}:api_token")
 
@@ -103,22 +107,26 @@ async def test_toggls_key_is_the_user_of_basic(vendor: VendorTokens, way: Ways) 
 @of("toggl")
 async def test_a_colon_would_make_two_of_a_key(vendor: VendorTokens, way: Ways) -> None:
     with pytest.raises(Invalid, match="without a colon"):
-        await VendorAccounts(await way(vendor.url)).check_key(vendor.provider, {}, Secret("user:password"))
+        await UserinfoClient(await way(vendor.url)).check_key(vendor.provider, {}, Secret("user:password"))
     assert not vendor.asked
 
 
 @of("supabase")
 async def test_an_answer_of_another_form_is_no_account(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint, way: Ways
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient, way: Ways
 ) -> None:
     first = await connected(vendor, endpoint)
     vendor.resources["/v1/organizations"] = []
-    found = await VendorAccounts(await way(vendor.url)).who(vendor.provider, {}, first.tokens.access, {})
-    assert isinstance(found, Failed)
-    assert (found.cls, found.reason) == (ErrorClass.UNCERTAIN, reasons.UNREADABLE)
+    found = await UserinfoClient(await way(vendor.url)).fetch_account(
+        vendor.provider, {}, first.tokens.access_token, {}
+    )
+    assert isinstance(found, VendorFailure)
+    assert (found.error_class, found.reason) == (ErrorClass.UNCERTAIN, reasons.UNREADABLE)
 
 
 async def test_a_generic_server_without_a_way_to_tell_is_asked_nothing(way: Ways) -> None:
     settings = {"authorize_url": "https://id.example/authorize", "token_url": "https://id.example/token"}
-    found = await VendorAccounts(await way()).who(own_providers().get("oauth2"), settings, Secret("at_x"), {})
+    found = await UserinfoClient(await way()).fetch_account(
+        load_builtin_providers().get("oauth2"), settings, Secret("at_x"), {}
+    )
     assert found is None

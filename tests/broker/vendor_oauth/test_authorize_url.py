@@ -4,15 +4,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from broker.providers.catalogue import own_providers
-from broker.providers.model import OAuth
-from broker.vendor_oauth.authorize_url import authorize_url, challenge, expected_issuer
-from broker.vendor_oauth.exchange import VendorClient
-from broker.vendor_oauth.scopes import asked_text, lacking, to_ask
+from broker.providers.catalogue import load_builtin_providers
+from broker.providers.model import OAuthServer
+from broker.vendor_oauth.authorize_url import build_authorize_url, compute_code_challenge, get_expected_issuer
+from broker.vendor_oauth.exchange import OAuthClientConfig
+from broker.vendor_oauth.scopes import collect_scopes_to_request, find_missing_scopes, join_scopes
 from core.errors import Invalid
 from core.secret import Secret
 
-OWN = own_providers()
+OWN = load_builtin_providers()
 REDIRECT_URI = "https://mcpist.example/connect/callback?x=1&y"
 # RFC 7636, appendix B
 VERIFIER, CHALLENGE = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
@@ -32,10 +32,10 @@ EXPECTED = {
 
 @pytest.mark.parametrize("provider_id", EXPECTED)
 def test_a_request_has_what_the_vendor_wants_and_nothing_else(provider_id: str) -> None:
-    provider, client = OWN.get(provider_id), VendorClient("our client&id")
+    provider, client = OWN.get(provider_id), OAuthClientConfig("our client&id")
     assert provider.oauth is not None
-    url = authorize_url(
-        provider, client, redirect_uri=REDIRECT_URI, state="s+t/a=", scopes=to_ask(provider.oauth, ["one", "two"]),
+    url = build_authorize_url(
+        provider, client, redirect_uri=REDIRECT_URI, state="s+t/a=", scopes=collect_scopes_to_request(provider.oauth, ["one", "two"]),
         verifier=Secret(VERIFIER),
     )  # fmt: skip
     told = {name: values[0] for name, values in parse_qs(urlsplit(url).query, strict_parsing=True).items()}
@@ -46,13 +46,13 @@ def test_a_request_has_what_the_vendor_wants_and_nothing_else(provider_id: str) 
 
 
 def test_the_challenge_is_that_of_the_specification() -> None:
-    assert challenge(Secret(VERIFIER)) == CHALLENGE
+    assert compute_code_challenge(Secret(VERIFIER)) == CHALLENGE
 
 
 def test_a_query_of_the_vendors_own_is_kept() -> None:
     settings = {"authorize_url": "https://v.example/a?tenant=x%20y", "token_url": "https://v.example/t"}
-    url = authorize_url(
-        OWN.get("oauth2"), VendorClient("c", settings={**settings, "resource": "https://r.example/mcp"}),
+    url = build_authorize_url(
+        OWN.get("oauth2"), OAuthClientConfig("c", settings={**settings, "resource": "https://r.example/mcp"}),
         redirect_uri=REDIRECT_URI, state="s", scopes=(), verifier=Secret(VERIFIER), login_hint="ada@acme.example",
     )  # fmt: skip
     told = parse_qs(urlsplit(url).query)
@@ -64,31 +64,31 @@ def test_a_query_of_the_vendors_own_is_kept() -> None:
 
 def test_a_provider_of_keys_sends_nobody_anywhere() -> None:
     with pytest.raises(Invalid, match="no OAuth server"):
-        authorize_url(
-            OWN.get("toggl"), VendorClient("c"), redirect_uri=REDIRECT_URI, state="s", scopes=(), verifier=None
+        build_authorize_url(
+            OWN.get("toggl"), OAuthClientConfig("c"), redirect_uri=REDIRECT_URI, state="s", scopes=(), verifier=None
         )
 
 
 def test_the_issuer_of_an_answer() -> None:
-    assert expected_issuer(OWN.get("google"), VendorClient("c")) == "https://accounts.google.com"
-    assert expected_issuer(OWN.get("github"), VendorClient("c")) == "https://github.com/login/oauth"
-    assert expected_issuer(OWN.get("notion"), VendorClient("c")) == ""
+    assert get_expected_issuer(OWN.get("google"), OAuthClientConfig("c")) == "https://accounts.google.com"
+    assert get_expected_issuer(OWN.get("github"), OAuthClientConfig("c")) == "https://github.com/login/oauth"
+    assert get_expected_issuer(OWN.get("notion"), OAuthClientConfig("c")) == ""
 
 
 # Scopes
 
-PLAIN = OAuth(authorize_url="https://v.example/a", token_url="https://v.example/t")
+PLAIN = OAuthServer(authorize_url="https://v.example/a", token_url="https://v.example/t")
 
 
-def of(**changed: object) -> OAuth:
+def of(**changed: object) -> OAuthServer:
     return PLAIN.model_copy(update=changed)
 
 
 def test_a_step_up_asks_for_what_there_is_as_well() -> None:
     oauth = of(base_scopes=("base",), scope_separator=",")
-    assert to_ask(oauth, ["new", "base"], kept=["old", "new"]) == ("base", "old", "new")
-    assert asked_text(oauth, ("a", "b")) == "a,b"
-    assert to_ask(of(fixed_scopes=True, base_scopes=("base",)), ["new"]) == ()
+    assert collect_scopes_to_request(oauth, ["new", "base"], kept=["old", "new"]) == ("base", "old", "new")
+    assert join_scopes(oauth, ("a", "b")) == "a,b"
+    assert collect_scopes_to_request(of(fixed_scopes=True, base_scopes=("base",)), ["new"]) == ()
 
 
 def test_what_is_lacking() -> None:
@@ -96,11 +96,11 @@ def test_what_is_lacking() -> None:
         unreported_scopes=("offline",), scope_prefix="https://v.example/", scope_aliases={"https://long/mail": "mail"},
         scope_implies={"all": ("read", "write")},
     )  # fmt: skip
-    assert lacking(oauth, ["read", "write", "offline", "mail"], ["all", "https://long/mail"]) == ()
-    assert lacking(oauth, ["read"], ["https://v.example/read"]) == ()
-    assert lacking(oauth, ["https://v.example/read"], ["read"]) == ()
-    assert lacking(oauth, ["read", "write"], ["read"]) == ("write",)
-    assert lacking(oauth, ["all"], ["read", "write"]) == ("all",)
-    assert lacking(oauth, ["read"], ()) == ("read",)
-    assert lacking(oauth, ["read"], None) == ()
-    assert lacking(of(fixed_scopes=True), ["read"], ()) == ()
+    assert find_missing_scopes(oauth, ["read", "write", "offline", "mail"], ["all", "https://long/mail"]) == ()
+    assert find_missing_scopes(oauth, ["read"], ["https://v.example/read"]) == ()
+    assert find_missing_scopes(oauth, ["https://v.example/read"], ["read"]) == ()
+    assert find_missing_scopes(oauth, ["read", "write"], ["read"]) == ("write",)
+    assert find_missing_scopes(oauth, ["all"], ["read", "write"]) == ("all",)
+    assert find_missing_scopes(oauth, ["read"], ()) == ("read",)
+    assert find_missing_scopes(oauth, ["read"], None) == ()
+    assert find_missing_scopes(of(fixed_scopes=True), ["read"], ()) == ()

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 import jsonschema
 import pytest
 
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
 from tests.broker.vendor_oauth.conftest import REDIRECT_URI, VERIFIER, Ways, connected
 from tests.broker.vendor_oauth.test_vendors import of
 from tests.support.vendor_contract import DESCRIPTIONS
@@ -43,11 +43,13 @@ def check_request(vendor: str, template: str, asked: Asked) -> None:
 
 
 async def all_requests(vendor: VendorTokens, way: Ways) -> list[Asked]:
-    endpoint = VendorTokenEndpoint(await way(vendor.url))
+    endpoint = HttpTokenEndpointClient(await way(vendor.url))
     first = await connected(vendor, endpoint, "one")
-    assert first.tokens.refresh is not None
-    await endpoint.refresh(vendor.provider, vendor.client, first.tokens.refresh)
-    await endpoint.revoke(vendor.provider, vendor.client, access=first.tokens.access, refresh=first.tokens.refresh)
+    assert first.tokens.refresh_token is not None
+    await endpoint.refresh(vendor.provider, vendor.client, first.tokens.refresh_token)
+    await endpoint.revoke(
+        vendor.provider, vendor.client, access=first.tokens.access_token, refresh=first.tokens.refresh_token
+    )
     return vendor.asked
 
 

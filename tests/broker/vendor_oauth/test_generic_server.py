@@ -7,18 +7,23 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 import aiohttp
 import pytest
 
-from broker.providers.catalogue import own_providers
-from broker.providers.discovery import Discovery, ServerMetadata
+from broker.providers.catalogue import load_builtin_providers
+from broker.providers.discovery import MetadataDiscovery, ServerMetadata
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.account import Found, VendorAccounts
-from broker.vendor_oauth.authorize_url import authorize_url, expected_issuer
-from broker.vendor_oauth.exchange import ErrorClass, Failed, VendorClient
-from broker.vendor_oauth.registration import Registered, client_document, document_client, register
-from broker.vendor_oauth.scopes import to_ask
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import VendorHttp
+from broker.vendor_oauth.account import AccountIdentity, UserinfoClient
+from broker.vendor_oauth.authorize_url import build_authorize_url, get_expected_issuer
+from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, VendorFailure
+from broker.vendor_oauth.registration import (
+    RegisteredClient,
+    build_client_document,
+    build_document_client,
+    register_client,
+)
+from broker.vendor_oauth.scopes import collect_scopes_to_request
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import VendorHttpClient
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import Documents
+from core.outbound.documents import JsonDocumentFetcher
 from core.secret import Secret
 from tests.broker.vendor_oauth.conftest import VERIFIER, Ways, granted
 from tests.broker.vendor_oauth.test_vendors import failed
@@ -26,7 +31,7 @@ from tests.support.oauth_provider import OauthProvider, oauth_provider
 
 REDIRECT_URI = "https://mcpist.example/connect/callback/oidc"
 DOCUMENT = "https://mcpist.example/connect/client.json"
-PROVIDER = own_providers().get("oidc")
+PROVIDER = load_builtin_providers().get("oidc")
 
 
 @pytest.fixture
@@ -36,24 +41,24 @@ async def server(tmp_path: Path) -> AsyncIterator[OauthProvider]:
 
 
 @pytest.fixture
-async def http(server: OauthProvider, way: Ways) -> VendorHttp:
+async def http(server: OauthProvider, way: Ways) -> VendorHttpClient:
     return await way(server.issuer)
 
 
 async def discovered(server: OauthProvider) -> ServerMetadata:
-    documents = Documents(AllowedAddresses.of([server.issuer.partition("://")[2]]))
+    documents = JsonDocumentFetcher(AllowedAddresses.from_hosts([server.issuer.partition("://")[2]]))
     await documents.open()
     try:
-        return await Discovery(documents).server(server.issuer)
+        return await MetadataDiscovery(documents).fetch_server_metadata(server.issuer)
     finally:
         await documents.close()
 
 
-async def consented(client: VendorClient) -> dict[str, str]:
+async def consented(client: OAuthClientConfig) -> dict[str, str]:
     """A person goes there and says yes; what the browser brings back."""
     assert PROVIDER.oauth is not None
-    scopes = to_ask(PROVIDER.oauth, ["email"])
-    url = authorize_url(
+    scopes = collect_scopes_to_request(PROVIDER.oauth, ["email"])
+    url = build_authorize_url(
         PROVIDER, client, redirect_uri=REDIRECT_URI, state="a-state", scopes=scopes, verifier=Secret(VERIFIER)
     )
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as browser:
@@ -64,28 +69,34 @@ async def consented(client: VendorClient) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(url).query))
 
 
-async def test_found_connected_refreshed_revoked(server: OauthProvider, http: VendorHttp) -> None:
+async def test_found_connected_refreshed_revoked(server: OauthProvider, http: VendorHttpClient) -> None:
     metadata = await discovered(server)
     assert metadata.provider_id == "oidc"
-    client = VendorClient(server.client_id, Secret(server.client_secret), "basic", metadata.settings())
+    client = OAuthClientConfig(server.client_id, Secret(server.client_secret), "basic", metadata.build_settings())
     brought = await consented(client)
-    assert brought["iss"] == expected_issuer(PROVIDER, client) == server.issuer
-    assert metadata.names_itself
-    endpoint = VendorTokenEndpoint(http)
-    first = granted(await endpoint.code(PROVIDER, client, Secret(brought["code"]), REDIRECT_URI, Secret(VERIFIER)))
+    assert brought["iss"] == get_expected_issuer(PROVIDER, client) == server.issuer
+    assert metadata.sends_issuer
+    endpoint = HttpTokenEndpointClient(http)
+    first = granted(
+        await endpoint.redeem_code(PROVIDER, client, Secret(brought["code"]), REDIRECT_URI, Secret(VERIFIER))
+    )
     assert first.tokens.scopes is not None
     assert "offline_access" in first.tokens.scopes
-    who = await VendorAccounts(http).who(PROVIDER, client.settings, first.tokens.access, first.tokens.extra)
-    assert isinstance(who, Found)
+    who = await UserinfoClient(http).fetch_account(
+        PROVIDER, client.settings, first.tokens.access_token, first.tokens.extra
+    )
+    assert isinstance(who, AccountIdentity)
     assert who.id == "alice"
-    assert first.tokens.refresh is not None
-    second = granted(await endpoint.refresh(PROVIDER, client, first.tokens.refresh))
-    assert second.tokens.refresh not in (None, first.tokens.refresh)
-    told = await endpoint.revoke(PROVIDER, client, access=second.tokens.access, refresh=second.tokens.refresh)
+    assert first.tokens.refresh_token is not None
+    second = granted(await endpoint.refresh(PROVIDER, client, first.tokens.refresh_token))
+    assert second.tokens.refresh_token not in (None, first.tokens.refresh_token)
+    told = await endpoint.revoke(
+        PROVIDER, client, access=second.tokens.access_token, refresh=second.tokens.refresh_token
+    )
     assert told.done
-    assert second.tokens.refresh is not None
-    dead = failed(await endpoint.refresh(PROVIDER, client, second.tokens.refresh))
-    assert (dead.cls, dead.reason) == (ErrorClass.PERMANENT, reasons.REVOKED)
+    assert second.tokens.refresh_token is not None
+    dead = failed(await endpoint.refresh(PROVIDER, client, second.tokens.refresh_token))
+    assert (dead.error_class, dead.reason) == (ErrorClass.PERMANENT, reasons.REVOKED)
     counters = (await server.told())["counters"]
     assert counters["granted:refresh_token"] == 1
     assert "refresh_token_reuse_detected" not in counters
@@ -104,67 +115,74 @@ async def test_found_connected_refreshed_revoked(server: OauthProvider, http: Ve
     ids=lambda value: value["kind"] if isinstance(value, dict) else str(value),
 )
 async def test_its_faults_have_the_class_of_what_they_did(
-    server: OauthProvider, http: VendorHttp, fault: dict[str, object], cls: ErrorClass
+    server: OauthProvider, http: VendorHttpClient, fault: dict[str, object], cls: ErrorClass
 ) -> None:
     metadata = await discovered(server)
-    client = VendorClient(server.client_id, Secret(server.client_secret), "basic", metadata.settings())
-    endpoint = VendorTokenEndpoint(http)
+    client = OAuthClientConfig(server.client_id, Secret(server.client_secret), "basic", metadata.build_settings())
+    endpoint = HttpTokenEndpointClient(http)
     code = Secret((await consented(client))["code"])
-    first = granted(await endpoint.code(PROVIDER, client, code, REDIRECT_URI, Secret(VERIFIER)))
-    assert first.tokens.refresh is not None
+    first = granted(await endpoint.redeem_code(PROVIDER, client, code, REDIRECT_URI, Secret(VERIFIER)))
+    assert first.tokens.refresh_token is not None
     await server.control({"faults": [{"grant": "refresh_token", "times": 1, **fault}], "reset_counters": True})
-    answer = failed(await endpoint.refresh(PROVIDER, client, first.tokens.refresh))
-    assert answer.cls is cls
+    answer = failed(await endpoint.refresh(PROVIDER, client, first.tokens.refresh_token))
+    assert answer.error_class is cls
     assert (await server.told())["counters"]["asked:refresh_token"] == 1
 
 
-async def test_a_wrong_secret_harms_no_grant(server: OauthProvider, http: VendorHttp) -> None:
+async def test_a_wrong_secret_harms_no_grant(server: OauthProvider, http: VendorHttpClient) -> None:
     metadata = await discovered(server)
-    client = VendorClient(server.client_id, Secret("another-secret-than-the-right-one"), "basic", metadata.settings())
-    answer = failed(await VendorTokenEndpoint(http).refresh(PROVIDER, client, Secret("rt_whatever-it-may-be")))
-    assert (answer.cls, answer.reason, answer.status) == (ErrorClass.SERVICE, reasons.CLIENT_REFUSED, 401)
-
-
-async def test_it_registers_itself(server: OauthProvider, http: VendorHttp) -> None:
-    found = await discovered(server)
-    made = await register(
-        http, found.registration_url, "basic", name="MCPist", redirect_uris=[REDIRECT_URI], settings=found.settings()
+    client = OAuthClientConfig(
+        server.client_id, Secret("another-secret-than-the-right-one"), "basic", metadata.build_settings()
     )
-    assert isinstance(made, Registered), made
+    answer = failed(await HttpTokenEndpointClient(http).refresh(PROVIDER, client, Secret("rt_whatever-it-may-be")))
+    assert (answer.error_class, answer.reason, answer.status) == (ErrorClass.SERVICE, reasons.CLIENT_REFUSED, 401)
+
+
+async def test_it_registers_itself(server: OauthProvider, http: VendorHttpClient) -> None:
+    found = await discovered(server)
+    made = await register_client(
+        http,
+        found.registration_url,
+        "basic",
+        name="MCPist",
+        redirect_uris=[REDIRECT_URI],
+        settings=found.build_settings(),
+    )
+    assert isinstance(made, RegisteredClient), made
     assert made.client.secret is not None
     assert made.client.auth_method == "basic"
     assert (made.management_token is None, made.secret_expires_at) == (False, None)
     code = Secret((await consented(made.client))["code"])
-    endpoint = VendorTokenEndpoint(http)
-    first = granted(await endpoint.code(PROVIDER, made.client, code, REDIRECT_URI, Secret(VERIFIER)))
-    assert first.tokens.refresh is not None
-    granted(await endpoint.refresh(PROVIDER, made.client, first.tokens.refresh))
+    endpoint = HttpTokenEndpointClient(http)
+    first = granted(await endpoint.redeem_code(PROVIDER, made.client, code, REDIRECT_URI, Secret(VERIFIER)))
+    assert first.tokens.refresh_token is not None
+    granted(await endpoint.refresh(PROVIDER, made.client, first.tokens.refresh_token))
 
 
 async def test_where_registration_needs_a_token_that_is_said(tmp_path: Path, way: Ways) -> None:
     token = "initial-access-token-0123456789"
     async with oauth_provider(tmp_path, redirect_uris=[REDIRECT_URI], dcr_initial_access_token=token) as server:
         http, url = await way(server.issuer), (await discovered(server)).registration_url
-        refused = await register(http, url, "basic", name="MCPist", redirect_uris=[REDIRECT_URI])
-        assert isinstance(refused, Failed)
-        assert (refused.cls, refused.reason) == (ErrorClass.SERVICE, reasons.REGISTRATION_REFUSED)
-        made = await register(
+        refused = await register_client(http, url, "basic", name="MCPist", redirect_uris=[REDIRECT_URI])
+        assert isinstance(refused, VendorFailure)
+        assert (refused.error_class, refused.reason) == (ErrorClass.SERVICE, reasons.REGISTRATION_REFUSED)
+        made = await register_client(
             http, url, "basic", name="MCPist", redirect_uris=[REDIRECT_URI], initial_token=Secret(token)
         )
-        assert isinstance(made, Registered), made
-        wrong = await register(http, url, "basic", name="MCPist", redirect_uris=["javascript:alert(1)"],
+        assert isinstance(made, RegisteredClient), made
+        wrong = await register_client(http, url, "basic", name="MCPist", redirect_uris=["javascript:alert(1)"],
                                initial_token=Secret(token))  # fmt: skip
-        assert isinstance(wrong, Failed)
+        assert isinstance(wrong, VendorFailure)
         assert wrong.exchange.vendor_error == "invalid_redirect_uri"
 
 
-async def test_a_document_stands_for_the_client(server: OauthProvider, http: VendorHttp) -> None:
+async def test_a_document_stands_for_the_client(server: OauthProvider, http: VendorHttpClient) -> None:
     metadata = await discovered(server)
-    assert metadata.takes_documents
-    await server.control({"cimd": {DOCUMENT: client_document(DOCUMENT, "MCPist of Acme", [REDIRECT_URI])}})
-    client = document_client(DOCUMENT, metadata.settings())
+    assert metadata.supports_client_documents
+    await server.control({"cimd": {DOCUMENT: build_client_document(DOCUMENT, "MCPist of Acme", [REDIRECT_URI])}})
+    client = build_document_client(DOCUMENT, metadata.build_settings())
     code = Secret((await consented(client))["code"])
-    endpoint = VendorTokenEndpoint(http)
-    first = granted(await endpoint.code(PROVIDER, client, code, REDIRECT_URI, Secret(VERIFIER)))
-    assert first.tokens.refresh is not None
-    granted(await endpoint.refresh(PROVIDER, client, first.tokens.refresh))
+    endpoint = HttpTokenEndpointClient(http)
+    first = granted(await endpoint.redeem_code(PROVIDER, client, code, REDIRECT_URI, Secret(VERIFIER)))
+    assert first.tokens.refresh_token is not None
+    granted(await endpoint.refresh(PROVIDER, client, first.tokens.refresh_token))

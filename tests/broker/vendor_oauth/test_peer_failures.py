@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.vendor_oauth.exchange import ErrorClass, Granted
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
+from broker.vendor_oauth.exchange import ErrorClass, TokenResponse
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
 from tests.broker.vendor_oauth.conftest import Ways, connected
 from tests.support.vendor_tokens import STYLES, vendor_tokens
 from tests.support.vendor_tokens.failures import FAILURES, PeerFailure
@@ -22,20 +22,20 @@ SEEN_AS = {
 @pytest.mark.reuse("some failures of others are a spent token that was shown again")
 async def test_a_failure_of_others_is_told_apart(failure: PeerFailure, way: Ways) -> None:
     async with vendor_tokens(STYLES[failure.vendor]) as vendor:
-        endpoint = VendorTokenEndpoint(await way(vendor.url, seconds=0.5))
+        endpoint = HttpTokenEndpointClient(await way(vendor.url, seconds=0.5))
         client = vendor.client
         first = await connected(vendor, endpoint, "one")
-        assert first.tokens.refresh is not None
+        assert first.tokens.refresh_token is not None
         if failure.spent:
-            await endpoint.refresh(vendor.provider, client, first.tokens.refresh)
+            await endpoint.refresh(vendor.provider, client, first.tokens.refresh_token)
         failure.does(vendor)
-        answer = await endpoint.refresh(vendor.provider, client, first.tokens.refresh)
+        answer = await endpoint.refresh(vendor.provider, client, first.tokens.refresh_token)
         if failure.cls is None:
-            assert isinstance(answer, Granted), answer
+            assert isinstance(answer, TokenResponse), answer
             assert answer.tokens.expires_in
         else:
-            assert not isinstance(answer, Granted)
-            assert (answer.cls, answer.reason) == (failure.cls, failure.reason)
+            assert not isinstance(answer, TokenResponse)
+            assert (answer.error_class, answer.reason) == (failure.cls, failure.reason)
             assert answer.exchange.as_json()["reason"] == failure.reason
 
 

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from broker.vendor_oauth.exchange import Failed, Granted, RedactedExchange
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
+from broker.vendor_oauth.exchange import RedactedExchange, TokenResponse, VendorFailure
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
 from core.secret import Secret
 from tests.broker.vendor_oauth.conftest import REDIRECT_URI, VERIFIER, connected
 from tests.broker.vendor_oauth.test_vendors import failed, of, refreshed
@@ -18,14 +18,14 @@ TOLD = "what-the-vendor-tells-of-ada@acme.example"
 
 @of("github", "notion", "microsoft")
 async def test_the_exchange_names_host_path_status_and_nothing_else(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient
 ) -> None:
     first = await connected(vendor, endpoint, "one")
     assert first.exchange.as_json().keys() == {"host", "path", "grant", "status", "seconds"}
     assert first.exchange.host == vendor.url.partition("//")[2]
     assert first.exchange.path == vendor.style.token_path
     vendor.state.grants[0].dead = True
-    answer = failed(await refreshed(vendor, endpoint, first.tokens.refresh))
+    answer = failed(await refreshed(vendor, endpoint, first.tokens.refresh_token))
     told = answer.exchange.as_json()
     assert told.keys() == {"host", "path", "grant", "status", "class", "reason", "vendor_error", "seconds"}
     assert json.loads(json.dumps(told)) == told
@@ -34,7 +34,7 @@ async def test_the_exchange_names_host_path_status_and_nothing_else(
 @of("github")
 @pytest.mark.parametrize("status", [200, 400, 401, 403, 404, 429, 500, 503])
 async def test_no_word_of_the_vendors_is_kept(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint, status: int, caplog: pytest.LogCaptureFixture
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     refresh = Secret("ghr_of-the-redaction-tests-0123456789")
@@ -47,11 +47,11 @@ async def test_no_word_of_the_vendors_is_kept(
 
 
 @of("notion")
-async def test_a_granted_answer_prints_no_token(vendor: VendorTokens, endpoint: VendorTokenEndpoint) -> None:
+async def test_a_granted_answer_prints_no_token(vendor: VendorTokens, endpoint: HttpTokenEndpointClient) -> None:
     code = Secret(vendor.state.consent(["one"], REDIRECT_URI, VERIFIER))
-    answer = await endpoint.code(vendor.provider, vendor.client, code, REDIRECT_URI, None)
-    assert isinstance(answer, Granted)
-    assert answer.tokens.access.reveal() not in repr(answer)
+    answer = await endpoint.redeem_code(vendor.provider, vendor.client, code, REDIRECT_URI, None)
+    assert isinstance(answer, TokenResponse)
+    assert answer.tokens.access_token.reveal() not in repr(answer)
     assert vendor.secret not in repr(vendor.client)
 
 
@@ -59,4 +59,10 @@ def test_an_exchange_has_no_room_for_more() -> None:
     assert {one.name for one in dataclasses.fields(RedactedExchange)} == {
         "host", "path", "grant", "seconds", "status", "error_class", "reason", "vendor_error",
     }  # fmt: skip
-    assert {one.name for one in dataclasses.fields(Failed)} == {"cls", "reason", "exchange", "retry_after", "status"}
+    assert {one.name for one in dataclasses.fields(VendorFailure)} == {
+        "cls",
+        "reason",
+        "exchange",
+        "retry_after",
+        "status",
+    }

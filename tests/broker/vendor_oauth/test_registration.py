@@ -6,8 +6,14 @@ from typing import Any
 import pytest
 
 from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import ErrorClass, Failed, VendorClient
-from broker.vendor_oauth.registration import Registered, client_document, metadata, register, unregister
+from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, VendorFailure
+from broker.vendor_oauth.registration import (
+    RegisteredClient,
+    build_client_document,
+    build_client_metadata,
+    register_client,
+    unregister_client,
+)
 from core.secret import Secret
 from tests.broker.vendor_oauth.conftest import Ways
 from tests.broker.vendor_oauth.test_wire import answering, listening
@@ -16,19 +22,21 @@ REDIRECT_URI = "https://mcpist.example/connect/callback"
 SECRET = "vendor-s3cr3t-Zq3v9Xk2Lw8Rt5Yp1Nm7Bc4Hd6Jf0Gs"
 
 
-async def answered(way: Ways, status: int, body: Any, *methods: str) -> Registered | Failed:
+async def answered(way: Ways, status: int, body: Any, *methods: str) -> RegisteredClient | VendorFailure:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     serve, _ = answering(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n" % (status, len(raw)), raw)
     async with listening(serve) as url:
         method = methods[0] if methods else "basic"
-        return await register(await way(url), f"{url}/register", method, name="MCPist", redirect_uris=[REDIRECT_URI])
+        return await register_client(
+            await way(url), f"{url}/register", method, name="MCPist", redirect_uris=[REDIRECT_URI]
+        )
 
 
 @pytest.mark.parametrize("status", [200, 201])
 async def test_a_client_with_its_secret(way: Ways, status: int) -> None:
     body = {"client_id": "c1", "client_secret": SECRET, "client_secret_expires_at": 1_900_000_000}
     made = await answered(way, status, body)
-    assert isinstance(made, Registered), made
+    assert isinstance(made, RegisteredClient), made
     assert (made.client.client_id, made.client.auth_method) == ("c1", "basic")
     assert made.client.secret == Secret(SECRET)
     assert made.secret_expires_at == 1_900_000_000
@@ -38,7 +46,7 @@ async def test_a_client_with_its_secret(way: Ways, status: int) -> None:
 
 async def test_the_server_may_choose_another_way_to_authenticate(way: Ways) -> None:
     made = await answered(way, 201, {"client_id": "c1", "token_endpoint_auth_method": "none"}, "post")
-    assert isinstance(made, Registered)
+    assert isinstance(made, RegisteredClient)
     assert (made.client.secret, made.client.auth_method) == (None, "none")
 
 
@@ -59,8 +67,8 @@ async def test_the_server_may_choose_another_way_to_authenticate(way: Ways) -> N
 )
 async def test_a_client_that_cannot_be_used_is_none(way: Ways, body: Any) -> None:
     made = await answered(way, 201, body)
-    assert isinstance(made, Failed)
-    assert (made.cls, made.reason) == (ErrorClass.UNCERTAIN, reasons.UNREADABLE)
+    assert isinstance(made, VendorFailure)
+    assert (made.error_class, made.reason) == (ErrorClass.UNCERTAIN, reasons.UNREADABLE)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +85,8 @@ async def test_a_client_that_cannot_be_used_is_none(way: Ways, body: Any) -> Non
 )  # fmt: skip
 async def test_a_refusal_is_told(way: Ways, status: int, body: Any, cls: ErrorClass, reason: str, error: str) -> None:
     made = await answered(way, status, body)
-    assert isinstance(made, Failed)
-    assert (made.cls, made.reason, made.exchange.vendor_error) == (cls, reason, error)
+    assert isinstance(made, VendorFailure)
+    assert (made.error_class, made.reason, made.exchange.vendor_error) == (cls, reason, error)
     assert (made.exchange.grant, made.exchange.path) == ("register", "/register")
 
 
@@ -86,9 +94,9 @@ async def test_a_client_that_nobody_uses_is_given_back(way: Ways) -> None:
     serve, asked = answering(b"HTTP/1.1 204 X\r\n\r\n")
     async with listening(serve) as url:
         token = Secret("management-token-of-the-registration-tests")
-        client = VendorClient("c1", Secret(SECRET), "basic")
-        await unregister(await way(url), Registered(client, None, f"{url}/register/c1", token))
-        await unregister(await way(url), Registered(client, None, "", None))
+        client = OAuthClientConfig("c1", Secret(SECRET), "basic")
+        await unregister_client(await way(url), RegisteredClient(client, None, f"{url}/register/c1", token))
+        await unregister_client(await way(url), RegisteredClient(client, None, "", None))
     [request] = asked
     assert request.startswith(b"DELETE /register/c1 ")
     assert token.reveal().encode() in request
@@ -104,12 +112,12 @@ async def test_a_client_that_nobody_uses_is_given_back(way: Ways) -> None:
     ],
 )
 def test_a_client_on_ones_own_machine_is_a_native_one(redirect_uris: list[str], kind: str) -> None:
-    assert metadata("MCPist", redirect_uris, "basic_raw")["application_type"] == kind
+    assert build_client_metadata("MCPist", redirect_uris, "basic_raw")["application_type"] == kind
 
 
 def test_our_document_has_what_the_draft_wants() -> None:
     url = "https://mcpist.example/connect/client.json"
-    document = client_document(url, "MCPist of Acme", [REDIRECT_URI])
+    document = build_client_document(url, "MCPist of Acme", [REDIRECT_URI])
     assert document["client_id"] == url
     assert document["redirect_uris"] == [REDIRECT_URI]
     assert document["token_endpoint_auth_method"] == "none"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.providers.catalogue import own_providers
-from broker.vendor_oauth.scopes import suffices
+from broker.providers.catalogue import load_builtin_providers
+from broker.vendor_oauth.scopes import covers_module
 
 CASES = [
     # provider, module, granted, enough to read, enough to change something
@@ -19,17 +19,17 @@ CASES = [
 
 @pytest.mark.parametrize(("provider", "module", "granted", "reads", "writes"), CASES)
 def test_what_a_grant_is_enough_for(provider: str, module: str, granted: list[str], reads: bool, writes: bool) -> None:
-    known = own_providers().known[provider]
-    assert suffices(known, module, granted, reading=True) is reads
-    assert suffices(known, module, granted, reading=False) is writes
+    known = load_builtin_providers().known[provider]
+    assert covers_module(known, module, granted, reading=True) is reads
+    assert covers_module(known, module, granted, reading=False) is writes
 
 
 def test_every_provider_of_ours_suffices_with_all_that_it_is_asked_for() -> None:
-    for provider in own_providers().known.values():
+    for provider in load_builtin_providers().known.values():
         for module, families in provider.modules.items():
             for reading in (True, False):
-                assert suffices(provider, module, [*families.reading, *families.writing], reading=reading)
+                assert covers_module(provider, module, [*families.reading, *families.writing], reading=reading)
 
 
 def test_a_module_that_a_provider_does_not_name_is_left_to_the_vendor() -> None:
-    assert suffices(own_providers().known["google"], "made_up", [], reading=False)
+    assert covers_module(load_builtin_providers().known["google"], "made_up", [], reading=False)

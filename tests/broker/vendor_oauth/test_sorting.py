@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.providers.model import OAuth, Verdict
+from broker.providers.model import ErrorRule, OAuthServer
 from broker.vendor_oauth import reasons
 from broker.vendor_oauth.exchange import ErrorClass
-from broker.vendor_oauth.fields import fields
-from broker.vendor_oauth.reasons import MEANINGS
-from broker.vendor_oauth.sorting import ERRORS, Sorted, sorted_failure
-from broker.vendor_oauth.wire import Reply
+from broker.vendor_oauth.fields import parse_fields
+from broker.vendor_oauth.reasons import REASON_DESCRIPTIONS
+from broker.vendor_oauth.sorting import ERROR_CODES, ClassifiedError, classify_error
+from broker.vendor_oauth.wire import VendorResponse
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
-PLAIN = OAuth(authorize_url="https://v.example/a", token_url="https://v.example/t")
+PLAIN = OAuthServer(authorize_url="https://v.example/a", token_url="https://v.example/t")
 PERMANENT, SERVICE, THROTTLED, UNCERTAIN = (
     ErrorClass.PERMANENT,
     ErrorClass.SERVICE,
@@ -26,10 +26,12 @@ PERMANENT, SERVICE, THROTTLED, UNCERTAIN = (
 )
 
 
-def told(status: int, body: Any = None, oauth: OAuth = PLAIN, grant: Any = "refresh_token", **headers: str) -> Sorted:
+def told(
+    status: int, body: Any = None, oauth: OAuthServer = PLAIN, grant: Any = "refresh_token", **headers: str
+) -> ClassifiedError:
     raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    return sorted_failure(oauth, grant, Reply(status, sent, raw), fields(raw), NOW)
+    return classify_error(oauth, grant, VendorResponse(status, sent, raw), parse_fields(raw), NOW)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def told(status: int, body: Any = None, oauth: OAuth = PLAIN, grant: Any = "refr
 )
 def test_an_answer_means(status: int, body: Any, cls: ErrorClass, reason: str) -> None:
     found = told(status, body)
-    assert (found.cls, found.reason) == (cls, reason)
+    assert (found.error_class, found.reason) == (cls, reason)
 
 
 def test_a_code_that_is_refused_is_no_revocation() -> None:
@@ -98,7 +100,7 @@ def test_a_code_that_is_refused_is_no_revocation() -> None:
 def test_when_to_come_again(headers: dict[str, str], seconds: float) -> None:
     for status in (429, 503, 529):
         found = told(status, None, PLAIN, "refresh_token", **headers)
-        assert (found.cls, found.retry_after) == (THROTTLED, seconds)
+        assert (found.error_class, found.retry_after) == (THROTTLED, seconds)
 
 
 def test_only_what_was_not_processed_is_to_come_again_then() -> None:
@@ -108,33 +110,33 @@ def test_only_what_was_not_processed_is_to_come_again_then() -> None:
 
 @pytest.mark.parametrize("text", ["soon", "-5", "1e9", "", "٣", "Sun, 99 Nov 2026 12:00:45 GMT"])
 def test_nonsense_about_when_to_come_again_is_none(text: str) -> None:
-    assert told(503, retry_after=text).cls is UNCERTAIN
+    assert told(503, retry_after=text).error_class is UNCERTAIN
     assert told(429, retry_after=text).retry_after is None
 
 
 def test_verdicts_are_asked_before_the_table_and_all_that_they_say_has_to_fit() -> None:
     verdicts = (
-        Verdict.model_validate({"error": "e1", "contains": "Token Gone", "class": "permanent", "reason": "expired"}),
-        Verdict.model_validate({"code": 7, "class": "throttled", "reason": "unavailable"}),
-        Verdict.model_validate({"error": "invalid_client", "class": "permanent", "reason": "revoked"}),
+        ErrorRule.model_validate({"error": "e1", "contains": "Token Gone", "class": "permanent", "reason": "expired"}),
+        ErrorRule.model_validate({"code": 7, "class": "throttled", "reason": "unavailable"}),
+        ErrorRule.model_validate({"error": "invalid_client", "class": "permanent", "reason": "revoked"}),
     )
     oauth = PLAIN.model_copy(update={"verdicts": verdicts})
     assert told(400, {"error": "e1", "error_description": "the token gone, sorry"}, oauth).reason == reasons.EXPIRED
     assert told(400, {"error": "e1", "error_description": "another text"}, oauth).reason == reasons.REFUSED
-    assert told(400, {"error": "e2", "error_codes": [3, 7]}, oauth).cls is THROTTLED
-    assert told(400, {"error": "e2", "error_codes": ["7"]}, oauth).cls is SERVICE
-    assert told(400, {"error": "invalid_client"}, oauth).cls is PERMANENT
-    assert told(500, {"error": "invalid_client"}, oauth).cls is UNCERTAIN
-    assert told(429, {"error": "invalid_client"}, oauth).cls is THROTTLED
+    assert told(400, {"error": "e2", "error_codes": [3, 7]}, oauth).error_class is THROTTLED
+    assert told(400, {"error": "e2", "error_codes": ["7"]}, oauth).error_class is SERVICE
+    assert told(400, {"error": "invalid_client"}, oauth).error_class is PERMANENT
+    assert told(500, {"error": "invalid_client"}, oauth).error_class is UNCERTAIN
+    assert told(429, {"error": "invalid_client"}, oauth).error_class is THROTTLED
 
 
 def test_only_codes_that_we_know_are_written_down() -> None:
-    verdict = Verdict.model_validate({"error": "known_here", "class": "service", "reason": "refused"})
+    verdict = ErrorRule.model_validate({"error": "known_here", "class": "service", "reason": "refused"})
     oauth = PLAIN.model_copy(update={"verdicts": (verdict,)})
     assert told(400, {"error": "known_here"}, oauth).vendor_error == "known_here"
     assert told(400, {"error": "rt_a-token-that-the-vendor-repeats"}, oauth).vendor_error == ""
     assert told(400, {"error": "invalid_grant"}, oauth).vendor_error == "invalid_grant"
-    numbered = Verdict.model_validate({"code": 700082, "class": "permanent", "reason": "expired"})
+    numbered = ErrorRule.model_validate({"code": 700082, "class": "permanent", "reason": "expired"})
     oauth = PLAIN.model_copy(update={"verdicts": (numbered,)})
     body = {"error": "invalid_grant", "error_codes": [700082]}
     assert told(400, body, oauth).vendor_error == "invalid_grant:700082"
@@ -142,8 +144,8 @@ def test_only_codes_that_we_know_are_written_down() -> None:
 
 def test_every_reason_has_a_meaning() -> None:
     words = {value for name, value in vars(reasons).items() if name.isupper() and isinstance(value, str)}
-    assert words == set(MEANINGS)
-    assert {reason for _, reason in ERRORS.values()} <= words
+    assert words == set(REASON_DESCRIPTIONS)
+    assert {reason for _, reason in ERROR_CODES.values()} <= words
 
 
 ANY_JSON = st.recursive(
@@ -153,21 +155,21 @@ ANY_JSON = st.recursive(
 )
 ANSWERS = st.dictionaries(
     st.sampled_from(["error", "error_description", "error_codes", "message", "code"]) | st.text(max_size=5),
-    ANY_JSON | st.sampled_from(sorted(ERRORS)),
+    ANY_JSON | st.sampled_from(sorted(ERROR_CODES)),
     max_size=5,
 )
 
 
 @given(status=st.integers(200, 599), answer=ANSWERS | st.none(), later=st.text(max_size=30))
 def test_no_answer_is_too_strange(status: int, answer: dict[str, Any] | None, later: str) -> None:
-    verdict = Verdict.model_validate({"contains": "gone", "code": 1, "class": "permanent", "reason": "revoked"})
+    verdict = ErrorRule.model_validate({"contains": "gone", "code": 1, "class": "permanent", "reason": "revoked"})
     oauth = PLAIN.model_copy(update={"verdicts": (verdict,), "error_at": ("/error", "/code/0/x", "/error/1")})
-    found = sorted_failure(oauth, "refresh_token", Reply(status, {"retry-after": later}, b""), answer, NOW)
-    assert found.reason in MEANINGS
-    assert found.vendor_error in {"", *ERRORS}
-    if found.cls is ErrorClass.PERMANENT:  # never blamed on the person without the vendor's own word
+    found = classify_error(oauth, "refresh_token", VendorResponse(status, {"retry-after": later}, b""), answer, NOW)
+    assert found.reason in REASON_DESCRIPTIONS
+    assert found.vendor_error in {"", *ERROR_CODES}
+    if found.error_class is ErrorClass.PERMANENT:  # never blamed on the person without the vendor's own word
         assert answer
         assert 200 <= status < 500
     if status >= 500:
-        assert found.cls in (UNCERTAIN, THROTTLED)
+        assert found.error_class in (UNCERTAIN, THROTTLED)
     assert found.retry_after is None or 0 <= found.retry_after <= 86_400

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.providers.model import Account, OAuth, Provider, RefreshRules
-from broker.vendor_oauth.exchange import Tokens
-from broker.vendor_oauth.fields import fields, pointed, pointed_text
-from broker.vendor_oauth.tokens import NotUsable, read_tokens
+from broker.providers.model import AccountLookup, OAuthServer, Provider, RefreshRules
+from broker.vendor_oauth.exchange import TokenSet
+from broker.vendor_oauth.fields import parse_fields, resolve_pointer, resolve_text
+from broker.vendor_oauth.tokens import UnusableTokens, read_tokens
 from core.secret import Secret
 from tests.support.vendor_tokens.server import id_token
 
 ACCESS = "at_of-the-token-tests-0123456789"
 
 
-def read(answer: dict[str, Any], **oauth: Any) -> Tokens:
-    server = OAuth(authorize_url="https://v.example/a", token_url="https://v.example/t", **oauth)
+def read(answer: dict[str, Any], **oauth: Any) -> TokenSet:
+    server = OAuthServer(authorize_url="https://v.example/a", token_url="https://v.example/t", **oauth)
     provider = Provider(id="v", title="V", oauth=server)
     return read_tokens(provider, "our-client", {"access_token": ACCESS, **answer})
 
@@ -49,8 +49,8 @@ def test_the_time_of_a_token(told: object, seconds: float | None) -> None:
 
 @pytest.mark.parametrize("refresh", [None, "", "rt_of-the-token-tests-0123456789"])
 def test_a_refresh_token_or_none(refresh: str | None) -> None:
-    assert read({"refresh_token": refresh}).refresh == (Secret(refresh) if refresh else None)
-    assert read({}).refresh is None
+    assert read({"refresh_token": refresh}).refresh_token == (Secret(refresh) if refresh else None)
+    assert read({}).refresh_token is None
 
 
 @pytest.mark.parametrize(
@@ -88,21 +88,21 @@ def test_scopes(told: object, separator: str, scopes: tuple[str, ...] | None) ->
     ],
 )
 def test_what_cannot_be_sent_is_no_token(answer: dict[str, Any]) -> None:
-    with pytest.raises(NotUsable) as told:
+    with pytest.raises(UnusableTokens) as told:
         read(answer)
     assert not told.value.other_type
 
 
 @pytest.mark.parametrize("kind", ["DPoP", "mac", "N_A"])
 def test_a_token_of_another_type_is_none_for_us(kind: str) -> None:
-    with pytest.raises(NotUsable) as told:
+    with pytest.raises(UnusableTokens) as told:
         read({"token_type": kind})
     assert told.value.other_type
 
 
 @pytest.mark.parametrize("kind", ["Bearer", "bearer", None, ""])
 def test_a_bearer_token_may_say_so_or_not(kind: str | None) -> None:
-    assert read({"token_type": kind}).access == Secret(ACCESS)
+    assert read({"token_type": kind}).access_token == Secret(ACCESS)
 
 
 def test_the_end_of_a_refresh_token_has_two_names() -> None:
@@ -114,8 +114,8 @@ def of(token: object, **claims: object) -> dict[str, str]:
     provider = Provider(
         id="v",
         title="V",
-        oauth=OAuth(authorize_url="https://v.example/a", token_url="https://v.example/t"),
-        account=Account(source="id_token", id="/sub", name=("/email",), details={"tenant": "/tid"}),
+        oauth=OAuthServer(authorize_url="https://v.example/a", token_url="https://v.example/t"),
+        account=AccountLookup(source="id_token", id="/sub", name=("/email",), details={"tenant": "/tid"}),
     )
     answer = {"access_token": ACCESS, "id_token": id_token(dict(claims)) if token is None else token}
     return dict(read_tokens(provider, "our-client", answer).extra)
@@ -139,8 +139,8 @@ def test_a_name_is_made_fit_to_be_shown() -> None:
     provider = Provider(
         id="v",
         title="V",
-        oauth=OAuth(authorize_url="https://v.example/a", token_url="https://v.example/t"),
-        account=Account(source="token", id="/id", name=("/none", "/who/0/name")),
+        oauth=OAuthServer(authorize_url="https://v.example/a", token_url="https://v.example/t"),
+        account=AccountLookup(source="token", id="/id", name=("/none", "/who/0/name")),
     )
     answer = {"access_token": ACCESS, "id": 12, "who": [{"name": "A\u202e\n  b\x00" + "c" * 500}]}
     extra = read_tokens(provider, "c", answer).extra
@@ -153,7 +153,7 @@ def test_a_name_is_made_fit_to_be_shown() -> None:
 
 
 def test_form_encoding_is_read_as_what_it_is() -> None:
-    assert fields(b"access_token=a%2Fb&scope=repo%2Cgist&token_type=bearer&x=") == {
+    assert parse_fields(b"access_token=a%2Fb&scope=repo%2Cgist&token_type=bearer&x=") == {
         "access_token": "a/b", "scope": "repo,gist", "token_type": "bearer", "x": "",
     }  # fmt: skip
 
@@ -164,24 +164,24 @@ def test_form_encoding_is_read_as_what_it_is() -> None:
      b"&".join(b"x%d=1" % number for number in range(300))],
 )  # fmt: skip
 def test_what_is_neither_json_nor_a_form_has_no_fields(body: bytes) -> None:
-    assert fields(body) is None
+    assert parse_fields(body) is None
 
 
 @given(st.binary(max_size=300) | st.dictionaries(st.text(), st.text()).map(lambda d: urlencode(d).encode()))
 def test_fields_of_anything(body: bytes) -> None:
-    found = fields(body)
+    found = parse_fields(body)
     assert found is None or isinstance(found, dict)
 
 
 def test_pointers() -> None:
     document = {"a": [{"b/c": 1, "d~e": "x"}], "": "empty"}
-    assert pointed(document, "/a/0/b~1c") == 1
-    assert pointed(document, "/a/0/d~0e") == "x"
-    assert pointed(document, "/") == "empty"
+    assert resolve_pointer(document, "/a/0/b~1c") == 1
+    assert resolve_pointer(document, "/a/0/d~0e") == "x"
+    assert resolve_pointer(document, "/") == "empty"
     for missing in ("/a/1/b", "/a/x", "/b", "/a/0/d~0e/z", "/a/-1", "/a/99999"):
-        assert pointed(document, missing) is None
-    assert pointed_text(document, "/b", "/a/0/b~1c") == "1"
-    assert pointed_text({"t": True, "n": 1.5, "l": []}, "/t", "/n", "/l") == ""
+        assert resolve_pointer(document, missing) is None
+    assert resolve_text(document, "/b", "/a/0/b~1c") == "1"
+    assert resolve_text({"t": True, "n": 1.5, "l": []}, "/t", "/n", "/l") == ""
 
 
 FIELDS = st.sampled_from(["access_token", "refresh_token", "expires_in", "scope", "token_type"])
@@ -192,9 +192,9 @@ VALUES = st.none() | st.text(max_size=50) | st.integers() | st.floats() | st.lis
 def test_any_answer_gives_tokens_or_none(answer: dict[str, Any]) -> None:
     try:
         tokens = read(answer | {"access_token": answer.get("access_token", ACCESS)})
-    except NotUsable:
+    except UnusableTokens:
         return
-    assert tokens.access.reveal().isprintable()
+    assert tokens.access_token.reveal().isprintable()
     assert tokens.expires_in is None or tokens.expires_in > 0
 
 
@@ -203,4 +203,4 @@ def test_tokens_do_not_print_themselves() -> None:
     assert "rt_of" not in repr(tokens)
     assert "at_of" not in repr(tokens)
     with pytest.raises(TypeError):
-        json.dumps(tokens.access)
+        json.dumps(tokens.access_token)

@@ -10,8 +10,8 @@ import pytest
 
 from broker.vendor_oauth import reasons
 from broker.vendor_oauth.exchange import ErrorClass
-from broker.vendor_oauth.token_endpoint import VendorTokenEndpoint
-from broker.vendor_oauth.wire import MOST_BYTES, NoReply, Reply, Request, VendorHttp
+from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
+from broker.vendor_oauth.wire import MOST_BYTES, TransportFailure, VendorHttpClient, VendorRequest, VendorResponse
 from core.outbound.addresses import AllowedAddresses
 from tests.broker.vendor_oauth.conftest import Ways, connected, granted
 from tests.broker.vendor_oauth.test_vendors import failed, of, refreshed
@@ -45,16 +45,16 @@ def answering(*parts: bytes) -> tuple[Serve, list[bytes]]:
     return serve, heard
 
 
-def post(url: str) -> Request:
-    return Request("POST", url + "/token", {"Content-Type": "application/x-www-form-urlencoded"}, BODY)
+def post(url: str) -> VendorRequest:
+    return VendorRequest("POST", url + "/token", {"Content-Type": "application/x-www-form-urlencoded"}, BODY)
 
 
 async def test_a_refused_connection_was_never_sent(way: Ways) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and never listens
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        told = await (await way(url)).ask(post(url))
-    assert told == NoReply(ErrorClass.NOT_SENT, reasons.CONNECT)
+        told = await (await way(url)).send(post(url))
+    assert told == TransportFailure(ErrorClass.NOT_SENT, reasons.CONNECT)
 
 
 async def test_a_connection_that_is_not_taken_was_never_sent(way: Ways) -> None:
@@ -67,8 +67,8 @@ async def test_a_connection_that_is_not_taken_was_never_sent(way: Ways) -> None:
             waiting.setblocking(False)
             waiting.connect_ex(("127.0.0.1", port))
         url = f"http://127.0.0.1:{port}"
-        told = await (await way(url, connect_seconds=0.3, seconds=5.0)).ask(post(url))
-    assert told == NoReply(ErrorClass.NOT_SENT, reasons.CONNECT_TIMEOUT)
+        told = await (await way(url, connect_seconds=0.3, seconds=5.0)).send(post(url))
+    assert told == TransportFailure(ErrorClass.NOT_SENT, reasons.CONNECT_TIMEOUT)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ async def test_a_name_that_cannot_be_looked_up_was_never_sent(way: Ways, error: 
     async def lookup(host: str, port: int) -> list[tuple[int, str]]:
         raise error
 
-    told = await (await way(lookup=lookup)).ask(post("https://vendor.example"))
-    assert told == NoReply(ErrorClass.NOT_SENT, reason)
+    told = await (await way(lookup=lookup)).send(post("https://vendor.example"))
+    assert told == TransportFailure(ErrorClass.NOT_SENT, reason)
 
 
 async def test_a_name_that_leads_to_a_private_address_is_not_asked(way: Ways) -> None:
@@ -93,8 +93,8 @@ async def test_a_name_that_leads_to_a_private_address_is_not_asked(way: Ways) ->
         return [(socket.AF_INET, "127.0.0.1")]
 
     async with listening(serve):
-        told = await (await way(lookup=lookup)).ask(post("https://rebound.example"))
-    assert told == NoReply(ErrorClass.NOT_SENT, reasons.ADDRESS)
+        told = await (await way(lookup=lookup)).send(post("https://rebound.example"))
+    assert told == TransportFailure(ErrorClass.NOT_SENT, reasons.ADDRESS)
     assert not heard
 
 
@@ -113,14 +113,14 @@ async def test_a_name_that_leads_to_a_private_address_is_not_asked(way: Ways) ->
     ],
 )
 async def test_a_url_that_may_not_be_asked_is_the_administrators_matter(way: Ways, url: str) -> None:
-    assert await (await way()).ask(post(url)) == NoReply(ErrorClass.SERVICE, reasons.URL_REFUSED)
+    assert await (await way()).send(post(url)) == TransportFailure(ErrorClass.SERVICE, reasons.URL_REFUSED)
 
 
 async def test_a_certificate_of_nobody_we_trust_was_never_sent(way: Ways, tmp_path) -> None:
     serve, heard = answering(b"HTTP/1.1 200 OK\r\n\r\n")
     async with listening(serve, _own_certificate(tmp_path)) as url:
-        told = await (await way(url)).ask(post(url))
-    assert told == NoReply(ErrorClass.NOT_SENT, reasons.TLS)
+        told = await (await way(url)).send(post(url))
+    assert told == TransportFailure(ErrorClass.NOT_SENT, reasons.TLS)
     assert not heard
 
 
@@ -138,8 +138,8 @@ async def test_a_certificate_of_nobody_we_trust_was_never_sent(way: Ways, tmp_pa
 async def test_after_it_was_sent_nobody_knows(way: Ways, parts: list[bytes], status: int | None, reason: str) -> None:
     serve, heard = answering(*parts)
     async with listening(serve) as url:
-        told = await (await way(url)).ask(post(url))
-    assert told == NoReply(ErrorClass.UNCERTAIN, reason, status)
+        told = await (await way(url)).send(post(url))
+    assert told == TransportFailure(ErrorClass.UNCERTAIN, reason, status)
     assert len(heard) == 1  # and it was asked once
 
 
@@ -147,8 +147,8 @@ async def test_the_largest_answer_is_read(way: Ways) -> None:
     whole = b"x" * MOST_BYTES
     serve, _ = answering(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(whole), whole)
     async with listening(serve) as url:
-        told = await (await way(url)).ask(post(url))
-    assert isinstance(told, Reply)
+        told = await (await way(url)).send(post(url))
+    assert isinstance(told, VendorResponse)
     assert len(told.body) == MOST_BYTES
 
 
@@ -167,16 +167,16 @@ async def test_an_answer_that_drips_is_given_up_as_uncertain(way: Ways) -> None:
         writer.close()
 
     async with listening(serve) as url:
-        told = await (await way(url, seconds=0.3)).ask(post(url))
+        told = await (await way(url, seconds=0.3)).send(post(url))
         stop.set()
-    assert told == NoReply(ErrorClass.UNCERTAIN, reasons.TIMEOUT)
+    assert told == TransportFailure(ErrorClass.UNCERTAIN, reasons.TIMEOUT)
 
 
 async def test_a_redirect_is_not_followed(way: Ways) -> None:
     serve, heard = answering(b"HTTP/1.1 307 T\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")
     async with listening(serve) as url:
-        told = await (await way(url)).ask(post(url))
-    assert isinstance(told, Reply)
+        told = await (await way(url)).send(post(url))
+    assert isinstance(told, VendorResponse)
     assert told.status == 307
     assert len(heard) == 1
 
@@ -184,8 +184,8 @@ async def test_a_redirect_is_not_followed(way: Ways) -> None:
 async def test_a_delete_is_not_repeated_either(way: Ways) -> None:
     serve, heard = answering(b"")
     async with listening(serve) as url:
-        told = await (await way(url)).ask(Request("DELETE", url + "/grant", {}, b"{}"))
-    assert told == NoReply(ErrorClass.UNCERTAIN, reasons.CUT_OFF)
+        told = await (await way(url)).send(VendorRequest("DELETE", url + "/grant", {}, b"{}"))
+    assert told == TransportFailure(ErrorClass.UNCERTAIN, reasons.CUT_OFF)
     assert len(heard) == 1
 
 
@@ -205,10 +205,10 @@ async def test_who_has_lost_the_turn_sends_nothing(way: Ways) -> None:
         return False
 
     async with listening(serve) as url:
-        told = await (await way(url)).ask(post(url), may_send)
+        told = await (await way(url)).send(post(url), may_send)
         async with asyncio.timeout(5):
             await accepted.wait()
-    assert told == NoReply(ErrorClass.NOT_SENT, reasons.WITHDRAWN)
+    assert told == TransportFailure(ErrorClass.NOT_SENT, reasons.WITHDRAWN)
     assert (asked, bytes(heard)) == ([True], b"")
 
 
@@ -216,14 +216,14 @@ async def test_one_that_may_not_send_keeps_nobody_else_from_it(way: Ways) -> Non
     serve, heard = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
     async with listening(serve) as url:
         http = await way(url)
-        told = await asyncio.gather(http.ask(post(url), lambda: False), http.ask(post(url)), http.ask(post(url)))
-    assert [type(one) for one in told] == [NoReply, Reply, Reply]
+        told = await asyncio.gather(http.send(post(url), lambda: False), http.send(post(url)), http.send(post(url)))
+    assert [type(one) for one in told] == [TransportFailure, VendorResponse, VendorResponse]
     assert len(heard) == 2
 
 
 async def test_nothing_of_a_request_or_an_answer_is_printed() -> None:
-    request = Request("POST", "https://vendor.example/token", {"Authorization": "Basic c2VjcmV0"}, BODY)
-    reply = Reply(200, {"x": "header"}, b"at_of-the-wire-test")
+    request = VendorRequest("POST", "https://vendor.example/token", {"Authorization": "Basic c2VjcmV0"}, BODY)
+    reply = VendorResponse(200, {"x": "header"}, b"at_of-the-wire-test")
     assert "c2VjcmV0" not in repr(request)
     assert "rt_" not in repr(request)
     assert "at_" not in repr(reply)
@@ -256,13 +256,13 @@ async def test_nothing_of_a_request_or_an_answer_is_printed() -> None:
     ids=lambda value: f"{value.kind}-{value.status}" if isinstance(value, Fault) else str(value),
 )
 async def test_a_fault_has_the_class_of_what_it_may_have_done(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint, fault: Fault, cls: ErrorClass, rotated: bool
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient, fault: Fault, cls: ErrorClass, rotated: bool
 ) -> None:
     first = await connected(vendor, endpoint)
     before = vendor.state.grants[0].refresh
     vendor.faults.append(fault)
-    answer = failed(await refreshed(vendor, endpoint, first.tokens.refresh))
-    assert answer.cls is cls
+    answer = failed(await refreshed(vendor, endpoint, first.tokens.refresh_token))
+    assert answer.error_class is cls
     assert answer.exchange.error_class is cls
     assert (vendor.state.grants[0].refresh != before) == rotated
     assert len([one for one in vendor.asked if one.path == vendor.style.token_path]) == 2  # never by itself again
@@ -270,31 +270,31 @@ async def test_a_fault_has_the_class_of_what_it_may_have_done(
 
 @of("github")
 async def test_an_answer_that_never_comes_is_uncertain_within_the_time(vendor: VendorTokens, way: Ways) -> None:
-    endpoint = VendorTokenEndpoint(await way(vendor.url, seconds=0.3))
+    endpoint = HttpTokenEndpointClient(await way(vendor.url, seconds=0.3))
     first = await connected(vendor, endpoint)
     vendor.faults.append(Fault("stall_after"))
-    answer = failed(await refreshed(vendor, endpoint, first.tokens.refresh))
-    assert (answer.cls, answer.reason, answer.status) == (ErrorClass.UNCERTAIN, reasons.TIMEOUT, None)
+    answer = failed(await refreshed(vendor, endpoint, first.tokens.refresh_token))
+    assert (answer.error_class, answer.reason, answer.status) == (ErrorClass.UNCERTAIN, reasons.TIMEOUT, None)
 
 
 @of("github")
 async def test_a_withdrawn_refresh_leaves_the_grant_as_it_was(
-    vendor: VendorTokens, endpoint: VendorTokenEndpoint
+    vendor: VendorTokens, endpoint: HttpTokenEndpointClient
 ) -> None:
     first = await connected(vendor, endpoint)
-    assert first.tokens.refresh is not None
-    answer = await endpoint.refresh(vendor.provider, vendor.client, first.tokens.refresh, may_send=lambda: False)
-    assert (failed(answer).cls, failed(answer).reason) == (ErrorClass.NOT_SENT, reasons.WITHDRAWN)
+    assert first.tokens.refresh_token is not None
+    answer = await endpoint.refresh(vendor.provider, vendor.client, first.tokens.refresh_token, may_send=lambda: False)
+    assert (failed(answer).error_class, failed(answer).reason) == (ErrorClass.NOT_SENT, reasons.WITHDRAWN)
     assert vendor.state.presented == []
-    granted(await refreshed(vendor, endpoint, first.tokens.refresh))
+    granted(await refreshed(vendor, endpoint, first.tokens.refresh_token))
 
 
 async def test_a_closed_way_out_can_be_opened_again() -> None:
-    http = VendorHttp(AllowedAddresses())
+    http = VendorHttpClient(AllowedAddresses())
     await http.open()
     await http.close()
     await http.open()
-    assert isinstance(await http.ask(post("http://x.example")), NoReply)
+    assert isinstance(await http.send(post("http://x.example")), TransportFailure)
     await http.close()
 
 

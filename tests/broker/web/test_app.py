@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from broker.oauth.asker import ADDRESS
+from broker.oauth.asker import CLIENT_ADDRESS
 from broker.oauth.errors import OAuthError
-from broker.web.problems import Problem
-from broker.web.requests import client_address, form, query
+from broker.web.problems import PageError
+from broker.web.requests import get_client_address, read_form, read_query
 from core.errors import Invalid, LimitReached, Unavailable
 from tests.broker.web.asking import URL, client_of, parts_for
 
@@ -93,8 +93,8 @@ async def test_programs_need_no_origin() -> None:
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (Problem("expired"), 400, "That took too long"),
-        (Problem("provider", 502, provider="<Google>"), 502, "&lt;Google&gt;"),
+        (PageError("expired"), 400, "That took too long"),
+        (PageError("provider", 502, provider="<Google>"), 502, "&lt;Google&gt;"),
         (Invalid("the parameter 'a' came twice"), 400, "not understood"),
         (LimitReached("x", 30.0), 429, "Too many attempts"),
         (Unavailable(), 503, "not ready"),
@@ -182,7 +182,7 @@ async def test_nobody_signs_in_over_plain_http_from_afar() -> None:
 
 
 async def _echo(request: Request) -> Response:
-    given: Any = await form(request, most=100, most_fields=3) if request.method == "POST" else query(request)
+    given: Any = await read_form(request, most=100, most_fields=3) if request.method == "POST" else read_query(request)
     return PlainTextResponse(repr(dict(given)))
 
 
@@ -241,10 +241,10 @@ async def test_the_address_is_the_last_that_nobody_trusted_vouches_for(
     parts = parts_for(trusted_proxies=trusted)
 
     async def tell(request: Request) -> Response:
-        return PlainTextResponse(client_address(request, parts.proxies))
+        return PlainTextResponse(get_client_address(request, parts.proxies))
 
     async def tell_below(_request: Request) -> Response:
-        return PlainTextResponse(ADDRESS.get())
+        return PlainTextResponse(CLIENT_ADDRESS.get())
 
     async with client_of(parts, [Route("/x", tell), Route("/below", tell_below)]) as client:
         headers = {"X-Forwarded-For": forwarded, "X-Forwarded-Host": "mcp.acme.test"}

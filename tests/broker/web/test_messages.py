@@ -8,7 +8,7 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
-from broker.web.languages import ENGLISH, JAPANESE, Texts, chosen
+from broker.web.languages import ENGLISH, JAPANESE, Translations, negotiate_language
 from broker.web.pages import TEMPLATES
 
 BOTH = pytest.mark.parametrize("messages", [ENGLISH, JAPANESE], ids=["en", "ja"])
@@ -77,11 +77,11 @@ def test_every_text_that_a_template_names_is_there() -> None:
     ],
 )
 def test_the_language_that_the_browser_likes_best(header: str, language: str) -> None:
-    assert chosen(header) == language
+    assert negotiate_language(header) == language
 
 
 def test_what_fills_a_text_is_escaped_unless_it_is_ours() -> None:
-    texts = Texts("en")
+    texts = Translations("en")
     assert texts("tenant.go", tenant="<b>A</b>") == "Continue to <bdi>&lt;b&gt;A&lt;/b&gt;</bdi>"
     assert texts("account.grants.since", moment=Markup("<time>now</time>")) == "allowed <time>now</time>"
     assert "{x}" in texts("tenant.go", tenant="{x}")

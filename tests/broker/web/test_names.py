@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.web.browsers import browser_name
-from broker.web.names import contact, destination, shown
+from broker.web.browsers import get_browser_name
+from broker.web.names import describe_destination, isolate_name, render_contact
 
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"
@@ -25,7 +25,7 @@ CHROME = (
     ],
 )
 def test_shown(name: str, seen: str) -> None:
-    assert shown(name) == f"<bdi>{seen}</bdi>"
+    assert isolate_name(name) == f"<bdi>{seen}</bdi>"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_shown(name: str, seen: str) -> None:
     ],
 )
 def test_where_an_answer_goes(url: str, place: str) -> None:
-    assert destination(url) == place
+    assert describe_destination(url) == place
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_where_an_answer_goes(url: str, place: str) -> None:
     ],
 )
 def test_what_a_browser_calls_itself(agent: str, name: str) -> None:
-    assert browser_name(agent) == name
+    assert get_browser_name(agent) == name
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_what_a_browser_calls_itself(agent: str, name: str) -> None:
     ],
 )  # fmt: skip
 def test_whom_to_ask_is_a_link_where_it_can_be_one(text: str, html: str) -> None:
-    assert contact(text) == html
+    assert render_contact(text) == html

@@ -12,7 +12,7 @@ REQUEST = Request({"type": "http", "headers": []})
     "url", ["https://claude.ai/cb?code=a&state=b", "http://127.0.0.1:1/cb", "cursor://x/cb", "com.example.app:/cb"]
 )
 def test_going_on(url: str) -> None:
-    text = bytes(Pages().go_on(REQUEST, url).body).decode()
+    text = bytes(Pages().render_forward_page(REQUEST, url).body).decode()
     escaped = url.replace("&", "&amp;")
     assert f'<meta http-equiv="refresh" content="0; url={escaped}">' in text
     assert f'href="{escaped}"' in text
@@ -32,4 +32,4 @@ def test_going_on(url: str) -> None:
 )
 def test_never_going_on(url: str) -> None:
     with pytest.raises(ValueError, match="not for a browser"):
-        Pages().go_on(REQUEST, url)
+        Pages().render_forward_page(REQUEST, url)

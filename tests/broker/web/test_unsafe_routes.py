@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from starlette.routing import BaseRoute, Route
 
-from broker.web.same_origin import FOR_PROGRAMS
+from broker.web.same_origin import CSRF_EXEMPT_PATHS
 from core.same_origin import SAFE_METHODS
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
@@ -78,7 +78,7 @@ async def changed(identity: Identity) -> str:
 
 
 async def test_every_route_that_changes_something_refuses_other_sites(identity: Identity, ada: Person) -> None:
-    walked = [(method, path) for method, path in unsafe(identity) if path not in FOR_PROGRAMS]
+    walked = [(method, path) for method, path in unsafe(identity) if path not in CSRF_EXEMPT_PATHS]
     assert ("POST", "/oauth/authorize") in walked
     assert ("POST", "/account/identities/tie") in walked
     assert len(walked) >= 8
@@ -104,7 +104,7 @@ async def test_every_route_that_changes_something_refuses_other_sites(identity: 
 
 async def test_what_programs_call_reads_no_cookie(identity: Identity, ada: Person) -> None:
     """They are left out of the check, so a session must be worth nothing there; and they are these five."""
-    assert {path for _, path in unsafe(identity)} & FOR_PROGRAMS == FOR_PROGRAMS - {"/api/v1/leaked"}
+    assert {path for _, path in unsafe(identity)} & CSRF_EXEMPT_PATHS == CSRF_EXEMPT_PATHS - {"/api/v1/leaked"}
     cookie = await identity.session(ada)
     forms: Mapping[str, Mapping[str, str]] = {
         "/oauth/token": {"grant_type": "client_credentials"},

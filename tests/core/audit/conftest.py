@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.audit.sealer import Sealer
+from core.audit.sealer import AuditSealer
 from core.db import Database
 from tests.core.audit.support import utc_now
 from tests.support.postgres import ScratchDatabase
@@ -23,5 +23,5 @@ async def console(database: ScratchDatabase) -> AsyncIterator[Database]:
 
 
 @pytest.fixture
-def sealer(console: Database) -> Sealer:
-    return Sealer(console, utc_now)
+def sealer(console: Database) -> AuditSealer:
+    return AuditSealer(console, utc_now)

@@ -9,8 +9,8 @@ import json
 import sys
 
 from core.address import DatabaseAddress
-from core.audit.event import Outcome, outcome_of
-from core.audit.sealer import Sealer
+from core.audit.event import CallOutcome, build_outcome_event
+from core.audit.sealer import AuditSealer
 from core.audit.writer import AuditWriter
 from core.db import Database
 from core.errors import MCPistError
@@ -32,13 +32,13 @@ async def write(database: Database) -> None:
                 await asyncio.sleep(0.02)
                 continue
             say(intent.id.hex())
-            writer.queue(outcome_of(intent, Outcome.OK, 1))
+            writer.enqueue(build_outcome_event(intent, CallOutcome.OK, 1))
 
     await asyncio.gather(writer.run(), *(one() for _ in range(WRITERS)))
 
 
 async def seal(database: Database) -> None:
-    sealer = Sealer(database, utc_now)
+    sealer = AuditSealer(database, utc_now)
     while True:
         try:
             say(str(await sealer.seal_once(20)))

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import asyncpg
 
-from core.audit.event import Event, Kind
+from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.writer import AuditWriter
 from core.db import Database
 from tests.support.postgres import ScratchDatabase
@@ -24,11 +24,11 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def call(number: int = 0, **fields: Any) -> Event:
+def call(number: int = 0, **fields: Any) -> AuditEvent:
     """The intent of a call."""
     known: dict[str, Any] = {
         "at": time.time_ns(),
-        "kind": Kind.CALL_INTENT,
+        "kind": AuditEventKind.CALL_INTENT,
         "tenant_id": TENANT,
         "user_id": USER,
         "credential_id": "tok123456789",
@@ -38,7 +38,7 @@ def call(number: int = 0, **fields: Any) -> Event:
         "tool": "create_entities",
         "digest": bytes(32),
     }
-    return Event(**(known | fields))
+    return AuditEvent(**(known | fields))
 
 
 @contextlib.asynccontextmanager

@@ -18,13 +18,13 @@ import asyncpg
 import pytest
 
 from core.address import DatabaseAddress
-from core.audit.query import verify
-from core.audit.sealer import Sealer
+from core.audit.query import verify_chain
+from core.audit.sealer import AuditSealer
 from core.db import Database
 from core.migrations import migrate
 from core.secret import Secret
-from gateway.postgres.home import Layout
-from gateway.postgres.process import server_pids
+from gateway.postgres.home import DataFolderLayout
+from gateway.postgres.process import find_server_pids
 from gateway.postgres.supervisor import EmbeddedPostgres
 from tests.core.audit.support import TENANT, until, utc_now
 from tests.support.postgres import PASSWORDS
@@ -55,7 +55,7 @@ class Process:
 class Running:
     """A real server under its supervisor."""
 
-    layout: Layout
+    layout: DataFolderLayout
     admin: DatabaseAddress
 
     @contextlib.asynccontextmanager
@@ -79,7 +79,7 @@ class Running:
 
     def kill_postgres(self) -> None:
         """Every process of the server at once, as when the machine takes them."""
-        for pid in server_pids(self.layout):
+        for pid in find_server_pids(self.layout):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -88,8 +88,8 @@ class Running:
         admin = await self._connected()
         database = Database(self.admin.as_role(CONSOLE, PASSWORDS[CONSOLE]))
         await database.open()
-        await Sealer(database, utc_now).seal_all()
-        found = await verify(database, TENANT)
+        await AuditSealer(database, utc_now).seal_all()
+        found = await verify_chain(database, TENANT)
         await database.close()
         assert found.ok, found
         ids = [row["id"].hex() for row in await admin.fetch("SELECT id FROM audit.events")]
@@ -125,9 +125,9 @@ async def server(home: Path) -> AsyncIterator[Running]:
     postgres = EmbeddedPostgres(home)
     try:
         address = await postgres.start()
-        admin = DatabaseAddress(Secret(address.url()), address.superuser, Secret(address.password))
+        admin = DatabaseAddress(Secret(address.build_url()), address.superuser, Secret(address.password))
         await migrate(admin, PASSWORDS)
-        yield Running(Layout(home), admin)
+        yield Running(DataFolderLayout(home), admin)
     finally:
         await postgres.stop()
 

@@ -3,9 +3,9 @@
 import asyncpg
 import pytest
 
-from broker.audit_passes import LIFETIME, STEP, AuditPassSigner
+from broker.audit_passes import PASS_LIFETIME_SECONDS, PASS_STEP_SECONDS, AuditPassSigner
 from core.audit.bounds import pack, unpack
-from core.audit.event import DEPLOYMENT, Outcome, outcome_of
+from core.audit.event import DEPLOYMENT_CHAIN, CallOutcome, build_outcome_event
 from core.audit.passes import AuditPasses
 from core.errors import Unavailable
 from tests.core.audit.support import OTHER, TENANT, call, writing
@@ -37,7 +37,7 @@ async def test_a_pass_is_for_one_tenant_and_unchanged(database: ScratchDatabase)
 async def test_one_batch_for_several_tenants(database: ScratchDatabase) -> None:
     sign = await database.passes()
     async with database.open("mcpist_gateway") as gateway:
-        given = [TENANT, OTHER, DEPLOYMENT, TENANT, OTHER]
+        given = [TENANT, OTHER, DEPLOYMENT_CHAIN, TENANT, OTHER]
         records = [pack(call(number)) for number in range(5)]
         passes = [sign(TENANT), sign(TENANT), "", sign(TENANT), None]
         assert await gateway.call(SIGNED, given, passes, records) == [1, 4]
@@ -49,7 +49,10 @@ async def test_a_pass_ends(database: ScratchDatabase) -> None:
         key = await admin.fetchrow("SELECT inner_pad, outer_pad FROM auth.audit_key")
         now = float(await admin.fetchval("SELECT extract(epoch FROM now())"))
     async with database.open("mcpist_gateway") as gateway:
-        for ago, refused in ((LIFETIME - STEP, None), (LIFETIME + 2 * STEP, [0])):
+        for ago, refused in (
+            (PASS_LIFETIME_SECONDS - PASS_STEP_SECONDS, None),
+            (PASS_LIFETIME_SECONDS + 2 * PASS_STEP_SECONDS, [0]),
+        ):
             signer = AuditPassSigner(key["inner_pad"], key["outer_pad"], clock=lambda ago=ago: now - ago)
             assert await gateway.call(SIGNED, [TENANT], [signer.sign(TENANT)], [pack(call())]) == refused
 
@@ -65,11 +68,11 @@ async def test_the_gateway_has_no_other_way_and_no_key(database: ScratchDatabase
 
 async def test_what_is_refused_is_told_and_blocks_nobody(database: ScratchDatabase) -> None:
     known = AuditPasses()
-    known.keep(TENANT, (await database.passes())(TENANT))
-    async with database.open("mcpist_gateway") as gateway, writing(gateway, pass_of=known.of) as writer:
+    known.store(TENANT, (await database.passes())(TENANT))
+    async with database.open("mcpist_gateway") as gateway, writing(gateway, pass_of=known.get) as writer:
         mine, others = call(), call(tenant_id=OTHER)
         durable, refused = writer.submit(mine), writer.submit(others)
-        writer.queue(outcome_of(others, Outcome.OK, 1))
+        writer.enqueue(build_outcome_event(others, CallOutcome.OK, 1))
         await durable
         with pytest.raises(Unavailable):
             await refused
@@ -84,5 +87,5 @@ def test_passes_are_the_same_for_an_hour() -> None:
     first = signer.sign(TENANT)
     assert signer.sign(TENANT) is first
     assert signer.sign(OTHER) != first
-    times[0] += STEP
-    assert int(signer.sign(TENANT)[:10]) == int(first[:10]) + STEP
+    times[0] += PASS_STEP_SECONDS
+    assert int(signer.sign(TENANT)[:10]) == int(first[:10]) + PASS_STEP_SECONDS

@@ -6,9 +6,9 @@ from typing import LiteralString
 import asyncpg
 import pytest
 
-from core.audit.event import DEPLOYMENT
-from core.audit.sealer import Sealer
-from core.audit.writer import append
+from core.audit.event import DEPLOYMENT_CHAIN
+from core.audit.sealer import AuditSealer
+from core.audit.writer import append_events
 from core.db import Database
 from tests.core.audit.support import OTHER, TENANT, call
 from tests.support.postgres import ScratchDatabase
@@ -51,7 +51,7 @@ async def test_nobody_writes_and_the_console_alone_reads(database: ScratchDataba
 @pytest.mark.parametrize("role", ["mcpist_broker", "mcpist_console"])
 async def test_who_appends_for_any_tenant(database: ScratchDatabase, role: str) -> None:
     async with database.open(role) as opened:
-        await append(opened, [call()])
+        await append_events(opened, [call()])
 
 
 async def test_the_gateway_reads_nothing(database: ScratchDatabase) -> None:
@@ -61,11 +61,11 @@ async def test_the_gateway_reads_nothing(database: ScratchDatabase) -> None:
                 await connection.fetch(f"SELECT FROM {table}")
 
 
-async def test_the_console_sees_one_tenant_at_a_time(broker: Database, console: Database, sealer: Sealer) -> None:
-    await append(broker, [call(tenant_id=tenant) for tenant in (TENANT, OTHER, None)])
+async def test_the_console_sees_one_tenant_at_a_time(broker: Database, console: Database, sealer: AuditSealer) -> None:
+    await append_events(broker, [call(tenant_id=tenant) for tenant in (TENANT, OTHER, None)])
     await sealer.seal_all()
     for table in EVERY_ROW:
-        for tenant in (TENANT, OTHER, DEPLOYMENT):
+        for tenant in (TENANT, OTHER, DEPLOYMENT_CHAIN):
             async with console.tenant(tenant) as work:
                 rows = await work.fetch(EVERY_ROW[table])
                 assert [row["tenant_id"] for row in rows] == [tenant]
@@ -74,9 +74,9 @@ async def test_the_console_sees_one_tenant_at_a_time(broker: Database, console: 
 
 
 async def test_not_even_the_functions_owner_changes_an_event(
-    database: ScratchDatabase, broker: Database, sealer: Sealer
+    database: ScratchDatabase, broker: Database, sealer: AuditSealer
 ) -> None:
-    await append(broker, [call()])
+    await append_events(broker, [call()])
     await sealer.seal_all()
     async with database.admin_connection() as admin:
         await admin.execute("SET ROLE mcpist_owner")

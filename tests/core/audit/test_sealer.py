@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from core.audit.bounds import pack
-from core.audit.event import DEPLOYMENT, Event, Kind, Outcome, outcome_of
-from core.audit.query import verify
-from core.audit.sealer import BATCH, Sealer
-from core.audit.writer import append
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
+from core.audit.query import verify_chain
+from core.audit.sealer import SEAL_BATCH_SIZE, AuditSealer
+from core.audit.writer import append_events
 from core.db import Database
 from core.errors import Unavailable
 from tests.core.audit.support import OTHER, TENANT, away, call, utc_now
@@ -31,10 +31,10 @@ async def left(database: ScratchDatabase) -> int:
         return await admin.fetchval("SELECT count(*) FROM audit.incoming")
 
 
-async def test_every_field_arrives(database: ScratchDatabase, broker: Database, sealer: Sealer) -> None:
+async def test_every_field_arrives(database: ScratchDatabase, broker: Database, sealer: AuditSealer) -> None:
     intent = call(arguments=b'{"a": 1}', detail={"b": "日本語", "a": 1}, actor="operator")
-    outcome = outcome_of(intent, Outcome.ERROR, 1234)
-    await append(broker, [intent, outcome])
+    outcome = build_outcome_event(intent, CallOutcome.ERROR, 1234)
+    await append_events(broker, [intent, outcome])
     assert await sealer.seal_once() == 2
     first, second = await sealed(database)
     assert (first["seq"], second["seq"]) == (1, 2)
@@ -47,25 +47,25 @@ async def test_every_field_arrives(database: ScratchDatabase, broker: Database, 
     assert await left(database) == 0
 
 
-async def test_an_empty_queue_is_nothing_to_do(sealer: Sealer) -> None:
+async def test_an_empty_queue_is_nothing_to_do(sealer: AuditSealer) -> None:
     assert await sealer.seal_once() == 0
 
 
 async def test_batches_keep_the_order_and_each_tenant_its_own_chain(
-    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: AuditSealer, console: Database
 ) -> None:
     events = [call(n, tenant_id=(TENANT, OTHER, None)[n % 3]) for n in range(300)]
-    await append(broker, events)
+    await append_events(broker, events)
     assert await sealer.seal_all() == 300
-    for number, tenant in enumerate((TENANT, OTHER, DEPLOYMENT)):
+    for number, tenant in enumerate((TENANT, OTHER, DEPLOYMENT_CHAIN)):
         rows = await sealed(database, tenant)
         assert [row["seq"] for row in rows] == list(range(1, 101))
         assert [row["id"] for row in rows] == [event.id for event in events[number::3]]
-        assert (await verify(console, tenant)).ok
+        assert (await verify_chain(console, tenant)).ok
 
 
 async def test_what_is_committed_later_stands_later_and_what_is_taken_back_nowhere(
-    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: AuditSealer, console: Database
 ) -> None:
     """A long transaction writes its event first and commits last; another one is rolled back."""
     async with broker.connection() as long, broker.connection() as taken_back:
@@ -74,33 +74,33 @@ async def test_what_is_committed_later_stands_later_and_what_is_taken_back_nowhe
         await second.start()
         await long.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(1))])
         await taken_back.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(2))])
-        await append(broker, [call(3)])
+        await append_events(broker, [call(3)])
         assert await sealer.seal_once() == 1, "nobody waits for what is not committed"
         await second.rollback()
         await first.commit()
     assert await sealer.seal_once() == 1
     rows = await sealed(database)
     assert [(row["seq"], row["request_id"]) for row in rows] == [(1, "request-3"), (2, "request-1")]
-    assert (await verify(console, TENANT)).ok
+    assert (await verify_chain(console, TENANT)).ok
 
 
 async def test_doubles_are_dropped_within_a_batch_and_later(
-    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: AuditSealer, console: Database
 ) -> None:
     events = [call(n) for n in range(5)]
-    await append(broker, [*events, *events[:2]])
+    await append_events(broker, [*events, *events[:2]])
     await sealer.seal_all()
-    await append(broker, events[3:])
+    await append_events(broker, events[3:])
     await sealer.seal_all()
-    await append(broker, [*events, call(5)])
+    await append_events(broker, [*events, call(5)])
     await sealer.seal_all()
     assert [row["request_id"] for row in await sealed(database)] == [f"request-{n}" for n in range(6)]
     assert await left(database) == 0
-    assert (await verify(console, TENANT)).checked == 6
+    assert (await verify_chain(console, TENANT)).checked == 6
 
 
 async def test_nothing_that_a_process_appends_holds_up_the_others(
-    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: AuditSealer, console: Database
 ) -> None:
     hostile = [
         b"",
@@ -118,17 +118,17 @@ async def test_nothing_that_a_process_appends_holds_up_the_others(
     ]
     async with broker.connection() as connection:
         await connection.fetchval("SELECT audit.append($1, $2)", [TENANT] * len(hostile), hostile)
-    await append(broker, [call(99)])
+    await append_events(broker, [call(99)])
     assert await sealer.seal_all() == len(hostile) + 1
     rows = await sealed(database)
     assert len(rows) == len(hostile) + 1
-    assert [row["kind"] for row in rows].count(Kind.AUDIT_UNREADABLE) == 5
+    assert [row["kind"] for row in rows].count(AuditEventKind.AUDIT_UNREADABLE) == 5
     assert rows[-1]["request_id"] == "request-99"
-    assert (await verify(console, TENANT)).ok
+    assert (await verify_chain(console, TENANT)).ok
 
 
 async def test_the_column_decides_whose_event_it_is(
-    database: ScratchDatabase, broker: Database, sealer: Sealer
+    database: ScratchDatabase, broker: Database, sealer: AuditSealer
 ) -> None:
     async with broker.connection() as connection:
         await connection.fetchval("SELECT audit.append($1, $2)", [TENANT], [pack(call(tenant_id=OTHER))])
@@ -138,9 +138,9 @@ async def test_the_column_decides_whose_event_it_is(
 
 
 async def test_a_failure_in_the_middle_leaves_everything_as_it_was(
-    database: ScratchDatabase, broker: Database, sealer: Sealer, console: Database
+    database: ScratchDatabase, broker: Database, sealer: AuditSealer, console: Database
 ) -> None:
-    await append(broker, [call(n) for n in range(10)])
+    await append_events(broker, [call(n) for n in range(10)])
     async with database.admin_connection() as admin:
         await admin.execute(
             """CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS
@@ -153,14 +153,14 @@ async def test_a_failure_in_the_middle_leaves_everything_as_it_was(
         assert await left(database) == 10
         await admin.execute("DROP TRIGGER fail ON audit.incoming")
     assert await sealer.seal_once() == 10
-    assert (await verify(console, TENANT)).checked == 10
+    assert (await verify_chain(console, TENANT)).checked == 10
 
 
 async def test_many_sealers_work_as_one(database: ScratchDatabase, broker: Database, console: Database) -> None:
-    await append(broker, [call(n) for n in range(500)])
-    sealers = [Sealer(console, utc_now) for _ in range(6)]
+    await append_events(broker, [call(n) for n in range(500)])
+    sealers = [AuditSealer(console, utc_now) for _ in range(6)]
 
-    async def work(sealer: Sealer) -> int:
+    async def work(sealer: AuditSealer) -> int:
         total = 0
         while await left(database):
             total += await sealer.seal_once(20)
@@ -168,7 +168,7 @@ async def test_many_sealers_work_as_one(database: ScratchDatabase, broker: Datab
 
     assert sum(await asyncio.gather(*map(work, sealers))) == 500
     assert len({row["id"] for row in await sealed(database)}) == 500
-    assert (await verify(console, TENANT)).checked == 500
+    assert (await verify_chain(console, TENANT)).checked == 500
 
 
 async def test_months_go_to_partitions_and_the_clock_may_go_back(
@@ -180,18 +180,18 @@ async def test_months_go_to_partitions_and_the_clock_may_go_back(
         datetime(2031, 1, 5, tzinfo=UTC),
     ]
     for time_of_sealing in times:
-        await append(broker, [call()])
-        await Sealer(console, lambda at=time_of_sealing: at).seal_all()
+        await append_events(broker, [call()])
+        await AuditSealer(console, lambda at=time_of_sealing: at).seal_all()
     async with database.admin_connection() as admin:
         names = [row[0] for row in await admin.fetch("SELECT tableoid::regclass::text FROM audit.events ORDER BY seq")]
     assert names == ["audit.events_2031_12", "audit.events_2032_01", "audit.events_2032_01"]
-    assert (await verify(console, TENANT)).ok
+    assert (await verify_chain(console, TENANT)).ok
 
 
 async def test_partitions_are_closed_to_everyone(
-    database: ScratchDatabase, broker: Database, console: Database, sealer: Sealer
+    database: ScratchDatabase, broker: Database, console: Database, sealer: AuditSealer
 ) -> None:
-    await append(broker, [call()])
+    await append_events(broker, [call()])
     await sealer.seal_all()
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
@@ -204,12 +204,12 @@ async def test_partitions_are_closed_to_everyone(
 
 
 async def test_it_runs_by_itself_and_wakes(database: ScratchDatabase, broker: Database, console: Database) -> None:
-    sealer = Sealer(console, utc_now, shortest=0.01, longest=60)
+    sealer = AuditSealer(console, utc_now, shortest=0.01, longest=60)
     running = asyncio.create_task(sealer.run())
     try:
         total = 0
-        for count in (1, BATCH + 1, 3):
-            await append(broker, [call() for _ in range(count)])
+        for count in (1, SEAL_BATCH_SIZE + 1, 3):
+            await append_events(broker, [call() for _ in range(count)])
             total += count
             sealer.wake()
             deadline = time.monotonic() + 20
@@ -223,12 +223,12 @@ async def test_it_runs_by_itself_and_wakes(database: ScratchDatabase, broker: Da
 async def test_it_survives_the_database_s_absence(
     database: ScratchDatabase, broker: Database, console: Database
 ) -> None:
-    await append(broker, [call()])
-    sealer = Sealer(console, utc_now, shortest=0.01, longest=0.05)
+    await append_events(broker, [call()])
+    sealer = AuditSealer(console, utc_now, shortest=0.01, longest=0.05)
     async with away(database):
         running = asyncio.create_task(sealer.run())
         with pytest.raises((Unavailable, asyncpg.PostgresError)):
-            await Sealer(console, utc_now).seal_once()
+            await AuditSealer(console, utc_now).seal_once()
     try:
         deadline = time.monotonic() + 20
         while not await sealed(database):
@@ -239,18 +239,18 @@ async def test_it_survives_the_database_s_absence(
 
 
 async def test_the_database_refuses_what_does_not_continue_the_chain(
-    database: ScratchDatabase, broker: Database, console: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
+    database: ScratchDatabase, broker: Database, console: Database, sealer: AuditSealer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await append(broker, [call(), call()])
+    await append_events(broker, [call(), call()])
     await sealer.seal_all()
     from core.audit import sealer as module
 
-    def forked(found: list[tuple[UUID, datetime, Event]], _heads: object, now: datetime) -> object:
+    def forked(found: list[tuple[UUID, datetime, AuditEvent]], _heads: object, now: datetime) -> object:
         return chained(found, {}, now)
 
-    chained = module._chained
-    monkeypatch.setattr(module, "_chained", forked)
-    await append(broker, [call()])
+    chained = module._chain_events
+    monkeypatch.setattr(module, "_chain_events", forked)
+    await append_events(broker, [call()])
     with pytest.raises(asyncpg.RaiseError, match="do not continue the chain"):
         await sealer.seal_once()
     assert await left(database) == 1

@@ -8,34 +8,34 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from core.audit.chain import Entry, link
-from core.audit.event import Kind
-from core.audit.query import Anchor, Verification, anchors, verify
-from core.audit.retention import drop_older
-from core.audit.sealer import Sealer
-from core.audit.writer import append
+from core.audit.chain import SealedEvent, hash_event
+from core.audit.event import AuditEventKind
+from core.audit.query import ChainAnchor, ChainVerification, list_anchors, verify_chain
+from core.audit.retention import drop_old_partitions
+from core.audit.sealer import AuditSealer
+from core.audit.writer import append_events
 from core.db import Database
 from core.errors import Invalid
 from tests.core.audit.support import OTHER, TENANT, call, utc_now
 from tests.support.postgres import ScratchDatabase
 
-Tamper = Callable[..., Awaitable[Verification]]
+Tamper = Callable[..., Awaitable[ChainVerification]]
 COUNT = 20
 
 
 @pytest.fixture
-async def tamper(database: ScratchDatabase, broker: Database, console: Database, sealer: Sealer) -> Tamper:
+async def tamper(database: ScratchDatabase, broker: Database, console: Database, sealer: AuditSealer) -> Tamper:
     """Twenty events for each of two tenants; then what an administrator does to one, and what the check says."""
-    await append(broker, [call(n, tenant_id=t, detail={"n": n}) for n in range(COUNT) for t in (TENANT, OTHER)])
+    await append_events(broker, [call(n, tenant_id=t, detail={"n": n}) for n in range(COUNT) for t in (TENANT, OTHER)])
     await sealer.seal_all()
 
-    async def apply(*statements: str, **options: Any) -> Verification:
+    async def apply(*statements: str, **options: Any) -> ChainVerification:
         async with database.admin_connection() as admin:
             for statement in statements:
                 status = await admin.execute(statement.replace("MINE", f"tenant_id = '{TENANT}'"))
                 assert not status.endswith(" 0"), statement
-        assert (await verify(console, OTHER)).ok
-        return await verify(console, TENANT, **options)
+        assert (await verify_chain(console, OTHER)).ok
+        return await verify_chain(console, TENANT, **options)
 
     return apply
 
@@ -48,7 +48,7 @@ async def test_an_untouched_chain_is_whole(tamper: Tamper) -> None:
 
 
 async def test_no_events_are_whole(console: Database) -> None:
-    found = await verify(console, uuid4())
+    found = await verify_chain(console, uuid4())
     assert (found.ok, found.checked, found.head) == (True, 0, None)
 
 
@@ -76,7 +76,7 @@ CHANGES = {
 
 
 def test_every_column_is_tampered_with() -> None:
-    assert set(CHANGES) == (set(Entry._fields) | {"hash"}) - {"tenant_id"}
+    assert set(CHANGES) == (set(SealedEvent._fields) | {"hash"}) - {"tenant_id"}
 
 
 async def test_an_edited_event(tamper: Tamper) -> None:
@@ -91,12 +91,12 @@ async def test_an_edited_event(tamper: Tamper) -> None:
 
 async def test_an_event_that_is_rewritten_with_its_own_hash(tamper: Tamper, database: ScratchDatabase) -> None:
     """Its hash fits it then, and the next event's does not fit that hash."""
-    columns = ", ".join(Entry._fields)
+    columns = ", ".join(SealedEvent._fields)
     async with database.admin_connection() as admin:
         row = await admin.fetchrow(f"SELECT {columns} FROM audit.events WHERE tenant_id = $1 AND seq = 7", TENANT)
         before = await admin.fetchval("SELECT hash FROM audit.events WHERE tenant_id = $1 AND seq = 6", TENANT)
-    edited = Entry(**{**row, "detail": msgspec.json.decode(row["detail"]), "tool": "other"})
-    fitting = link(before, edited).hex()
+    edited = SealedEvent(**{**row, "detail": msgspec.json.decode(row["detail"]), "tool": "other"})
+    fitting = hash_event(before, edited).hex()
     found = await tamper(
         f"UPDATE audit.events SET tool = 'other', hash = decode('{fitting}', 'hex') WHERE MINE AND seq = 7"
     )
@@ -163,7 +163,7 @@ CUT_AND_REPAIRED = (
 
 
 async def test_only_an_anchor_shows_a_tail_that_was_cut_with_its_head(tamper: Tamper, console: Database) -> None:
-    kept = await anchors(console)
+    kept = await list_anchors(console)
     assert {anchor.tenant_id for anchor in kept} == {TENANT, OTHER}
     assert (await tamper(against=kept)).ok
     assert (await tamper(*CUT_AND_REPAIRED)).ok
@@ -172,27 +172,27 @@ async def test_only_an_anchor_shows_a_tail_that_was_cut_with_its_head(tamper: Ta
 
 
 async def test_an_anchor_shows_a_chain_that_was_computed_anew(
-    tamper: Tamper, console: Database, broker: Database, sealer: Sealer
+    tamper: Tamper, console: Database, broker: Database, sealer: AuditSealer
 ) -> None:
-    kept = await anchors(console)
+    kept = await list_anchors(console)
     await tamper(*CUT_AND_REPAIRED)
-    await append(broker, [call(n) for n in range(30)])
+    await append_events(broker, [call(n) for n in range(30)])
     await sealer.seal_all()
-    assert (await verify(console, TENANT)).ok
-    found = await verify(console, TENANT, against=kept)
+    assert (await verify_chain(console, TENANT)).ok
+    found = await verify_chain(console, TENANT, against=kept)
     assert (found.first_bad, found.problem) == (COUNT, "the event differs from the anchor")
 
 
 async def test_an_anchor_shows_a_log_that_is_gone(tamper: Tamper, console: Database) -> None:
-    kept = await anchors(console)
+    kept = await list_anchors(console)
     found = await tamper("DELETE FROM audit.events WHERE MINE", "DELETE FROM audit.heads WHERE MINE", against=kept)
     assert (found.first_bad, found.problem) == (COUNT, "the anchored event is missing")
 
 
-async def test_more_than_a_batch(broker: Database, console: Database, sealer: Sealer) -> None:
-    await append(broker, [call(n) for n in range(2_500)])
+async def test_more_than_a_batch(broker: Database, console: Database, sealer: AuditSealer) -> None:
+    await append_events(broker, [call(n) for n in range(2_500)])
     await sealer.seal_all()
-    assert (await verify(console, TENANT)).checked == 2_500
+    assert (await verify_chain(console, TENANT)).checked == 2_500
 
 
 @pytest.fixture
@@ -203,54 +203,54 @@ async def months(broker: Database, console: Database) -> datetime:
     while len(starts) < 6:
         starts.insert(0, (starts[0] - timedelta(days=1)).replace(day=1))
     for start in starts:
-        await append(broker, [call(n) for n in range(10)])
-        await Sealer(console, lambda now=start: now).seal_all()
+        await append_events(broker, [call(n) for n in range(10)])
+        await AuditSealer(console, lambda now=start: now).seal_all()
     return first
 
 
 async def test_since_begins_in_the_middle(database: ScratchDatabase, console: Database, months: datetime) -> None:
-    assert (await verify(console, TENANT, months)).checked == 10
-    assert (await verify(console, TENANT, datetime(1990, 1, 1, tzinfo=UTC))).checked == 60
-    assert (await verify(console, TENANT, months + timedelta(days=400))).checked == 0
+    assert (await verify_chain(console, TENANT, months)).checked == 10
+    assert (await verify_chain(console, TENANT, datetime(1990, 1, 1, tzinfo=UTC))).checked == 60
+    assert (await verify_chain(console, TENANT, months + timedelta(days=400))).checked == 0
     async with database.admin_connection() as admin:
         await admin.execute("UPDATE audit.events SET tool = '' WHERE seq = 30")
-    assert (await verify(console, TENANT, months)).ok
-    assert (await verify(console, TENANT)).first_bad == 30
+    assert (await verify_chain(console, TENANT, months)).ok
+    assert (await verify_chain(console, TENANT)).first_bad == 30
 
 
 async def test_dropping_old_months_keeps_the_chain(
-    database: ScratchDatabase, console: Database, broker: Database, sealer: Sealer, months: datetime
+    database: ScratchDatabase, console: Database, broker: Database, sealer: AuditSealer, months: datetime
 ) -> None:
-    kept = await anchors(console)
+    kept = await list_anchors(console)
     administrator = Database(database.admin)
     await administrator.open()
     try:
-        assert await drop_older(administrator, 12) == []
-        assert len(await drop_older(administrator, 2, clock=lambda: 5)) == 3
+        assert await drop_old_partitions(administrator, 12) == []
+        assert len(await drop_old_partitions(administrator, 2, clock=lambda: 5)) == 3
         with pytest.raises(Invalid):
-            await drop_older(administrator, 0)
+            await drop_old_partitions(administrator, 0)
     finally:
         await administrator.close()
-    found = await verify(console, TENANT, against=[*kept, Anchor(TENANT, 5, b"dropped")])
+    found = await verify_chain(console, TENANT, against=[*kept, ChainAnchor(TENANT, 5, b"dropped")])
     assert (found.ok, found.checked) == (True, 30)
-    await append(broker, [call()])
+    await append_events(broker, [call()])
     await sealer.seal_all()
-    assert (await verify(console, TENANT)).checked == 31
+    assert (await verify_chain(console, TENANT)).checked == 31
     async with database.admin_connection() as admin:
         recorded = await admin.fetchrow("SELECT kind, detail FROM audit.events WHERE tenant_id <> $1", TENANT)
-        assert recorded["kind"] == Kind.AUDIT_DROPPED
+        assert recorded["kind"] == AuditEventKind.AUDIT_DROPPED
         await admin.execute("DELETE FROM audit.events WHERE tenant_id = $1 AND seq = 31", TENANT)
-    assert (await verify(console, TENANT)).first_bad == 31
+    assert (await verify_chain(console, TENANT)).first_bad == 31
 
 
 async def test_a_log_that_was_dropped_whole_goes_on(
-    database: ScratchDatabase, console: Database, broker: Database, sealer: Sealer
+    database: ScratchDatabase, console: Database, broker: Database, sealer: AuditSealer
 ) -> None:
-    await append(broker, [call(n) for n in range(3)])
-    await Sealer(console, lambda: datetime(2001, 5, 5, tzinfo=UTC)).seal_all()
+    await append_events(broker, [call(n) for n in range(3)])
+    await AuditSealer(console, lambda: datetime(2001, 5, 5, tzinfo=UTC)).seal_all()
     async with database.admin_connection() as admin:
         await admin.execute("SELECT audit.drop_before(1)")
-    assert (await verify(console, TENANT)).ok
-    await append(broker, [call()])
+    assert (await verify_chain(console, TENANT)).ok
+    await append_events(broker, [call()])
     await sealer.seal_all()
-    assert (await verify(console, TENANT)).checked == 1
+    assert (await verify_chain(console, TENANT)).checked == 1

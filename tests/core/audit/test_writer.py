@@ -6,16 +6,16 @@ import time
 import pytest
 
 from core.audit.bounds import unpack
-from core.audit.event import DEPLOYMENT, Event, Kind, Outcome, outcome_of
-from core.audit.tally import Tally
-from core.audit.writer import AuditWriter, append
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
+from core.audit.tally import EventAggregator
+from core.audit.writer import AuditWriter, append_events
 from core.db import Database
 from core.errors import Unavailable
 from tests.core.audit.support import TENANT, away, call, until, writing
 from tests.support.postgres import ScratchDatabase
 
 
-async def stored(database: ScratchDatabase) -> list[Event]:
+async def stored(database: ScratchDatabase) -> list[AuditEvent]:
     async with database.admin_connection() as admin:
         return [unpack(row["record"]) for row in await admin.fetch("SELECT record FROM audit.incoming ORDER BY id")]
 
@@ -32,7 +32,7 @@ async def test_order_is_kept(database: ScratchDatabase, broker: Database) -> Non
     events = [call(n) for n in range(2_500)]
     async with writing(broker) as writer:
         for event in events[:-1]:
-            writer.queue(event)
+            writer.enqueue(event)
         await writer.write(events[-1])
         assert [event.id for event in await stored(database)] == [event.id for event in events]
 
@@ -44,7 +44,7 @@ async def test_many_writers_share_flushes(database: ScratchDatabase, broker: Dat
             for _ in range(20):
                 intent = call(number)
                 await writer.write(intent)
-                writer.queue(outcome_of(intent, Outcome.OK, 5))
+                writer.enqueue(build_outcome_event(intent, CallOutcome.OK, 5))
 
         await asyncio.gather(*map(write, range(64)))
         await until(lambda: writer.waiting == 0)
@@ -68,7 +68,7 @@ async def test_calls_in_parallel_gather_for_a_flush(broker: Database) -> None:
 
 
 async def test_a_lone_caller_waits_for_nobody(broker: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.audit.writer.GATHER", 60.0)
+    monkeypatch.setattr("core.audit.writer.GATHER_SECONDS", 60.0)
     async with writing(broker) as writer:
         for number in range(5):
             await writer.write(call(number))
@@ -95,7 +95,7 @@ async def test_flushes_are_synchronous_whatever_the_role_s_setting(database: Scr
         )
     async with writing(broker) as writer:
         await writer.write(call())
-    await append(broker, [call()])
+    await append_events(broker, [call()])
     assert len(await stored(database)) == 2
 
 
@@ -117,7 +117,7 @@ async def test_an_absent_database_refuses_intents_and_keeps_outcomes(
     async with writing(broker, patience=0.3) as writer:
         await writer.write(begun)
         async with away(database):
-            writer.queue(outcome_of(begun, Outcome.OK, 5))
+            writer.enqueue(build_outcome_event(begun, CallOutcome.OK, 5))
             started = time.monotonic()
             with pytest.raises(Unavailable):
                 await writer.write(call(2))
@@ -131,7 +131,11 @@ async def test_an_absent_database_refuses_intents_and_keeps_outcomes(
         assert not writer.stalled
         await writer.write(call(4))
     kept = await stored(database)
-    assert [event.kind for event in kept] == [Kind.CALL_INTENT, Kind.CALL_OUTCOME, Kind.CALL_INTENT]
+    assert [event.kind for event in kept] == [
+        AuditEventKind.CALL_INTENT,
+        AuditEventKind.CALL_OUTCOME,
+        AuditEventKind.CALL_INTENT,
+    ]
     assert kept[-1].request_id == "request-4"
 
 
@@ -169,16 +173,16 @@ async def test_a_full_queue_refuses_intents_before_it_loses_outcomes(
             with pytest.raises(Unavailable):
                 await refused
             room = writer.waiting
-            writer.queue(call())
+            writer.enqueue(call())
             assert writer.waiting == room + 1
             assert writer.lost == 0
             while not writer.lost:
-                writer.queue(call())
+                writer.enqueue(call())
             queued = writer.waiting
         await until(lambda: writer.waiting == 0)
     kept = await stored(database)
-    assert [event.detail for event in kept if event.kind == Kind.AUDIT_LOST] == [{"count": 1}]
-    assert len([event for event in kept if event.kind == Kind.CALL_INTENT]) == 1 + queued
+    assert [event.detail for event in kept if event.kind == AuditEventKind.AUDIT_LOST] == [{"count": 1}]
+    assert len([event for event in kept if event.kind == AuditEventKind.CALL_INTENT]) == 1 + queued
 
 
 async def test_one_who_goes_away_while_waiting_disturbs_nobody(database: ScratchDatabase, broker: Database) -> None:
@@ -195,11 +199,11 @@ async def test_one_who_goes_away_while_waiting_disturbs_nobody(database: Scratch
 async def test_close_writes_what_waits_and_refuses_the_rest(database: ScratchDatabase, broker: Database) -> None:
     async with writing(broker) as writer:
         for number in range(3_000):
-            writer.queue(call(number))
+            writer.enqueue(call(number))
         await writer.close()
         with pytest.raises(Unavailable):
             await writer.write(call())
-        writer.queue(call())
+        writer.enqueue(call())
         assert writer.lost == 1
     assert len(await stored(database)) == 3_000
 
@@ -226,23 +230,28 @@ async def test_nothing_waits_without_a_flusher(broker: Database) -> None:
 
 async def test_hostile_names_are_stored(database: ScratchDatabase, broker: Database) -> None:
     async with writing(broker) as writer:
-        await writer.write(call(tool="\ud800", module="x" * 3_000_000, kind=Kind.DENIED))
-    assert (await stored(database))[0].kind == Kind.DENIED
+        await writer.write(call(tool="\ud800", module="x" * 3_000_000, kind=AuditEventKind.DENIED))
+    assert (await stored(database))[0].kind == AuditEventKind.DENIED
 
 
 async def test_a_tally_is_one_event(database: ScratchDatabase, broker: Database) -> None:
     async with writing(broker) as writer:
-        tally = Tally(writer, Kind.AUTH_MALFORMED, clock=lambda: 7, interval=60)
+        tally = EventAggregator(writer, AuditEventKind.AUTH_MALFORMED, clock=lambda: 7, interval=60)
         for _ in range(1_000):
             tally.add()
         tally.flush()
         tally.flush()
     (event,) = await stored(database)
-    assert (event.kind, event.detail, event.tenant_id, event.at) == (Kind.AUTH_MALFORMED, {"count": 1_000}, None, 7)
+    assert (event.kind, event.detail, event.tenant_id, event.at) == (
+        AuditEventKind.AUTH_MALFORMED,
+        {"count": 1_000},
+        None,
+        7,
+    )
 
 
 async def test_events_of_no_tenant_stand_under_the_deployment(database: ScratchDatabase, broker: Database) -> None:
-    await append(broker, [call(tenant_id=None), call()])
+    await append_events(broker, [call(tenant_id=None), call()])
     async with database.admin_connection() as admin:
         tenants = await admin.fetch("SELECT tenant_id FROM audit.incoming ORDER BY id")
-    assert [row["tenant_id"] for row in tenants] == [DEPLOYMENT, TENANT]
+    assert [row["tenant_id"] for row in tenants] == [DEPLOYMENT_CHAIN, TENANT]

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers
-from broker.interface import Refused
+from broker.interface import CredentialRefusal
 from core.audit import query
-from core.audit.sealer import Sealer
+from core.audit.sealer import AuditSealer
 from core.caller import Credential
 from core.db import Database
 from core.directory import roles, services, tenants, users
@@ -85,7 +85,7 @@ class Stories:
         self._stranger = self._stranger or await stranger(house)
         self._number += 1
         made = await begin(house, f"tenant{self._number}", self._stranger)
-        await Sealer(sealing, lambda: datetime.now(UTC)).seal_all()
+        await AuditSealer(sealing, lambda: datetime.now(UTC)).seal_all()
         before = await self._others(made.id)
         told = await the_story(house, made)
         return told, await self._others(made.id) == before
@@ -141,7 +141,7 @@ async def the_story(house: House, made: Made) -> list[Any]:
     for module in ("kg", "strange"):
         await services.set_settings(console, ACTOR, tenant, module, lambda before: {**before, "concurrency": 4})
     await services.set_settings(console, ACTOR, tenant, "kg", lambda before: {"timeout": 5})
-    await tenants.set_recording(console, ACTOR, tenant, arguments=True)
+    await tenants.set_argument_recording(console, ACTOR, tenant, arguments=True)
     told.append(await all_that_can_be_read(house, made))
     spare, _ = await house.tokens.create(ACTOR, tenant, made.ada, "spare", expires_at=NOW + timedelta(days=1))
     await house.tokens.revoke(ACTOR, tenant, spare)
@@ -154,12 +154,12 @@ async def the_story(house: House, made: Made) -> list[Any]:
 async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
     console, tenant = house.console, made.id
     verdict = await house.tokens.verify(made.token)
-    page = await query.page(console, tenant, query.Filter(), limit=500)
+    page = await query.fetch_audit_page(console, tenant, query.AuditFilter(), limit=500)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     verified = [
-        await query.verify(console, tenant),
-        await query.verify(console, tenant, tomorrow),
-        await query.verify(console, UUID(int=9)),  # without a chain
+        await query.verify_chain(console, tenant),
+        await query.verify_chain(console, tenant, tomorrow),
+        await query.verify_chain(console, UUID(int=9)),  # without a chain
     ]
     return [
         [(one.email, one.status, one.roles) for one in await users.list_users(console, tenant)],
@@ -171,10 +171,10 @@ async def all_that_can_be_read(house: House, made: Made) -> list[Any]:
         [
             (one.user_email, one.name)
             for user in (made.ada, made.stranger.id)
-            for one in await house.tokens.live(tenant, user)
+            for one in await house.tokens.list_live(tenant, user)
         ],
         verdict.reason.value
-        if isinstance(verdict, Refused)
+        if isinstance(verdict, CredentialRefusal)
         else (verdict.user_id == made.ada, verdict.tenant_id == tenant),
         [len(await house.tokens.list(tenant, made.stranger.id))],
         await caller(house, made, made.ada),

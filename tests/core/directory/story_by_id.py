@@ -40,15 +40,15 @@ async def _roles(console: Database, tenant: UUID, zoe: UUID, eves_role: UUID) ->
     await users_by_id.give_role(console, ACTOR, tenant, zoe, third.id)
     told = [
         await roles_by_id.change_role(console, ACTOR, tenant, third.id, granted=frozenset({("allow", "kg.*")})),
-        *await roles_by_id.page_of_roles(console, tenant, None, 10),
-        *await roles_by_id.page_of_roles(console, tenant, (4, "Third"), 10),
-        *await roles_by_id.roles_of(console, tenant, zoe),
-        *await roles_by_id.roles_of(console, tenant, zoe, (4, "Third")),
+        *await roles_by_id.list_roles_page(console, tenant, None, 10),
+        *await roles_by_id.list_roles_page(console, tenant, (4, "Third"), 10),
+        *await roles_by_id.list_user_roles(console, tenant, zoe),
+        *await roles_by_id.list_user_roles(console, tenant, zoe, (4, "Third")),
         await roles_by_id.find_role(console, tenant, "Third"),
     ]
-    members = [one.email for one in await users_by_id.members(console, tenant, third.id)]
+    members = [one.email for one in await users_by_id.list_role_members(console, tenant, third.id)]
     await users_by_id.take_role(console, ACTOR, tenant, zoe, third.id)
-    left = await roles_by_id.roles_of(console, tenant, zoe)
+    left = await roles_by_id.list_user_roles(console, tenant, zoe)
     await roles_by_id.remove_role(console, ACTOR, tenant, third.id)
     refused = [
         await _refused(roles_by_id.get_role(console, tenant, third.id)),
@@ -75,7 +75,7 @@ async def _people(console: Database, tenant: UUID, zoe: UUID, stranger: UUID) ->
 
 async def _tokens(tokens: ApiTokens, tenant: UUID, zoe: UUID) -> list[Any]:
     _, token = await tokens.create(ACTOR, tenant, zoe, "lost")
-    return [await tokens.leaked(ACTOR, token), await tokens.leaked(ACTOR, token)]
+    return [await tokens.revoke_leaked(ACTOR, token), await tokens.revoke_leaked(ACTOR, token)]
 
 
 async def _allow_list(console: Database, tenant: UUID) -> list[Any]:

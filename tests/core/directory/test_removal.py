@@ -9,12 +9,12 @@ import asyncpg
 import pytest
 
 from core.audit.bounds import unpack
-from core.audit.event import DEPLOYMENT
+from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import Database
 from core.directory import removal, roles, tenants, users
 from core.directory.actor import Actor
 from core.errors import Invalid, MCPistError, NotFound
-from core.generations import CHANNEL
+from core.generations import GENERATION_CHANNEL
 from tests.core.directory.test_isolation import FILTER, mutants, watched
 from tests.support.eventually import within
 from tests.support.mutation import Mutator
@@ -61,12 +61,12 @@ async def test_everything_goes_but_the_log(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         found = await admin.fetch("SELECT tenant_id, record FROM audit.incoming ORDER BY id")
     told = [(row["tenant_id"], event.kind) for row in found for event in [unpack(row["record"])]]
-    assert told.count((acme, "tenant.removed")) == told.count((DEPLOYMENT, "tenant.removed")) == 1
+    assert told.count((acme, "tenant.removed")) == told.count((DEPLOYMENT_CHAIN, "tenant.removed")) == 1
 
 
 async def test_whoever_was_interrupted_begins_again(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.directory.removal.USERS_AT_ONCE", 1)
-    plain, calls = removal._some_users, 0  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr("core.directory.removal.USERS_PER_BATCH", 1)
+    plain, calls = removal._delete_user_batch, 0  # pyright: ignore[reportPrivateUsage]
 
     async def interrupted(console: Database, tenant_id: UUID) -> int:
         nonlocal calls
@@ -78,7 +78,7 @@ async def test_whoever_was_interrupted_begins_again(database: ScratchDatabase, m
     async with database.open("mcpist_console") as console:
         acme = await founded(console, "acme")
         with monkeypatch.context() as patch:
-            patch.setattr(removal, "_some_users", interrupted)
+            patch.setattr(removal, "_delete_user_batch", interrupted)
             with pytest.raises(ConnectionError):
                 await removal.remove_tenant(console, ACTOR, acme, "acme")
         assert (await tenants.get_tenant(console, acme)).status == "suspended", "nobody gets in meanwhile"
@@ -140,7 +140,7 @@ async def test_its_generation_is_raised_once_more(database: ScratchDatabase) -> 
 
     async with database.open("mcpist_console") as console, database.admin_connection() as admin:
         acme = await founded(console, "acme")
-        await admin.add_listener(CHANNEL, listener)
+        await admin.add_listener(GENERATION_CHANNEL, listener)
         value = await admin.fetchval("SELECT value FROM core.generations WHERE tenant_id = $1", acme)
         async with console.tenant(acme) as work:
             await work.execute("DELETE FROM core.tenants WHERE tenant_id = $1")

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from broker.interface import RefusalReason, Refused
+from broker.interface import CredentialRefusal, RefusalReason
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Credential
@@ -20,7 +20,7 @@ from core.errors import LimitReached
 from core.generations import Generations
 from core.limits import AttemptLimits
 from core.secret import Secret
-from core.token_format import new_token
+from core.token_format import generate_token
 from gateway.auth.authenticator import LONGEST, Authenticator
 from gateway.auth.refusals import Refusals
 from gateway.mcp.errors import Unauthenticated
@@ -52,12 +52,12 @@ class CountingBroker:
         self.gate.set()
         self._clock = clock
 
-    async def verify(self, token: Secret) -> Credential | Refused:
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
         self.asked += 1
         await self.gate.wait()
         expires = self.credential.expires_at
         if expires is not None and expires <= self._clock.now:
-            return Refused(RefusalReason.EXPIRED)
+            return CredentialRefusal(RefusalReason.EXPIRED)
         return self.credential
 
 
@@ -105,7 +105,7 @@ async def authenticate(
 
 @pytest.fixture
 def token() -> str:
-    return f"Bearer {new_token()[1].reveal()}"
+    return f"Bearer {generate_token()[1].reveal()}"
 
 
 async def test_a_known_credential_costs_no_second_question(

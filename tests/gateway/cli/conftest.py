@@ -20,7 +20,7 @@ from unittest import mock
 
 import pytest
 
-from gateway.cli.app import run
+from gateway.cli.app import run_command
 from tests.support.canary_homes import hear_home
 from tests.support.running_product import free_port, hear_command
 
@@ -79,7 +79,7 @@ class Home:
             contextlib.redirect_stdout(out),
             contextlib.redirect_stderr(err),
         ):
-            code = run(arguments)
+            code = run_command(arguments)
         return heard(arguments, Ended(code, out.getvalue(), err.getvalue()))
 
     def start(

@@ -344,10 +344,10 @@ def test_what_has_no_counterpart_says_so(fresh: Home, command: tuple[str, ...]) 
 def test_where_the_option_may_stand() -> None:
     moved = ["--server", "URL", "user", "list"]
     for line in ("--server URL user list", "user --server URL list", "user list --server URL"):
-        assert choice.first(line.split()) == moved
-    assert choice.first(["a", "--server=URL", "b"]) == ["--server=URL", "a", "b"]
-    assert choice.first(["a", "--", "--server", "URL"]) == ["a", "--", "--server", "URL"]
-    assert choice.first(["a", "--server"]) == ["--server", "a"]
+        assert choice.hoist_server_option(line.split()) == moved
+    assert choice.hoist_server_option(["a", "--server=URL", "b"]) == ["--server=URL", "a", "b"]
+    assert choice.hoist_server_option(["a", "--", "--server", "URL"]) == ["a", "--", "--server", "URL"]
+    assert choice.hoist_server_option(["a", "--server"]) == ["--server", "a"]
 
 
 def test_a_wrong_server(fresh: Home, tmp_path: Path) -> None:

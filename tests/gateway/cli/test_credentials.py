@@ -15,7 +15,7 @@ from unittest import mock
 
 import pytest
 
-from broker.web.languages import Texts
+from broker.web.languages import Translations
 from tests.gateway.cli.conftest import LONG, ROOT, Ended, Home
 from tests.gateway.cli.hub import HubServer, hub_installed, hub_server
 
@@ -130,7 +130,7 @@ def test_what_the_vendor_refuses_is_not_stored(desk: Desk, status: int | None, c
     refused = desk.set(*ADA, "--json", secret=f"{CANARY}-wrong")
     assert refused.code == code
     message = refused.error()["message"]
-    page = Texts("en")(f"connect.refused.key_{told}", service="Hub").striptags()
+    page = Translations("en")(f"connect.refused.key_{told}", service="Hub").striptags()
     assert message.startswith(f"{page} Nothing was stored")
     assert ("--no-test" in message) == (told in ("forbidden", "away"))
     assert desk.listed() == []
@@ -333,7 +333,7 @@ def test_a_service_that_is_off_is_noted(desk: Desk) -> None:
 def test_a_private_vendor_has_to_be_allowed(desk: Desk) -> None:
     refused = desk.run("credential", "set", "hub", *ADA, secret=f"{CANARY}-ada", MCPIST_ALLOWED_PRIVATE_HOSTS="")
     assert refused.code == 7
-    assert Texts("en")("connect.refused.key_away", service="Hub").striptags() in refused.err
+    assert Translations("en")("connect.refused.key_away", service="Hub").striptags() in refused.err
     assert "MCPIST_ALLOWED_PRIVATE_HOSTS" in refused.err
     assert desk.hub.asked == []
 

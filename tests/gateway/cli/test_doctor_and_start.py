@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.settings import Settings
-from gateway.single.start_files import start_files
+from gateway.single.start_files import list_start_files
 from tests.gateway.cli.conftest import LONG, ROOT, Home, new_home, running
 
 NO_KEY = b'{"active": "x", "keys": {"x": "c2hvcnQ="}}'
@@ -184,7 +184,7 @@ def test_every_file_that_a_start_opens_is_looked_at(started: Home, tmp_path: Pat
     for command in (UP, BROKER):
         opened_by(started, command, seen)
     below = {Path(line) for line in seen.read_text().splitlines() if line.startswith(f"{started.path}/")}
-    looked_at = {one.path for one in start_files(Settings.from_environment(started.environment))}
+    looked_at = {one.path for one in list_start_files(Settings.from_environment(started.environment))}
     assert {one.name for one in looked_at} >= {"identity.toml", "notices.toml", "vault-kek.json", "gateways.pem"}
     # Looked at when the database is opened; the others are written anew at each start.
     of_the_database = {one for one in below if one.is_relative_to(started.path / "postgres")}

@@ -9,8 +9,8 @@ import pytest
 from core.errors import LimitReached
 from gateway.cli import session
 from gateway.cli.app import app
-from gateway.cli.failures import failure_of
-from gateway.cli.output import clean
+from gateway.cli.failures import describe_failure
+from gateway.cli.output import escape_control_characters
 from tests.gateway.cli.conftest import Home
 
 
@@ -129,7 +129,7 @@ def test_a_home_that_cannot_be_made(fresh: Home) -> None:
     ],
 )
 def test_a_full_or_read_only_disk(error: BaseException, told: str) -> None:
-    failure = failure_of(error)
+    failure = describe_failure(error)
     assert (failure.code, failure.exit_code) == ("not_possible", 1)
     assert failure.message.startswith(told)
 
@@ -145,4 +145,4 @@ def test_a_reader_that_goes_away(cli: Home) -> None:
 
 
 def test_clean() -> None:
-    assert clean("a\x1b[0mb\r\x07é日本\n") == "a\\x1b[0mb\\r\\x07é日本\n"
+    assert escape_control_characters("a\x1b[0mb\r\x07é日本\n") == "a\\x1b[0mb\\r\\x07é日本\n"

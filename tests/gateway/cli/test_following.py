@@ -9,25 +9,30 @@ from uuid import UUID
 import pytest
 
 from core.errors import Unavailable
-from gateway.cli.remote.connecting import PATIENCE, ConnectSession, Progress, followed
+from gateway.cli.remote.connecting import (
+    UNAVAILABLE_TIMEOUT,
+    RemoteConnectSession,
+    RemoteServiceProgress,
+    follow_connect_session,
+)
 
 ID = UUID(int=7)
 
 
-def session(state: str, *services: tuple[str, str]) -> ConnectSession:
-    told = tuple(Progress(name, how, "declined" if how == "failed" else "", "") for name, how in services)
-    return ConnectSession(ID, "https://mcp.test/connect/-/session/x", state, told, datetime.now(UTC))
+def session(state: str, *services: tuple[str, str]) -> RemoteConnectSession:
+    told = tuple(RemoteServiceProgress(name, how, "declined" if how == "failed" else "", "") for name, how in services)
+    return RemoteConnectSession(ID, "https://mcp.test/connect/-/session/x", state, told, datetime.now(UTC))
 
 
 @dataclass
 class Server:
     """Answers in turn; None is being away."""
 
-    answers: Iterator[ConnectSession | None]
+    answers: Iterator[RemoteConnectSession | None]
     now: float = 0.0
     asked: list[str] = field(default_factory=list)
 
-    def get(self, path: str, form: type[Any], name: str) -> ConnectSession:
+    def get(self, path: str, form: type[Any], name: str) -> RemoteConnectSession:
         self.asked.append(name)
         found = next(self.answers)
         if found is None:
@@ -37,10 +42,10 @@ class Server:
     def sleep(self, seconds: float) -> None:
         self.now += seconds
 
-    def follow(self, begun: ConnectSession) -> tuple[ConnectSession, list[tuple[str, str]]]:
-        heard: list[Progress] = []
+    def follow(self, begun: RemoteConnectSession) -> tuple[RemoteConnectSession, list[tuple[str, str]]]:
+        heard: list[RemoteServiceProgress] = []
         server: Any = self
-        ended = followed(server, begun, heard.append, sleep=self.sleep, clock=lambda: self.now)
+        ended = follow_connect_session(server, begun, heard.append, sleep=self.sleep, clock=lambda: self.now)
         return ended, [(one.service, one.state) for one in heard]
 
 
@@ -60,7 +65,7 @@ def test_a_server_that_stays_away_is_given_up() -> None:
     server = Server(iter([None] * 100))
     with pytest.raises(Unavailable):
         server.follow(session("open", ("a", "waiting")))
-    assert PATIENCE < server.now < PATIENCE + 5
+    assert UNAVAILABLE_TIMEOUT < server.now < UNAVAILABLE_TIMEOUT + 5
 
 
 @pytest.mark.parametrize("state", ["done", "failed", "cancelled", "expired"])

@@ -19,8 +19,8 @@ from aiohttp import web
 from core.directory.tenants import Tenant
 from core.directory.users import create_user
 from core.secret import Secret
-from gateway.cli.remote.logins import Login, Logins, config_folder
-from gateway.cli.remote.sign_in import Tokens
+from gateway.cli.remote.logins import Login, LoginStore, get_config_folder
+from gateway.cli.remote.sign_in import LoginTokens
 from tests.gateway.cli.laptop import Laptop
 from tests.gateway.cli.laptop import Person as Browsing
 from tests.support.identity import Identity, identity_on
@@ -324,8 +324,8 @@ async def test_an_api_token_takes_the_place_of_a_login(scene: Scene) -> None:
 
 async def test_a_server_that_is_away_is_told_at_logout(tmp_path: Path) -> None:
     laptop, away = Laptop(tmp_path), "http://127.0.0.1:1"
-    tokens = Tokens(Secret("access"), Secret("refresh"), datetime(2030, 1, 1, tzinfo=UTC), "mcp:read")
-    Logins(config_folder(laptop.environment)).put(Login(away, "1", "ada@acme.test", "acme", tokens))
+    tokens = LoginTokens(Secret("access"), Secret("refresh"), datetime(2030, 1, 1, tzinfo=UTC), "mcp:read")
+    LoginStore(get_config_folder(laptop.environment)).put(Login(away, "1", "ada@acme.test", "acme", tokens))
     assert (await laptop.run("whoami")).code == 7
     ended = await laptop.run("logout", "--json")
     assert (ended.code, json.loads(ended.out)) == (7, {"server": away, "revoked": False})
@@ -336,8 +336,8 @@ async def test_a_server_that_is_away_is_told_at_logout(tmp_path: Path) -> None:
 async def test_two_logins_and_no_data_folder(tmp_path: Path) -> None:
     """Nobody is guessed at."""
     laptop = Laptop(tmp_path)
-    logins = Logins(config_folder(laptop.environment))
-    tokens = Tokens(Secret("access"), Secret("refresh"), datetime(2030, 1, 1, tzinfo=UTC), "mcp:read")
+    logins = LoginStore(get_config_folder(laptop.environment))
+    tokens = LoginTokens(Secret("access"), Secret("refresh"), datetime(2030, 1, 1, tzinfo=UTC), "mcp:read")
     for server in ("http://127.0.0.1:1", "http://127.0.0.1:2"):
         logins.put(Login(server, "1", "ada@acme.test", "acme", tokens))
     for command in (("whoami",), ("user", "list"), ("logout",)):

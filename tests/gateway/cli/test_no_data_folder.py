@@ -8,7 +8,7 @@ import pytest
 import typer.main
 
 from gateway.cli.app import app
-from gateway.single.home import MAKERS
+from gateway.single.home import CREATING_COMMANDS
 from tests.gateway.cli.conftest import Ended, Home
 
 NOT_FOUND = 4
@@ -47,7 +47,7 @@ def filled(path: Sequence[str], command: Any, folder: Path) -> list[str]:
     return words
 
 
-COMMANDS = [one for one in leaves(typer.main.get_command(app)) if one[0] and one[0][0] not in MAKERS]
+COMMANDS = [one for one in leaves(typer.main.get_command(app)) if one[0] and one[0][0] not in CREATING_COMMANDS]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: " ".join(one[0]))
@@ -88,7 +88,7 @@ def test_an_own_server_with_a_folder_that_does_not_exist(fresh: Home) -> None:
 
 def test_what_makes_one_says_so() -> None:
     names = {path[0] for path, _ in leaves(typer.main.get_command(app)) if path}
-    assert {*MAKERS} == {"up", "stdio", "migrate", "restore"} <= names
+    assert {*CREATING_COMMANDS} == {"up", "stdio", "migrate", "restore"} <= names
 
 
 def told(ended: Ended, home: Home) -> None:

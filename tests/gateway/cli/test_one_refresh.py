@@ -10,10 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from core.secret import Secret
-from gateway.cli.remote.access import SignedIn
-from gateway.cli.remote.http import Http
-from gateway.cli.remote.logins import Login, Logins
-from gateway.cli.remote.sign_in import Tokens
+from gateway.cli.remote.access import LoginAuth
+from gateway.cli.remote.http import ServerHttp
+from gateway.cli.remote.logins import Login, LoginStore
+from gateway.cli.remote.sign_in import LoginTokens
 
 COMMANDS = 6
 SECONDS = 1.0
@@ -71,17 +71,17 @@ def served() -> Iterator[Server]:
 
 def test_one_refreshes_for_all(tmp_path: Path) -> None:
     with served() as server:
-        ended = Tokens(Secret("first"), Secret("only"), datetime(2020, 1, 1, tzinfo=UTC), "mcp:read")
-        Logins(tmp_path).put(Login(server.url, "1", "ada@acme.test", "acme", ended))
+        ended = LoginTokens(Secret("first"), Secret("only"), datetime(2020, 1, 1, tzinfo=UTC), "mcp:read")
+        LoginStore(tmp_path).put(Login(server.url, "1", "ada@acme.test", "acme", ended))
 
         def command(_: int) -> str:
-            with Http(server.url) as http:
-                return SignedIn(http, Logins(tmp_path), server.url).bearer().reveal()
+            with ServerHttp(server.url) as http:
+                return LoginAuth(http, LoginStore(tmp_path), server.url).get_token().reveal()
 
         with ThreadPoolExecutor(COMMANDS) as pool:
             assert set(pool.map(command, range(COMMANDS))) == {"second"}
         assert len(server.refreshes) == 1
         assert "refresh_token=only" in server.refreshes[0]
-        found = Logins(tmp_path).find(server.url)
+        found = LoginStore(tmp_path).find(server.url)
     assert found is not None
     assert found.tokens.refresh.reveal() == "next"

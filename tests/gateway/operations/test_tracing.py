@@ -11,7 +11,7 @@ from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from core.tracing_settings import TracingSettings, read_tracing
+from core.tracing_settings import TracingSettings, read_tracing_settings
 from gateway.operations.tracing import NoTraces, start_traces
 
 ROOT = Path(__file__).parents[3]
@@ -64,7 +64,7 @@ async def collector(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Collector]
 
 
 def settings(collector: Collector, **variables: str) -> TracingSettings:
-    found, problems = read_tracing({"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, **variables})
+    found, problems = read_tracing_settings({"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, **variables})
     assert problems == []
     return found
 

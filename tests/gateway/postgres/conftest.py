@@ -18,9 +18,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from gateway.postgres.binaries import bundled, copied
-from gateway.postgres.home import Layout
-from gateway.postgres.process import server_pids
+from gateway.postgres.binaries import copy_binaries, find_bundled_binaries
+from gateway.postgres.home import DataFolderLayout
+from gateway.postgres.process import find_server_pids
 from gateway.postgres.server import ServerAddress
 from gateway.postgres.supervisor import EmbeddedPostgres
 
@@ -33,9 +33,9 @@ def place() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="mcpist-test-"))
     folder.chmod(0o755)
     yield folder
-    for layout in map(Layout, folder.iterdir()):
+    for layout in map(DataFolderLayout, folder.iterdir()):
         if layout.data.is_dir():
-            for pid in server_pids(layout):
+            for pid in find_server_pids(layout):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
     shutil.rmtree(folder, ignore_errors=True)
@@ -46,7 +46,7 @@ def programs() -> Iterator[Path]:
     """What root's first start copies into a data folder, for the tests to link to."""
     with tempfile.TemporaryDirectory(prefix="mcpist-test-") as name:
         if os.geteuid() == 0:
-            copied(bundled(), Path(name))
+            copy_binaries(find_bundled_binaries(), Path(name))
         yield Path(name)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.postgres import backup
 from gateway.postgres.backup import dump, restore
-from gateway.postgres.binaries import bundled
+from gateway.postgres.binaries import find_bundled_binaries
 from gateway.postgres.errors import BackupError
 from gateway.postgres.server import ServerAddress
 from gateway.postgres.supervisor import EmbeddedPostgres
@@ -203,7 +203,10 @@ async def test_nothing_is_committed_when_the_reader_fails(
 ) -> None:
     """pg_restore breaks off between two statements."""
     await dump(server, place / "backup")
-    for name, script in (("psql", f'exec "{bundled().program("psql")}" "$@"'), ("pg_restore", PARTIAL)):
+    for name, script in (
+        ("psql", f'exec "{find_bundled_binaries().get_program_path("psql")}" "$@"'),
+        ("pg_restore", PARTIAL),
+    ):
         (place / name).write_text(f"#!/bin/sh\n{script}\n")
         (place / name).chmod(0o755)
     with pytest.raises(BackupError, match="Nothing was restored: pg_restore: error: half of it"):

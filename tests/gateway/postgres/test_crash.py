@@ -16,17 +16,17 @@ import asyncpg
 import pytest
 
 from gateway.postgres import server
-from gateway.postgres.home import Layout
-from gateway.postgres.process import read_pid_file, server_pids
+from gateway.postgres.home import DataFolderLayout
+from gateway.postgres.process import find_server_pids, read_pid_file
 from gateway.postgres.server import ServerAddress
-from gateway.postgres.supervisor import EmbeddedPostgres, attach
+from gateway.postgres.supervisor import EmbeddedPostgres, attach_server
 from tests.gateway.postgres.conftest import Owner, Processes, connect, execute, until, value
 
 WRITERS = 4
 
 
 def _postmaster(home: Path) -> int:
-    noted = read_pid_file(Layout(home).data)
+    noted = read_pid_file(DataFolderLayout(home).data)
     assert noted is not None
     return noted.pid
 
@@ -46,7 +46,7 @@ async def test_a_killed_server_is_restarted(postgres: EmbeddedPostgres, home: Pa
 async def test_a_busy_backend_does_not_keep_the_server_from_coming_back(postgres: EmbeddedPostgres, home: Path) -> None:
     address = await postgres.start()
     busy = asyncio.create_task(execute(address, "DO $$ BEGIN LOOP PERFORM 1; END LOOP; END $$"))
-    await until(lambda: any("DO" in _title(pid) for pid in server_pids(Layout(home))))
+    await until(lambda: any("DO" in _title(pid) for pid in find_server_pids(DataFolderLayout(home))))
     os.kill(_postmaster(home), signal.SIGKILL)
     await until(lambda: not postgres.ready.is_set())
     async with asyncio.timeout(30):
@@ -60,7 +60,7 @@ async def test_the_pauses_between_restarts_grow_and_end_with_success(home: Path)
     lines: list[str] = []
     postgres = EmbeddedPostgres(home, on_progress=lines.append)
     await postgres.start()
-    control = Layout(home).data / "global" / "pg_control"
+    control = DataFolderLayout(home).data / "global" / "pg_control"
     hidden = control.with_name("hidden")
     control.rename(hidden)
     os.kill(_postmaster(home), signal.SIGKILL)
@@ -80,7 +80,7 @@ async def test_stopping_while_it_is_being_restarted(postgres: EmbeddedPostgres, 
     os.kill(_postmaster(home), signal.SIGKILL)
     await until(lambda: not postgres.ready.is_set())
     await postgres.stop()
-    assert server_pids(Layout(home)) == []
+    assert find_server_pids(DataFolderLayout(home)) == []
     await postgres.start()
 
 
@@ -99,7 +99,7 @@ async def test_a_start_that_takes_long_is_waited_for_and_reported(home: Path, mo
     starting = asyncio.create_task(postgres.start())
     await until(lambda: sum("recovering" in line for line in lines) >= 20)
     assert not starting.done()
-    for pid in server_pids(Layout(home)):
+    for pid in find_server_pids(DataFolderLayout(home)):
         os.kill(pid, signal.SIGCONT)
     assert await value(await starting, "SELECT 1") == 1
     await postgres.stop()
@@ -121,11 +121,11 @@ async def test_no_acknowledged_row_is_lost_in_many_kills(
 
 async def _kill_and_count(home: Path, processes: Processes, victims: tuple[str, ...], rounds: int) -> None:
     owner = processes.own(home)
-    await execute(await attach(home), "CREATE TABLE ledger (writer int, n bigint, PRIMARY KEY (writer, n))")
+    await execute(await attach_server(home), "CREATE TABLE ledger (writer int, n bigint, PRIMARY KEY (writer, n))")
     acknowledged: set[tuple[int, int]] = set()
     slowest = 0.0
     for _ in range(rounds):
-        writing = await _write_until(await attach(home), acknowledged, partial(_kill, owner, home, victims))
+        writing = await _write_until(await attach_server(home), acknowledged, partial(_kill, owner, home, victims))
         assert writing, "the kill came in the middle of writing"
         began = time.monotonic()
         if "owner" in victims:
@@ -174,14 +174,14 @@ async def _kill(owner: Owner, home: Path, victims: tuple[str, ...]) -> None:
         else:
             os.kill(postmaster, signal.SIGKILL)
     if "postmaster" in victims:
-        await until(lambda: postmaster not in server_pids(Layout(home)))
+        await until(lambda: postmaster not in find_server_pids(DataFolderLayout(home)))
 
 
 async def _answering(home: Path) -> ServerAddress:
     async with asyncio.timeout(30):
         while True:
             with contextlib.suppress(OSError, asyncpg.PostgresError):
-                address = await attach(home)
+                address = await attach_server(home)
                 await value(address, "SELECT 1")
                 return address
 

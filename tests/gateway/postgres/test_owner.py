@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from gateway.postgres.errors import HomeInUse, OwnerGone, PostgresError
-from gateway.postgres.home import Layout
+from gateway.postgres.home import DataFolderLayout
 from gateway.postgres.lock import HomeLock, is_held
-from gateway.postgres.process import read_pid_file, server_pids
-from gateway.postgres.supervisor import EmbeddedPostgres, attach
+from gateway.postgres.process import find_server_pids, read_pid_file
+from gateway.postgres.supervisor import EmbeddedPostgres, attach_server
 from tests.gateway.postgres.conftest import Processes, execute, needs_root, until, value
 
 
@@ -22,7 +22,7 @@ async def test_the_second_process_attaches(home: Path, processes: Processes) -> 
     owner = processes.own(home)
     with pytest.raises(HomeInUse, match="Another MCPist is running"):
         await EmbeddedPostgres(home).start()
-    address = await attach(home)
+    address = await attach_server(home)
     assert address.socket_dir == owner.socket_dir
     assert await value(address, "SELECT 1") == 1
     assert owner.process.poll() is None, "the refused start left the owner alone"
@@ -32,7 +32,7 @@ async def test_attaching_waits_until_the_owner_is_ready(home: Path, postgres: Em
     lines: list[str] = []
     starting = asyncio.create_task(postgres.start())
     await until(lambda: home.exists() and is_held(home / "lock"))
-    address = await attach(home, on_progress=lines.append)
+    address = await attach_server(home, on_progress=lines.append)
     assert address == await starting
     assert len(lines) == 1
 
@@ -44,12 +44,12 @@ async def test_attaching_waits_behind_the_file_of_a_server_that_was_killed(
     killed = processes.own(home)
     killed.kill()
     os.kill(killed.postmaster, signal.SIGKILL)
-    await until(lambda: server_pids(Layout(home)) == [])
-    noted = read_pid_file(Layout(home).data)
+    await until(lambda: find_server_pids(DataFolderLayout(home)) == [])
+    noted = read_pid_file(DataFolderLayout(home).data)
     assert noted is not None
     assert (noted.pid, noted.ready) == (killed.postmaster, True)
     lock, lines = await HomeLock.acquire(home / "lock"), list[str]()
-    attaching = asyncio.create_task(attach(home, on_progress=lines.append))
+    attaching = asyncio.create_task(attach_server(home, on_progress=lines.append))
     await until(lambda: attaching.done() or bool(lines))
     assert not attaching.done(), "it believed the file of a dead server"
     lock.release()
@@ -57,17 +57,17 @@ async def test_attaching_waits_behind_the_file_of_a_server_that_was_killed(
         await attaching
     starting = asyncio.create_task(postgres.start())
     await until(lambda: is_held(home / "lock"))
-    assert await value(await attach(home), "SELECT 1") == 1
+    assert await value(await attach_server(home), "SELECT 1") == 1
     await starting
 
 
 async def test_there_is_nothing_to_attach_to(home: Path, postgres: EmbeddedPostgres) -> None:
     with pytest.raises(OwnerGone):
-        await attach(home)
+        await attach_server(home)
     await postgres.start()
     await postgres.stop()
     with pytest.raises(OwnerGone):
-        await attach(home)
+        await attach_server(home)
 
 
 @needs_root
@@ -75,7 +75,7 @@ async def test_attaching_to_somebody_elses_folder_is_refused(new_home: Path) -> 
     new_home.mkdir(mode=0o700)
     os.chown(new_home, 65534, 65534)
     with pytest.raises(PostgresError, match="belongs to nobody"):
-        await attach(new_home)
+        await attach_server(new_home)
 
 
 async def test_looking_at_the_lock_does_not_disturb_a_start(home: Path, postgres: EmbeddedPostgres) -> None:
@@ -113,13 +113,13 @@ async def test_the_orphan_of_a_killed_owner_is_taken_over(
     home: Path, processes: Processes, postgres: EmbeddedPostgres
 ) -> None:
     owner = processes.own(home)
-    await execute(await attach(home), "CREATE TABLE kept AS SELECT 7 AS n")
+    await execute(await attach_server(home), "CREATE TABLE kept AS SELECT 7 AS n")
     owner.kill()
-    assert owner.postmaster in server_pids(Layout(home)), "the server lives on"
+    assert owner.postmaster in find_server_pids(DataFolderLayout(home)), "the server lives on"
     with pytest.raises(OwnerGone):
-        await attach(home)
+        await attach_server(home)
     address = await postgres.start()
-    assert owner.postmaster not in server_pids(Layout(home))
+    assert owner.postmaster not in find_server_pids(DataFolderLayout(home))
     assert await value(address, "SELECT n FROM kept") == 7
 
 
@@ -127,7 +127,7 @@ async def test_an_orphan_that_hangs_is_ended_too(
     home: Path, processes: Processes, postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ladder = ((signal.SIGINT, 0.5), (signal.SIGQUIT, 0.5), (signal.SIGKILL, 5.0))
-    monkeypatch.setattr("gateway.postgres.process.LADDER", ladder)
+    monkeypatch.setattr("gateway.postgres.process.STOP_SIGNALS", ladder)
     owner = processes.own(home)
     os.kill(owner.postmaster, signal.SIGSTOP)
     owner.kill()
@@ -140,7 +140,7 @@ async def test_a_zombie_is_not_a_live_server(
 ) -> None:
     """As in a container whose PID 1 does not reap."""
     owner = processes.own(home, "ADOPT")
-    await execute(await attach(home), "CREATE TABLE kept AS SELECT 7 AS n")
+    await execute(await attach_server(home), "CREATE TABLE kept AS SELECT 7 AS n")
     if kill_order == "owner first":
         owner.kill()
         os.kill(owner.postmaster, signal.SIGKILL)
@@ -150,7 +150,7 @@ async def test_a_zombie_is_not_a_live_server(
         owner.kill()
     await until(lambda: _state(owner.postmaster) == "Z")
     os.kill(owner.postmaster, 0)  # it still looks alive to this
-    noted = read_pid_file(Layout(home).data)
+    noted = read_pid_file(DataFolderLayout(home).data)
     assert noted is not None
     assert noted.pid == owner.postmaster
     assert await value(await postgres.start(), "SELECT n FROM kept") == 7
@@ -170,10 +170,10 @@ async def test_an_orphan_that_nobody_reaps_is_taken_over(
 async def test_a_reused_pid_is_not_taken_for_the_server(home: Path, postgres: EmbeddedPostgres, title: str) -> None:
     """Another process of the same user, even another PostgreSQL, has the pid that the dead server noted."""
     await postgres.start()
-    pid_file = Layout(home).data / "postmaster.pid"
+    pid_file = DataFolderLayout(home).data / "postmaster.pid"
     noted = pid_file.read_text().splitlines()
     await postgres.stop()
-    owner = Layout(home).data.stat().st_uid
+    owner = DataFolderLayout(home).data.stat().st_uid
     bystander = subprocess.Popen([title, "60"], executable="/bin/sleep", user=owner)
     try:
         pid_file.write_text("\n".join([str(bystander.pid), *noted[1:]]) + "\n")
@@ -188,11 +188,11 @@ async def test_a_reused_pid_is_not_taken_for_the_server(home: Path, postgres: Em
 async def test_ctrl_c_on_the_terminal_does_not_reach_the_server(home: Path, processes: Processes) -> None:
     owner = processes.own(home)
     os.killpg(owner.pid, signal.SIGINT)  # what a terminal does
-    assert await value(await attach(home), "SELECT 1") == 1
+    assert await value(await attach_server(home), "SELECT 1") == 1
     owner.process.terminate()
     assert owner.process.wait(20) == 0
-    assert server_pids(Layout(home)) == []
-    assert not (Layout(home).data / "postmaster.pid").exists(), "it was stopped in order"
+    assert find_server_pids(DataFolderLayout(home)) == []
+    assert not (DataFolderLayout(home).data / "postmaster.pid").exists(), "it was stopped in order"
 
 
 def _state(pid: int) -> str:

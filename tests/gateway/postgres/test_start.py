@@ -11,10 +11,10 @@ import asyncpg
 import pytest
 
 from gateway.postgres import cluster, process
-from gateway.postgres.account import account_to_drop_to
-from gateway.postgres.binaries import bundled
+from gateway.postgres.account import find_runtime_account
+from gateway.postgres.binaries import find_bundled_binaries
 from gateway.postgres.errors import PostgresError
-from gateway.postgres.home import SOCKET_NAME, Layout
+from gateway.postgres.home import SOCKET_NAME, DataFolderLayout
 from gateway.postgres.supervisor import EmbeddedPostgres
 from tests.gateway.postgres.conftest import Processes, connect, execute, needs_root, python_for, until, value
 
@@ -53,10 +53,10 @@ async def test_only_a_socket_and_only_with_the_password(postgres: EmbeddedPostgr
     address = await postgres.start()
     assert await value(address, "SHOW listen_addresses") == ""
     assert stat.S_IMODE(address.socket_dir.stat().st_mode) == 0o700
-    assert stat.S_IMODE(Layout(home).password.stat().st_mode) == 0o600
-    assert stat.S_IMODE(Layout(home).log.stat().st_mode) == 0o600
+    assert stat.S_IMODE(DataFolderLayout(home).password.stat().st_mode) == 0o600
+    assert stat.S_IMODE(DataFolderLayout(home).log.stat().st_mode) == 0o600
     assert address.password not in repr(address)
-    assert address.password not in address.url()
+    assert address.password not in address.build_url()
     for password in ("wrong", ""):
         with pytest.raises(asyncpg.InvalidPasswordError):
             await connect(address, password=password)
@@ -79,7 +79,7 @@ async def test_the_log_keeps_statements_and_rows_to_itself(postgres: EmbeddedPos
             await execute(address, "INSERT INTO person VALUES ('someone@example.com')")
         except asyncpg.UniqueViolationError:
             break
-    log = Layout(home).log.read_text()
+    log = DataFolderLayout(home).log.read_text()
     assert "duplicate key" in log
     assert "someone@example.com" not in log
 
@@ -89,7 +89,7 @@ async def test_the_server_inherits_neither_environment_nor_session(
 ) -> None:
     monkeypatch.setenv("MCPIST_SECRET_OF_OURS", "hush")
     await postgres.start()
-    noted = process.read_pid_file(Layout(home).data)
+    noted = process.read_pid_file(DataFolderLayout(home).data)
     assert noted is not None
     assert b"hush" not in Path(f"/proc/{noted.pid}/environ").read_bytes()
     assert os.getsid(noted.pid) == noted.pid
@@ -103,7 +103,7 @@ async def test_root_drops_to_nobody_and_opens_only_its_own_folder(new_home: Path
     new_home.mkdir(mode=0o700)
     postgres = EmbeddedPostgres(new_home)
     await postgres.start()
-    noted = process.read_pid_file(Layout(new_home).data)
+    noted = process.read_pid_file(DataFolderLayout(new_home).data)
     assert noted is not None
     assert Path(f"/proc/{noted.pid}").stat().st_uid == 65534
     await postgres.stop()
@@ -120,7 +120,7 @@ async def test_old_copies_of_the_programs_are_removed(new_home: Path) -> None:
     postgres = EmbeddedPostgres(new_home)
     await postgres.start()
     await postgres.stop()
-    assert [folder.name for folder in (new_home / "bin").iterdir()] == [bundled().version]
+    assert [folder.name for folder in (new_home / "bin").iterdir()] == [find_bundled_binaries().version]
 
 
 @needs_root
@@ -196,7 +196,7 @@ async def test_a_name_that_postgres_hands_to_a_shell_is_refused(place: Path, nam
 
 async def test_a_planted_short_folder_is_refused(place: Path) -> None:
     home = place / ("n" * 120)
-    Layout(home).socket_dir(place).symlink_to("/")
+    DataFolderLayout(home).get_socket_dir(place).symlink_to("/")
     with pytest.raises(PostgresError, match="private folder"):
         await EmbeddedPostgres(home, short_parent=place).start()
 
@@ -204,7 +204,7 @@ async def test_a_planted_short_folder_is_refused(place: Path) -> None:
 async def test_another_major_version_is_refused(postgres: EmbeddedPostgres, home: Path) -> None:
     await postgres.start()
     await postgres.stop()
-    (Layout(home).data / "PG_VERSION").write_text("17\n")
+    (DataFolderLayout(home).data / "PG_VERSION").write_text("17\n")
     with pytest.raises(PostgresError, match=r"written by PostgreSQL 17.*mcpist restore"):
         await postgres.start()
 
@@ -212,7 +212,7 @@ async def test_another_major_version_is_refused(postgres: EmbeddedPostgres, home
 async def test_a_lost_password_file_is_named(postgres: EmbeddedPostgres, home: Path) -> None:
     await postgres.start()
     await postgres.stop()
-    Layout(home).password.unlink()
+    DataFolderLayout(home).password.unlink()
     with pytest.raises(PostgresError, match=r"superuser\.password is missing"):
         await postgres.start()
 
@@ -220,7 +220,7 @@ async def test_a_lost_password_file_is_named(postgres: EmbeddedPostgres, home: P
 async def test_a_server_that_cannot_start_says_why(postgres: EmbeddedPostgres, home: Path) -> None:
     await postgres.start()
     await postgres.stop()
-    (Layout(home).data / "global" / "pg_control").unlink()
+    (DataFolderLayout(home).data / "global" / "pg_control").unlink()
     with pytest.raises(PostgresError, match=r"before it was ready: .*pg_control"):
         await postgres.start()
 
@@ -242,37 +242,37 @@ async def test_an_interrupted_initdb_is_done_again(
     monkeypatch.setattr(cluster, "spawn", interrupted)
     with pytest.raises(PostgresError, match="initdb failed"):
         await postgres.start()
-    assert not Layout(home).data.exists()
-    assert list(Layout(home).folder.glob("initdb-*"))
+    assert not DataFolderLayout(home).data.exists()
+    assert list(DataFolderLayout(home).folder.glob("initdb-*"))
     monkeypatch.undo()
     assert await value(await postgres.start(), "SELECT 1") == 1
-    assert not list(Layout(home).folder.glob("initdb-*"))
+    assert not list(DataFolderLayout(home).folder.glob("initdb-*"))
 
 
 async def test_a_cancelled_first_start_leaves_nothing_running(postgres: EmbeddedPostgres, home: Path) -> None:
     task = asyncio.create_task(postgres.start())
-    await until(lambda: bool(list(Layout(home).folder.glob("initdb-*"))))
+    await until(lambda: bool(list(DataFolderLayout(home).folder.glob("initdb-*"))))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not list(Layout(home).folder.glob("initdb-??????.*")), "initdb has ended"
-    assert process.server_pids(Layout(home)) == []
+    assert not list(DataFolderLayout(home).folder.glob("initdb-??????.*")), "initdb has ended"
+    assert process.find_server_pids(DataFolderLayout(home)) == []
     assert await value(await postgres.start(), "SELECT 1") == 1
 
 
 def test_the_process_list_of_ps_and_of_proc_agree(home: Path, processes: Processes) -> None:
     processes.own(home)
-    layout = Layout(home)
+    layout = DataFolderLayout(home)
     owner = layout.data.stat().st_uid
 
     def listed() -> set[int]:
-        return {pid for pid, line in process._from_ps(owner) if layout.name in line and process._is_postgres(line)}
+        return {pid for pid, line in process._list_from_ps(owner) if layout.name in line and process._is_postgres(line)}
 
     # The server's own processes come and go between two looks; one pair of looks without that is enough.
-    pairs = ((set(process.server_pids(layout)), listed()) for _ in range(20))
+    pairs = ((set(process.find_server_pids(layout)), listed()) for _ in range(20))
     assert any(wanted == found != set() for wanted, found in pairs)
 
 
 def test_without_root_no_account_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert account_to_drop_to("no-such-user-here") is None
+    assert find_runtime_account("no-such-user-here") is None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from core.caller import Caller, Credential
-from core.permissions import Policy, make_role
+from core.permissions import Policy, build_role
 from gateway.catalogue import Catalogue
 from tests.support.toy_modules import names_of
 
@@ -28,7 +28,7 @@ class Matrix:
 
     def caller(self) -> Caller:
         """Somebody with this matrix."""
-        roles = tuple(make_role(f"role{n}", rows, -n) for n, rows in enumerate(self.roles))
+        roles = tuple(build_role(f"role{n}", rows, -n) for n, rows in enumerate(self.roles))
         credential = Credential("id", "api_token", self.tenant, UUID(int=3), frozenset(), self.read_only)
         return Caller(credential, "a@b", "user", Policy(roles, self.services))
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.address import DatabaseAddress
 from core.secret import Secret
-from gateway.deployment import KEYS, PASSWORDS
+from gateway.deployment import KEYS_FOLDER, PASSWORDS_FILE
 from tests.gateway.cli.conftest import Home, Product, new_home, running
 from tests.support.eventually import within
 from tests.support.postgres_process import running_server
@@ -42,7 +42,7 @@ def fresh() -> Iterator[Home]:
 
 
 def test_a_folder_without_the_passwords_changes_none(url: str, product: Product, fresh: Home, other: Home) -> None:
-    passwords = other.path / KEYS / PASSWORDS
+    passwords = other.path / KEYS_FOLDER / PASSWORDS_FILE
     for command in ("migrate", "user list", "up"):
         ended = other.run(*command.split(), MCPIST_DATABASE_URL=url)
         assert ended.code == 5, command
@@ -54,7 +54,7 @@ def test_a_folder_without_the_passwords_changes_none(url: str, product: Product,
     assert list(other.path.iterdir()) == []
     assert asyncio.run(_still_works(url, product))
     passwords.parent.mkdir(mode=0o700)
-    shutil.copy(fresh.path / KEYS / PASSWORDS, passwords)
+    shutil.copy(fresh.path / KEYS_FOLDER / PASSWORDS_FILE, passwords)
     listed = other.run("user", "list", "--json", MCPIST_DATABASE_URL=url).json()
     assert [one["email"] for one in listed] == ["admin@localhost"]
     assert asyncio.run(_still_works(url, product))
@@ -65,9 +65,11 @@ def test_whoever_says_so_gets_new_passwords(url: str, product: Product, other: H
     given = {"MCPIST_DATABASE_URL": url, "MCPIST_NEW_ROLE_PASSWORDS": "yes"}
     listed = other.run("user", "list", "--json", **given).json()
     assert [one["email"] for one in listed] == ["admin@localhost"]
-    before = (other.path / KEYS / PASSWORDS).read_bytes()
+    before = (other.path / KEYS_FOLDER / PASSWORDS_FILE).read_bytes()
     assert other.run("user", "list", "--json", **given).json() == listed
-    assert (other.path / KEYS / PASSWORDS).read_bytes() == before, "there are passwords now, so none is made"
+    assert (other.path / KEYS_FOLDER / PASSWORDS_FILE).read_bytes() == before, (
+        "there are passwords now, so none is made"
+    )
 
 
 def _checks(home: Home, url: str) -> list[dict[str, str]]:

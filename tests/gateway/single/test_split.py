@@ -10,8 +10,8 @@ import pytest
 from core.errors import Invalid
 from core.secret import Secret
 from core.settings import Settings
-from gateway.deployment import DIGEST_KEY, KEYS
-from gateway.single.split import gateway_deployment, remote_broker
+from gateway.deployment import DIGEST_KEY_FILE, KEYS_FOLDER
+from gateway.single.split import open_gateway_deployment, open_remote_broker
 from tests.support.postgres import PASSWORDS, ScratchDatabase
 
 BROKER = "http://127.0.0.1:1"
@@ -26,8 +26,8 @@ def url_as(database: ScratchDatabase, role: str, password: str = "") -> Secret:
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A gateway's folder."""
-    (tmp_path / KEYS).mkdir()
-    path = tmp_path / KEYS / DIGEST_KEY
+    (tmp_path / KEYS_FOLDER).mkdir()
+    path = tmp_path / KEYS_FOLDER / DIGEST_KEY_FILE
     path.write_text(json.dumps({"key": "k"}))
     path.chmod(0o600)
     return tmp_path
@@ -39,20 +39,22 @@ def settings(home: Path, url: Secret, broker: str = BROKER) -> Settings:
 
 async def refusal(given: Settings) -> str:
     with pytest.raises(Invalid) as refused:
-        async with gateway_deployment(given, lambda _: None):
+        async with open_gateway_deployment(given, lambda _: None):
             pass
     return str(refused.value)
 
 
 async def test_its_own_role_and_no_other(database: ScratchDatabase, home: Path) -> None:
-    async with gateway_deployment(settings(home, url_as(database, "mcpist_gateway")), lambda _: None) as deployment:
+    async with open_gateway_deployment(
+        settings(home, url_as(database, "mcpist_gateway")), lambda _: None
+    ) as deployment:
         assert deployment.digest_key == Secret("k")
         assert deployment.passwords == {}
-        assert deployment.role("mcpist_gateway").connect_args()["dsn"]
+        assert deployment.get_role_address("mcpist_gateway").connect_args()["dsn"]
         for other in ("mcpist_broker", "mcpist_console"):
             with pytest.raises(Invalid, match="logs in as mcpist_gateway"):
-                deployment.role(other)
-    assert [path.name for path in home.rglob("*") if path.is_file()] == [DIGEST_KEY]
+                deployment.get_role_address(other)
+    assert [path.name for path in home.rglob("*") if path.is_file()] == [DIGEST_KEY_FILE]
 
 
 @pytest.mark.parametrize("role", ["mcpist_broker", "mcpist_console"])
@@ -77,11 +79,11 @@ async def test_a_missing_digest_key_is_not_made(database: ScratchDatabase, tmp_p
 
 async def test_its_key(home: Path) -> None:
     given = Settings(home=home, broker_url=BROKER)
-    async with remote_broker(given):
-        assert (home / KEYS / "gateway.pem").stat().st_mode & 0o777 == 0o600
+    async with open_remote_broker(given):
+        assert (home / KEYS_FOLDER / "gateway.pem").stat().st_mode & 0o777 == 0o600
     missing = Settings(home=home, broker_url=BROKER, gateway_key=home / "none.pem")
     with pytest.raises(Invalid, match=r"none\.pem"):
-        async with remote_broker(missing):
+        async with open_remote_broker(missing):
             pass
 
 
@@ -94,7 +96,7 @@ async def test_plain_http_to_another_machine_is_told(
     home: Path, caplog: pytest.LogCaptureFixture, url: str, warned: bool
 ) -> None:
     caplog.set_level(logging.WARNING)
-    async with remote_broker(Settings(home=home, broker_url=url)):
+    async with open_remote_broker(Settings(home=home, broker_url=url)):
         pass
     assert any("plain http" in record.getMessage() for record in caplog.records) == warned
 

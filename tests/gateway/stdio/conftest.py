@@ -12,9 +12,9 @@ import pytest
 from aiohttp import web
 
 from core.secret import Secret
-from gateway.stdio.lines import Lines, Output
-from gateway.stdio.relay import Relay
-from gateway.stdio.upstream import Endpoint, Fixed, Upstream, new_session
+from gateway.stdio.lines import LineReader, LineWriter
+from gateway.stdio.relay import StdioRelay
+from gateway.stdio.upstream import FixedUpstream, Upstream, UpstreamEndpoint, create_http_session
 
 DEADLINE = 10  # seconds
 Answer = Callable[[web.Request, Any], Awaitable[web.StreamResponse]]
@@ -60,7 +60,7 @@ class Client:
     to_relay: int
     from_relay: int
     relaying: "asyncio.Task[None]"
-    _reader: Lines
+    _reader: LineReader
 
     def send(self, *messages: Any) -> None:
         for message in messages:
@@ -72,7 +72,7 @@ class Client:
 
     async def receive(self) -> Any:
         async with asyncio.timeout(DEADLINE):
-            line = await self._reader.next()
+            line = await self._reader.read_line()
         return None if line is None else json.loads(line)
 
     async def end(self) -> None:
@@ -99,16 +99,16 @@ async def connect() -> AsyncIterator[Callable[[Upstream | str], Awaitable[Client
 
         async def start(upstream: Upstream | str) -> Client:
             if isinstance(upstream, str):
-                upstream = Fixed(upstream, Secret("the-token"))
-            session = await stack.enter_async_context(new_session("test"))
+                upstream = FixedUpstream(upstream, Secret("the-token"))
+            session = await stack.enter_async_context(create_http_session("test"))
             (input_end, to_relay), (from_relay, output_end) = os.pipe(), os.pipe()
-            lines, reader = Lines(input_end), Lines(from_relay, most=64 * 1024 * 1024)
+            lines, reader = LineReader(input_end), LineReader(from_relay, most=64 * 1024 * 1024)
             lines.start()
             reader.start()
 
             async def relay() -> None:
                 try:
-                    await Relay(upstream, session, Output(output_end)).run(lines)
+                    await StdioRelay(upstream, session, LineWriter(output_end)).run(lines)
                 finally:
                     os.close(output_end)
 
@@ -133,13 +133,13 @@ async def _closed(client: Client) -> None:
 class Moving:
     """An upstream that knows another endpoint once the first is refused."""
 
-    def __init__(self, *endpoints: Endpoint) -> None:
+    def __init__(self, *endpoints: UpstreamEndpoint) -> None:
         self._endpoints = list(endpoints)
 
-    async def endpoint(self) -> Endpoint:
+    async def get_endpoint(self) -> UpstreamEndpoint:
         return self._endpoints[0]
 
-    async def renewed(self, old: Endpoint) -> Endpoint:
+    async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
         if len(self._endpoints) > 1 and old == self._endpoints[0]:
             del self._endpoints[0]
         return self._endpoints[0]

@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 
 from core.secret import Secret
-from gateway.stdio.lines import MOST_LINE
-from gateway.stdio.upstream import Endpoint
+from gateway.stdio.lines import MAX_LINE_BYTES
+from gateway.stdio.upstream import UpstreamEndpoint
 from tests.gateway.stdio.conftest import DEADLINE, Moving, Server
 
 MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
@@ -224,7 +224,7 @@ async def test_a_stream_that_ends_too_early(server: Server, connect: Any) -> Non
 
 
 async def test_an_answer_that_does_not_end(server: Server, connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.stdio.upstream.MOST_ANSWER", 1000)
+    monkeypatch.setattr("gateway.stdio.upstream.MAX_RESPONSE_BYTES", 1000)
 
     async def answer(_request: web.Request, message: Any) -> web.StreamResponse:
         return web.json_response(result(message["id"]) | {"more": "x" * 2000})
@@ -251,9 +251,9 @@ async def test_another_endpoint_is_tried_once_nothing_was_carried_out(server: Se
 
     server.answer = answer
     nowhere, old, new = (
-        Endpoint("http://127.0.0.1:9/mcp", Secret("new")),
-        Endpoint(server.url, Secret("old")),
-        Endpoint(server.url, Secret("new")),
+        UpstreamEndpoint("http://127.0.0.1:9/mcp", Secret("new")),
+        UpstreamEndpoint(server.url, Secret("old")),
+        UpstreamEndpoint(server.url, Secret("new")),
     )
     client = await connect(Moving(nowhere, new))
     client.send(request(1))
@@ -269,11 +269,11 @@ async def test_another_endpoint_is_tried_once_nothing_was_carried_out(server: Se
 async def test_long_lines(server: Server, connect: Any) -> None:
     server.answer = echo
     client = await connect(server.url)
-    long = json.dumps(request(1, text="x" * (MOST_LINE - 200))).encode()
-    assert len(long) <= MOST_LINE
+    long = json.dumps(request(1, text="x" * (MAX_LINE_BYTES - 200))).encode()
+    assert len(long) <= MAX_LINE_BYTES
     await client.send_much(long + b"\n")
     assert (await client.receive())["id"] == 1
-    await client.send_much(b"[" + b" " * (3 * MOST_LINE) + b"]\n" + json.dumps(request(2)).encode() + b"\n")
+    await client.send_much(b"[" + b" " * (3 * MAX_LINE_BYTES) + b"]\n" + json.dumps(request(2)).encode() + b"\n")
     assert (await client.receive())["error"]["code"] == -32600
     assert (await client.receive())["id"] == 2
 

@@ -101,7 +101,7 @@ async def vendor() -> AsyncIterator[RawVendor]:
 @pytest.fixture
 async def bench(vendor: RawVendor) -> AsyncIterator[Bench]:
     time = Time()
-    allow = AllowedAddresses.of([f"127.0.0.1:{vendor.port}"])
+    allow = AllowedAddresses.from_hosts([f"127.0.0.1:{vendor.port}"])
     sessions = VendorSessions(
         allow, clock=time, wall_clock=lambda: 1_700_000_000.0, pause=time.pause, chance=lambda: 0.5
     )

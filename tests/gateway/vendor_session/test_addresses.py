@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from core.errors import Invalid
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, RefusedAddress, is_public
+from core.outbound.addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
 from core.settings import Settings
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import VendorApi, VendorProblem, VendorSettings
@@ -74,7 +74,7 @@ async def guarded() -> AsyncIterator[Guarded]:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 async def test_the_listener_would_hear(guarded: Guarded, host: str) -> None:
     shown = f"[{host}]" if ":" in host else host
-    open_door = VendorSessions(AllowedAddresses.of([f"{shown}:{guarded.port}"]))
+    open_door = VendorSessions(AllowedAddresses.from_hosts([f"{shown}:{guarded.port}"]))
     await open_door.open()
     client = open_door.client(VendorApi(f"http://{shown}:{guarded.port}", no_account), VendorSettings(), Leases(), "k")
     with pytest.raises(VendorProblem):
@@ -180,7 +180,7 @@ async def test_the_operators_list_lets_a_private_host_through() -> None:
     async with RawVendor() as vendor:
         names = Names([["127.0.0.1"]])
         listed = [f"ghe.internal:{vendor.port}", f"127.0.0.1:{vendor.port}"]
-        sessions = VendorSessions(AllowedAddresses.of(listed), lookup=names)
+        sessions = VendorSessions(AllowedAddresses.from_hosts(listed), lookup=names)
         await sessions.open()
         for host in ("ghe.internal", "GHE.internal.", "127.0.0.1"):
             api = VendorApi(f"http://{host}:{vendor.port}/", no_account)
@@ -193,7 +193,7 @@ async def test_the_operators_list_lets_a_private_host_through() -> None:
 
 
 def test_a_listed_ipv6_address_in_any_spelling() -> None:
-    allow = AllowedAddresses.of(["[::1]:8443"])
+    allow = AllowedAddresses.from_hosts(["[::1]:8443"])
     assert allow.allows("::1", 8443, secure=False)
     assert not allow.allows("::1", 443, secure=True)
 
@@ -201,7 +201,7 @@ def test_a_listed_ipv6_address_in_any_spelling() -> None:
 @pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "::ffff:8.8.8.8", "2606:4700::1111", "2a00:1450::1"])
 async def test_public_addresses(address: str) -> None:
     assert is_public(address)
-    resolver = CheckedResolver(AllowedAddresses(), Names([[address]]))
+    resolver = GuardedResolver(AllowedAddresses(), Names([[address]]))
     (found,) = await resolver.resolve("vendor.example", 443)
     assert (found["host"], found["hostname"], found["port"]) == (address, "vendor.example", 443)
     await resolver.close()
@@ -212,8 +212,8 @@ async def test_the_system_resolver_behind_the_guard() -> None:
     await sessions.open()
     assert sessions._system is not None
     assert "127.0.0.1" in [address for _, address in await sessions._system("localhost", 443)]
-    with pytest.raises(RefusedAddress):
-        await CheckedResolver(AllowedAddresses(), sessions._system).resolve("localhost", 443)
+    with pytest.raises(AddressNotAllowed):
+        await GuardedResolver(AllowedAddresses(), sessions._system).resolve("localhost", 443)
     await sessions.close()
 
 
@@ -277,7 +277,7 @@ async def test_redirects_anywhere_else(bench: Bench, location: str) -> None:
 
 async def test_a_redirect_to_another_listed_host_is_not_followed_either() -> None:
     async with RawVendor() as vendor, RawVendor() as other:
-        allow = AllowedAddresses.of([f"127.0.0.1:{vendor.port}", f"127.0.0.1:{other.port}"])
+        allow = AllowedAddresses.from_hosts([f"127.0.0.1:{vendor.port}", f"127.0.0.1:{other.port}"])
         sessions = VendorSessions(allow)
         await sessions.open()
         vendor.scripts = [answering(302, location=f"{other.url}/x")]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, SystemLookup
-from core.outbound.roots import system_roots
+from core.outbound.addresses import AllowedAddresses, GuardedResolver, SystemLookup
+from core.outbound.roots import get_system_tls_context
 from gateway.vendor_session.answers import Broken, Dropped, Unreadable
 from gateway.vendor_session.connection import Owner, Route
 from gateway.vendor_session.headers import head_of
@@ -40,8 +40,8 @@ class Pool:
 @contextlib.asynccontextmanager
 async def pooled(vendor: RawVendor, **limits: int) -> AsyncIterator[Pool]:
     lookup = SystemLookup()
-    resolver = CheckedResolver(AllowedAddresses.of([f"127.0.0.1:{vendor.port}"]), lookup)
-    pool = ConnectionPool(resolver, system_roots(), **limits)
+    resolver = GuardedResolver(AllowedAddresses.from_hosts([f"127.0.0.1:{vendor.port}"]), lookup)
+    pool = ConnectionPool(resolver, get_system_tls_context(), **limits)
     try:
         yield Pool(vendor, pool)
     finally:

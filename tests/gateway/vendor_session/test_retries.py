@@ -97,7 +97,7 @@ async def test_a_connection_that_was_never_made_is_tried_again(method: str) -> N
         port = vendor.port
     time = Time()
     sessions = VendorSessions(
-        AllowedAddresses.of([f"127.0.0.1:{port}"]), clock=time, pause=time.pause, chance=lambda: 0.5
+        AllowedAddresses.from_hosts([f"127.0.0.1:{port}"]), clock=time, pause=time.pause, chance=lambda: 0.5
     )
     await sessions.open()
     client = sessions.client(VendorApi(f"http://127.0.0.1:{port}", no_account), VendorSettings(), Leases(), "k")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.outbound.addresses import AllowedAddresses
-from core.outbound.roots import verifying
+from core.outbound.roots import create_tls_context
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Leases, no_account
@@ -29,7 +29,7 @@ class Secured:
 
     def sessions(self, tls: ssl.SSLContext | None) -> VendorSessions:
         hosts = [f"{host}:{self.vendor.port}" for host in ("127.0.0.1", "localhost")]
-        return VendorSessions(AllowedAddresses.of(hosts), tls=tls)
+        return VendorSessions(AllowedAddresses.from_hosts(hosts), tls=tls)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ async def secured(tmp_path: Path) -> AsyncIterator[Secured]:
 async def test_a_vendor_is_believed_for_its_own_name_only(
     secured: Secured, host: str, rooted: bool, reached: bool
 ) -> None:
-    tls = verifying()
+    tls = create_tls_context()
     if rooted:
         tls.load_verify_locations(secured.certificate)
     sessions = secured.sessions(tls)

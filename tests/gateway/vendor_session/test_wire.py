@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from core.outbound.addresses import AllowedAddresses, CheckedResolver, SystemLookup
-from core.outbound.roots import system_roots
+from core.outbound.addresses import AllowedAddresses, GuardedResolver, SystemLookup
+from core.outbound.roots import get_system_tls_context
 from gateway.vendor_session.answers import MOST_INTERIM
 from gateway.vendor_session.connection import Owner, Route
 from gateway.vendor_session.headers import head_of
@@ -120,8 +120,11 @@ async def test_what_is_answered_before_it_was_read_ends_its_connection() -> None
 
     server = await asyncio.start_server(hasty, "127.0.0.1", 0)
     port, lookup = server.sockets[0].getsockname()[1], SystemLookup()
-    allow = AllowedAddresses.of([f"127.0.0.1:{port}"])
-    pool, route = ConnectionPool(CheckedResolver(allow, lookup), system_roots()), Route("127.0.0.1", port, secure=False)
+    allow = AllowedAddresses.from_hosts([f"127.0.0.1:{port}"])
+    pool, route = (
+        ConnectionPool(GuardedResolver(allow, lookup), get_system_tls_context()),
+        Route("127.0.0.1", port, secure=False),
+    )
     async with server:
         for _ in range(2):
             head = head_of("POST", "/x", f"host: x\r\ncontent-length: {2**24}\r\n")

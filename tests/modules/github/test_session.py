@@ -35,7 +35,7 @@ class Kept:
 @pytest.fixture
 async def scene() -> AsyncIterator[Scene]:
     async with github_double("/api/v3") as double:
-        sessions = VendorSessions(AllowedAddresses.of([double.url.split("/")[2]]), chance=lambda: 0.0)
+        sessions = VendorSessions(AllowedAddresses.from_hosts([double.url.split("/")[2]]), chance=lambda: 0.0)
         await sessions.open()
 
         def caller(module: object, base_url: str, secret: str) -> VendorCaller:

@@ -3,7 +3,7 @@
     async with vendor_tokens(STYLES["github"]) as vendor:
         code = vendor.consent(scopes=["repo"], redirect_uri=…, verifier=…)
         provider, client = vendor.provider, vendor.client
-        … VendorTokenEndpoint(http).code(provider, client, code, …)
+        … HttpTokenEndpointClient(http).code(provider, client, code, …)
         vendor.faults.append(Fault("hang_up_after"))
         vendor.presented, vendor.reused, vendor.alive(token)
 

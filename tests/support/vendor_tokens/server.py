@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
 from aiohttp import web
 
-from broker.providers.catalogue import own_providers
+from broker.providers.catalogue import load_builtin_providers
 from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import VendorClient
+from broker.vendor_oauth.exchange import OAuthClientConfig
 from core.secret import Secret
 from tests.support.reuse import REUSES
 from tests.support.vendor_tokens.state import Fault, Refused, State
@@ -54,12 +54,12 @@ class VendorTokens:
     @property
     def provider(self) -> Provider:
         """The product's provider, with the vendor's hosts replaced by this one."""
-        return at(own_providers().get(self.style.provider_id), self.url)
+        return at(load_builtin_providers().get(self.style.provider_id), self.url)
 
     @property
-    def client(self) -> VendorClient:
+    def client(self) -> OAuthClientConfig:
         settings = dict.fromkeys(self.style.settings, self.url)
-        return VendorClient(self.style.client_id, Secret(self.secret), settings=settings)
+        return OAuthClientConfig(self.style.client_id, Secret(self.secret), settings=settings)
 
     def refusal(self, kind: str) -> web.Response:
         status, body = self.overrides.get(kind, self.style.refusals.get(kind))()

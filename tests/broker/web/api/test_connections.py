@@ -1,6 +1,6 @@
 """Providers, OAuth clients and credentials by the admin API: paged, everybody's own, and never a secret."""
 
-from broker.vault.credentials import Owner
+from broker.vault.credentials import CredentialOwner
 from core.secret import Secret
 from tests.admin_ui.rig import ACTOR, URL, Rig
 
@@ -52,9 +52,9 @@ async def test_providers_are_listed_with_what_to_register(rig: Rig) -> None:
 
 async def test_people_see_their_own_credentials_and_those_of_their_roles(rig: Rig) -> None:
     acme = await rig.tenant("acme")
-    owner = Owner("personal", acme.user.id)
+    owner = CredentialOwner("personal", acme.user.id)
     await rig.connect.credentials.put(ACTOR, acme.id, "kg", owner, Secret("key-of-user"), "User's account")
-    shared = Owner("shared", acme.role_id)
+    shared = CredentialOwner("shared", acme.role_id)
     await rig.connect.credentials.put(ACTOR, acme.id, "shop", shared, Secret("key-of-role"), "Role's account")
     async with rig.browser(acme.user) as user, rig.browser(acme.admin) as admin:
         mine = (await user.get("/credentials")).json()["items"]

@@ -94,8 +94,8 @@ async def test_pages_hold_each_session_grant_and_account_once(rig: Rig, acme: Te
     for number in range(4):
         await rig.parts.sessions.begin(acme.id, acme.user.id, f"n{number}")
         await rig.account(acme.id, acme.user.id, f"n{number}@acme.example")
-        code = await rig.parts.grants.begin_code(rig.approval(acme.id, acme.user.id))
-        await rig.parts.grants.redeem(code, PROOF)
+        code = await rig.parts.grants.create_code(rig.approval(acme.id, acme.user.id))
+        await rig.parts.grants.redeem_code(code, PROOF)
     async with rig.browser(acme.user) as user:
         sessions = [one["method"] for one in await everything(user, "/sessions")]
         accounts = [one["email"] for one in await everything(user, "/identities")]

@@ -177,7 +177,7 @@ async def test_a_stored_secret_does_not_follow_a_setting_to_another_host(rig: Ri
 
 
 async def test_there_are_not_endlessly_many(rig: Rig, acme: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(added_providers, "MOST_ADDED", 2)
+    monkeypatch.setattr(added_providers, "MAX_CUSTOM_PROVIDERS", 2)
     async with rig.browser(acme.admin) as admin:
         assert (await put(admin, provider_document("second"), path="/providers/second")).status_code == 201
         refused = await put(admin, provider_document("third"), path="/providers/third")

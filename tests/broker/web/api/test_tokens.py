@@ -7,7 +7,7 @@ import pytest
 
 from core.caller import Credential
 from core.limits import AttemptLimits
-from core.scopes import ALL
+from core.scopes import ALL_SCOPES
 from core.secret import Secret
 from tests.admin_ui.rig import ACTOR, OWN_CLIENT, Rig, Tenant
 
@@ -201,5 +201,5 @@ async def test_one_address_may_report_only_so_often(rig: Rig, acme: Tenant) -> N
 
 async def test_every_scope_of_an_administrator_s_session(rig: Rig, acme: Tenant) -> None:
     async with rig.browser(acme.admin) as admin, rig.browser(acme.user) as user:
-        assert (await admin.get("/me")).json()["scopes"] == sorted(ALL)
+        assert (await admin.get("/me")).json()["scopes"] == sorted(ALL_SCOPES)
         assert (await user.get("/me")).json()["scopes"] == ["mcp:read", "mcp:write"]
