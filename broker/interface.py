@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from core.caller import Credential
-from core.connection import CredentialKind, ModuleConnection
-from core.credential_headers import BEARER, CredentialScheme
+from core.connection_state import CredentialKind, ModuleConnection
 from core.errors import Unavailable
+from core.http.credential_headers import BEARER, CredentialScheme
 from core.secret import Secret
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import asyncpg
 
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.errors import Invalid, Unavailable
 
 CONNECTION_ERRORS = (

@@ -21,7 +21,7 @@ from uuid import UUID
 
 import asyncpg
 
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.db import CONNECTION_ERRORS, Database, connect
 from core.errors import Unavailable
 

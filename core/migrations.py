@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 
 import asyncpg
 
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.errors import MCPistError
 from core.migration_scripts import get_migration_scripts_path
 from core.secret import Secret
@@ -110,7 +110,8 @@ async def migrate(admin: DatabaseAddress, passwords: Mapping[str, Secret]) -> bo
             return False
         if current is not None and current not in list_revisions():
             raise MigrationError(
-                f"the database has schema {current}, newer than this MCPist knows ({get_head_revision()}): start the newer version"
+                f"the database has schema {current}, newer than this MCPist knows ({get_head_revision()}): "
+                "start the newer version"
             )
         await _create_roles(connection, passwords)
         await _run_alembic(admin)

@@ -79,7 +79,8 @@ def check_permissions_installed(permissions: Iterable[str], modules: Mapping[str
     if wrong:
         more = f" and {len(wrong) - MAX_REPORTED_MISMATCHES} more" if len(wrong) > MAX_REPORTED_MISMATCHES else ""
         raise Invalid(
-            f"{'; '.join(wrong[:MAX_REPORTED_MISMATCHES])}{more}. For what is installed later: unknown_ok (--unknown-ok)"
+            f"{'; '.join(wrong[:MAX_REPORTED_MISMATCHES])}{more}. "
+            "For what is installed later: unknown_ok (--unknown-ok)"
         )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from core.secret import Secret
 
-TOKEN_PREFIX = "mcpist_"
+TOKEN_PREFIX = "mcpist_"  # noqa: S105 no secret
 BASE62_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ID_LENGTH = 12
 SECRET_LENGTH = 43

@@ -4,10 +4,10 @@
    steps are those of the code:
 
      claim     broker/refresh/claim.py       one statement takes the lease and commits the intent
-     present   broker/refresh/present.py     one call to the vendor
-     settle    broker/refresh/store.py       store by compare-and-set, or keep the answer as a candidate
-               broker/refresh/marks.py       refused: adopt a candidate, else ask the owner to come back
-     recover   broker/refresh/recovery.py    an intent without an outcome, by the vendor's profile
+     present   broker/refresh/token_request.py     one call to the vendor
+     settle    broker/refresh/outcome_store.py       store by compare-and-set, or keep the answer as a candidate
+               broker/refresh/reauth.py       refused: adopt a candidate, else ask the owner to come back
+     recover   broker/refresh/decision.py    an intent without an outcome, by the vendor's profile
 
    Where a process may be killed, the model names the points at which the fault table (test_fault_matrix.py) kills a
    real one: in brackets.

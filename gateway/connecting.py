@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.connection import CredentialKind
+from core.connection_state import CredentialKind
 from modules.kit import Module, ToolError, VendorProblem
 
 MISCONFIGURED = "misconfigured"

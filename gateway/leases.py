@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
-from core.connection import CredentialKind
-from core.credential_headers import CredentialScheme
+from core.connection_state import CredentialKind
 from core.generations import Generations
+from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
 from gateway.connecting import PASSING, ConnectLinks

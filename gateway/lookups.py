@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import orjson
 
-from core.audit.bounds import MAX_DETAIL_TEXT_LENGTH
+from core.audit.truncation import MAX_DETAIL_TEXT_LENGTH
 from core.caller import Caller
 from gateway.mcp.context import RequestContext
 from gateway.operations.scrubbing import scrub
@@ -81,7 +81,7 @@ class Lookups:
 
 
 def scrub_name(name: str) -> str:
-    """A name for the audit log: bounded, with likely secrets masked. core.audit.bounds cuts it to the field's size."""
+    """A name for the audit log, likely secrets masked. core.audit.truncation cuts it to the field's size."""
     return scrub(name[:MAX_SCRUBBED])
 
 

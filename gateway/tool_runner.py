@@ -11,17 +11,17 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 from pydantic import BaseModel
 
-from core.audit.bounds import MAX_ARGUMENTS_BYTES
 from core.audit.digest import compute_argument_digest
 from core.audit.event import AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
+from core.audit.truncation import MAX_ARGUMENTS_BYTES
 from core.audit.writer import AuditWriter
-from core.bounded_work import wait_for_turn
 from core.caller import Caller
+from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database
+from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.scopes import covers
 from core.secret import Secret
-from core.storage import DiskFull, is_disk_full
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.interface import Broker, CredentialRefusal
-from core.bounded_work import wait_for_turn
 from core.caller import Caller
-from core.connection import ConnectionState, ModuleConnection
+from core.concurrency.cooperative_steps import wait_for_turn
+from core.connection_state import ConnectionState, ModuleConnection
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from core.settings import Settings
-from core.tracing_settings import TracingSettings
-from core.variables import EnvironmentVariable, list_variables
+from core.config.env import EnvironmentVariable, list_variables
+from core.config.settings import Settings
+from core.config.tracing import TracingSettings
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"
 CLASSES: dict[str, type[Any]] = {"settings": Settings, "tracing": TracingSettings}

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from fastapi import Path
 
-from admin_ui.api.parts import ConsoleDatabase
+from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
-from core.api.callers import AdminRead, AdminWrite
-from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.shapes import NO_CONTROL_CHARACTERS, PageOf, ResponseModel
+from core.api.dependencies import AdminRead, AdminWrite
+from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, ResponseModel
 from core.directory import allow_list
 
 routes = create_router("allow list")

@@ -3,9 +3,9 @@
 from starlette.types import ASGIApp
 
 from admin_ui.api import allow_list, audit, doctor, keys, me, roles, services, tenants, users
-from admin_ui.api.parts import AdminDependencies
+from admin_ui.api.admin_dependencies import AdminDependencies
 from core.api.app import ApiSection, build_application
-from core.api.door import ApiSecurity
+from core.api.security import ApiSecurity
 
 ROUTERS = tuple(part.routes for part in (me, tenants, users, roles, allow_list, services, audit, keys, doctor))
 
@@ -16,7 +16,7 @@ def build_directory_section(parts: AdminDependencies) -> ApiSection:
 
 
 def build_admin_api(door: ApiSecurity, parts: AdminDependencies, *others: ApiSection, version: str) -> ASGIApp:
-    """The application. In one process, the trust zone's own section (broker.web.api.app) is one of the `others`, so
+    """The application. In one process, the trust zone's own section (broker.api.app) is one of the `others`, so
     that both have one OpenAPI document; split, each serves its own.
     """
     return build_application(door, (build_directory_section(parts), *others), version)

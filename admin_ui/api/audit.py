@@ -8,12 +8,12 @@ from uuid import UUID
 
 from fastapi import Query
 
-from admin_ui.api.parts import ConsoleDatabase
+from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
-from core.api.callers import CurrentUserRead, OperatorRead, resolve_owner
-from core.api.paging import Cursor, PageLimit
+from core.api.dependencies import CurrentUserRead, OperatorRead, resolve_owner
+from core.api.pagination import Cursor, PageLimit
 from core.api.principal import Principal
-from core.api.shapes import PageOf, RequestModel, ResponseModel, ShortText, UtcDatetime
+from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortText, UtcDatetime
 from core.audit import query
 from core.audit.event import DEPLOYMENT_CHAIN
 from core.db import Database

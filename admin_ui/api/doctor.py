@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from admin_ui.api.parts import AdminDeps
+from admin_ui.api.admin_dependencies import AdminDeps
 from core.api.app import create_router
-from core.api.callers import CurrentUserRead
-from core.api.shapes import ResponseModel
+from core.api.dependencies import CurrentUserRead
+from core.api.schemas import ResponseModel
 from core.scopes import ADMIN_READ, covers
 
 routes = create_router("doctor")

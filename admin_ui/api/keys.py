@@ -1,9 +1,9 @@
 """``/keys``: how the vault's keys stand, for the operator. No answer has a key."""
 
-from admin_ui.api.parts import AdminDeps
+from admin_ui.api.admin_dependencies import AdminDeps
 from core.api.app import create_router
-from core.api.callers import OperatorRead
-from core.api.shapes import ResponseModel
+from core.api.dependencies import OperatorRead
+from core.api.schemas import ResponseModel
 
 routes = create_router("keys")
 

@@ -3,10 +3,10 @@
 from datetime import datetime
 from uuid import UUID
 
-from admin_ui.api.parts import ConsoleDatabase
+from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
-from core.api.callers import CurrentUser
-from core.api.shapes import ResponseModel
+from core.api.dependencies import CurrentUser
+from core.api.schemas import ResponseModel
 from core.directory.tenants import get_tenant
 from core.directory.users_by_id import get_user
 from core.scopes import ALL_SCOPES

@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import Field, StringConstraints
 
-from admin_ui.api.parts import AdminDependencies, AdminDeps, ConsoleDatabase
+from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps, ConsoleDatabase
 from admin_ui.api.users import UserView, build_users_page
 from core.api.app import create_router, describe_existing_response
-from core.api.callers import AdminRead, AdminWrite
-from core.api.paging import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
-from core.api.shapes import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, build_removal_view
+from core.api.dependencies import AdminRead, AdminWrite
+from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
+from core.api.schemas import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, build_removal_view
 from core.directory import roles_by_id as roles
 from core.directory.roles_by_id import MAX_PERMISSIONS, PermissionGrants, RoleRecord
 from core.directory.users_by_id import give_role, list_role_members, take_role

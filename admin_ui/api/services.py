@@ -7,12 +7,12 @@ from uuid import UUID
 from fastapi import Path
 from pydantic import Field, JsonValue, StringConstraints
 
-from admin_ui.api.installed import InstalledModule, InstalledModules, ModuleSettingValues
-from admin_ui.api.parts import AdminDeps
+from admin_ui.api.admin_dependencies import AdminDeps
+from admin_ui.api.installed_modules import InstalledModule, InstalledModules, ModuleSettingValues
 from core.api.app import create_router
-from core.api.callers import AdminRead, AdminWrite
-from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.shapes import PageOf, RequestModel, ResponseModel
+from core.api.dependencies import AdminRead, AdminWrite
+from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.schemas import PageOf, RequestModel, ResponseModel
 from core.db import Database
 from core.directory import services
 from core.directory.services import TenantService

@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import Query, Response
 from pydantic import Field, StringConstraints
 
-from admin_ui.api.parts import AdminDeps, ConsoleDatabase
+from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
 from core.api.app import create_router, describe_existing_response
-from core.api.callers import AdminRead, AdminWrite, OperatorRead, OperatorWrite
-from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.dependencies import AdminRead, AdminWrite, OperatorRead, OperatorWrite
+from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.principal import Principal
-from core.api.shapes import (
+from core.api.schemas import (
     NO_CONTROL_CHARACTERS,
     Email,
     Name,
@@ -23,8 +23,8 @@ from core.api.shapes import (
     build_removal_view,
 )
 from core.db import Database
-from core.directory.founding import provision_tenant
-from core.directory.removal import remove_tenant
+from core.directory.deletion import remove_tenant
+from core.directory.provisioning import provision_tenant
 from core.directory.tenants import (
     MAX_TOKEN_DAYS,
     Tenant,

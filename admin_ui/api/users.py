@@ -6,11 +6,11 @@ from uuid import UUID
 
 from fastapi import Response
 
-from admin_ui.api.parts import AdminDeps, ConsoleDatabase
+from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
 from core.api.app import create_router, describe_existing_response
-from core.api.callers import AdminRead, AdminWrite
-from core.api.paging import Cursor, PageLimit, TextKey, decode_cursor, split_page
-from core.api.shapes import Email, Name, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
+from core.api.dependencies import AdminRead, AdminWrite
+from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.schemas import Email, Name, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
 from core.directory import users
 from core.directory.users_by_id import change_user, get_user, remove_user
 from core.errors import Conflict

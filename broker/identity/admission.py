@@ -13,13 +13,13 @@ from uuid import UUID
 
 import asyncpg
 
+from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
-from broker.identity.providers.provider import VerifiedAccount
-from broker.identity.sessions import Sessions
+from broker.identity.providers.identity_provider import VerifiedAccount
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, audit_change
 from core.directory.allow_list import list_matching_entries
+from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict
 from core.secret import Secret
 

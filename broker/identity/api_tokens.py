@@ -13,7 +13,7 @@ from broker.interface import CredentialRefusal, RefusalReason
 from core.audit.event import AuditEventKind
 from core.caller import Credential
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 from core.known_clients import ResultText
 from core.scopes import ADMIN_SCOPES, ALL_SCOPES, MCP_SCOPES

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from broker.identity.providers.provider import VerifiedAccount
+from broker.identity.providers.identity_provider import VerifiedAccount
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, LimitReached, NotFound
 
 MAX_IDENTITIES = 20

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from broker.identity.browser_sessions import Sessions
 from broker.identity.random_secrets import hash_of, new_secret
-from broker.identity.sessions import Sessions
 from core.audit.event import AuditEventKind
 from core.db import Database
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 from core.errors import Invalid, NotFound
 from core.secret import Secret
 

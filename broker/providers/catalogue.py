@@ -11,12 +11,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from broker.providers.forms import as_table
-from broker.providers.model import Provider
+from broker.providers.field_types import as_table
+from broker.providers.schema import Provider
 from broker.providers.templates import check_placeholders, list_outbound_urls
 from core.errors import Invalid, NotFound
-from core.outbound.addresses import AllowedAddresses
-from core.outbound.session import is_askable_url
+from core.http.guarded_client import is_askable_url
+from core.http.outbound_addresses import AllowedAddresses
 
 PROVIDERS_FILE = "providers.toml"
 MOST_DOCUMENT = 32 * 1024

@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from core.errors import Invalid, Unavailable
-from core.outbound.documents import DocumentUnavailable, JsonDocumentFetcher
+from core.http.json_documents import DocumentUnavailable, JsonDocumentFetcher
 
 MOST_BYTES = 64 * 1024
 MOST_ENTRIES = 200

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, urlsplit
 
-from broker.providers.forms import LONGEST_URL, PLACEHOLDER
-from broker.providers.model import Provider, ProviderSetting
+from broker.providers.field_types import LONGEST_URL, PLACEHOLDER
+from broker.providers.schema import Provider, ProviderSetting
 from core.errors import Invalid
 
 CLIENT_ID = "client_id"

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from broker.accounts.rows import AccountSnapshot
-from broker.accounts.values import AccountRef
-from broker.providers.model import Provider, RefreshRules
+from broker.connections.account_snapshot import AccountSnapshot
+from broker.connections.token_result import AccountRef
+from broker.oauth_client.types import OAuthClientConfig
+from broker.providers.schema import Provider, RefreshRules
 from broker.vault.vault import TenantSealer
-from broker.vendor_oauth.exchange import OAuthClientConfig
 from core.secret import Secret
 
 Boottime = Callable[[], float]
@@ -25,7 +25,7 @@ def boottime() -> float:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PreparedRefresh:
-    """Everything that a refresh needs, decrypted. `endpoint`: see :func:`broker.refresh.counted_with.get_token_endpoint_key`."""
+    """Everything that a refresh needs, decrypted. `endpoint`: see :mod:`broker.refresh.endpoint_key`."""
 
     ref: AccountRef
     snapshot: AccountSnapshot

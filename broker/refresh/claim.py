@@ -11,14 +11,19 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from broker.accounts.rows import REFRESH_FIELD, AccountSnapshot, build_account_context, build_client_context
-from broker.accounts.values import AccountRef
-from broker.providers.model import Provider
+from broker.connections.account_snapshot import (
+    REFRESH_FIELD,
+    AccountSnapshot,
+    build_account_context,
+    build_client_context,
+)
+from broker.connections.token_result import AccountRef
+from broker.oauth_client.types import OAuthClientConfig
+from broker.providers.schema import Provider
 from broker.refresh.attempt import Attempt, Boottime, PreparedRefresh
-from broker.refresh.counted_with import get_token_endpoint_key
+from broker.refresh.endpoint_key import get_token_endpoint_key
 from broker.refresh.timing import RefreshTiming
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import OAuthClientConfig
 from core.db import Database, UnitOfWork
 from core.errors import NotFound
 from core.failpoints import failpoint

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
-from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_account_context, build_candidate_context
-from broker.accounts.values import AccountRef
-from broker.providers.model import RefreshRules
+from broker.connections.account_snapshot import (
+    ACCESS_FIELD,
+    REFRESH_FIELD,
+    build_account_context,
+    build_candidate_context,
+)
+from broker.connections.token_result import AccountRef
+from broker.oauth_client.types import TokenSet
+from broker.providers.schema import RefreshRules
 from broker.refresh.attempt import Attempt
-from broker.vendor_oauth.exchange import TokenSet
 
 MIN_MARGIN_SHARE = 0.1
 HALF = 0.5

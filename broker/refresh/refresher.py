@@ -4,22 +4,22 @@ import asyncio
 import contextlib
 from dataclasses import dataclass, replace
 
-from broker.accounts.rows import ACCESS_FIELD, AccountSnapshot, build_account_context, load_snapshot
-from broker.accounts.values import AccessToken, AccountRef, TokenUnavailable, UnavailableReason
-from broker.providers.model import Provider
-from broker.refresh import marks
+from broker.connections.account_snapshot import ACCESS_FIELD, AccountSnapshot, build_account_context, load_snapshot
+from broker.connections.token_result import AccessToken, AccountRef, TokenUnavailable, UnavailableReason
+from broker.oauth_client.types import TokenEndpointClient, TokenResponse, TokenResult
+from broker.providers.schema import Provider
+from broker.refresh import reauth
 from broker.refresh.attempt import Boottime, PreparedRefresh, boottime
 from broker.refresh.claim import ProviderLookup, claim, claim_probe, find_provider, prepare_refresh
-from broker.refresh.give_back import revoke_orphaned_grant
-from broker.refresh.present import present
-from broker.refresh.recovery import ReauthRequired, RefreshAction, RefreshStep, TokenRequirement, choose_next_step
-from broker.refresh.settle import OutcomeWriter
-from broker.refresh.store import StoreResult
+from broker.refresh.decision import ReauthRequired, RefreshAction, RefreshStep, TokenRequirement, choose_next_step
+from broker.refresh.fair_semaphore import FairSemaphore
+from broker.refresh.outcome_store import StoreResult
+from broker.refresh.outcome_writer import OutcomeWriter
+from broker.refresh.revoke_orphaned import revoke_orphaned_grant
 from broker.refresh.timing import RefreshTiming
-from broker.refresh.turns import FairSemaphore
+from broker.refresh.token_request import present
 from broker.vault.envelope import DecryptionError
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import TokenEndpointClient, TokenResponse, TokenResult
 from core.db import Database, UnitOfWork
 from core.secret import Secret
 
@@ -141,7 +141,7 @@ class Refresher:
             return step
         try:
             if isinstance(step, ReauthRequired):
-                await marks.mark_needs_reauth(work, seen.id, seen.version, step.reason)
+                await reauth.mark_needs_reauth(work, seen.id, seen.version, step.reason)
                 return None
             if step is RefreshAction.USE_OLD_TOKEN:
                 await work.execute(_POSTPONE_REFRESH, seen.id, seen.version)
@@ -155,7 +155,7 @@ class Refresher:
                 else await prepare_refresh(work, self._tools.vault, provider, ref, seen)
             )
         except DecryptionError:
-            await marks.mark_needs_reauth(work, seen.id, seen.version, UNREADABLE)
+            await reauth.mark_needs_reauth(work, seen.id, seen.version, UNREADABLE)
             return None
 
     async def _attempt(self, prepared: PreparedRefresh) -> TokenResult | None:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import orjson
 
-from broker.accounts.values import AccountRef
+from broker.connections.token_result import AccountRef
 from broker.refresh.outcome import RefreshOutcome
 
 log = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.refresh.turns import FairSemaphore
-from broker.rejections.settle import RecheckOutcome, apply_verdict
-from broker.rejections.suspects import RejectedCredential, claim_recheck
-from broker.rejections.timing import RejectionTiming
+from broker.refresh.fair_semaphore import FairSemaphore
+from broker.rejections.rejected_credentials import RejectedCredential, claim_recheck
+from broker.rejections.rejection_timing import RejectionTiming
+from broker.rejections.verdict_writer import RecheckOutcome, apply_verdict
 from broker.rejections.verdicts import ProbeResult
 from broker.vault.vault import Vault
 from core.db import Database

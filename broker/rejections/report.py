@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from broker.refresh.counted_with import get_api_endpoint_key
-from broker.rejections.timing import RejectionTiming
+from broker.refresh.endpoint_key import get_api_endpoint_key
+from broker.rejections.rejection_timing import RejectionTiming
 from core.db import Row, UnitOfWork
 
 IN_DOUBT = "in_doubt"

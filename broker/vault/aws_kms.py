@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from broker.vault.envelope import DecryptionError
-from broker.vault.key_services import KmsDenied, KmsThrottled, KmsUnreachable
-from broker.vault.keys import WrappedKey
+from broker.vault.key_wrapping import WrappedKey
+from broker.vault.kms import KmsDenied, KmsThrottled, KmsUnreachable
 from core.errors import Invalid
 
 SCHEME = "aws-kms:"
@@ -35,7 +35,7 @@ DENIAL_TEXTS = {
 
 
 class AwsKms:
-    """One key of AWS KMS, by its ARN or the ARN of an alias. Implements :class:`broker.vault.key_services.KmsClient`.
+    """One key of AWS KMS, by its ARN or the ARN of an alias. Implements :class:`broker.vault.kms.KmsClient`.
 
     botocore blocks, so it has a few threads of its own: a service that hangs fills those and no others.
     """

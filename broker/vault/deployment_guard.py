@@ -17,7 +17,7 @@ import asyncpg
 
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
 from core.db import Database
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 from core.errors import Invalid, Unavailable
 from core.private_file import read_private, write_once
 

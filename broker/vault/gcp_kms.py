@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from broker.vault.envelope import DecryptionError
-from broker.vault.key_http import KmsHttpClient, KmsResponse
-from broker.vault.key_services import KmsDenied, KmsThrottled, KmsUnreachable
-from broker.vault.keys import WrappedKey
+from broker.vault.key_wrapping import WrappedKey
+from broker.vault.kms import KmsDenied, KmsThrottled, KmsUnreachable
+from broker.vault.kms_http import KmsHttpClient, KmsResponse
 from core.errors import Invalid
 
 SCHEME = "gcp-kms:"
@@ -27,7 +27,7 @@ TokenSource = Callable[[], Awaitable[str]]
 
 
 class GcpKms:
-    """One key of Google Cloud KMS, by its resource name. Implements :class:`broker.vault.key_services.KmsClient`.
+    """One key of Google Cloud KMS, by its resource name. Implements :class:`broker.vault.kms.KmsClient`.
 
     For tests: another `endpoint`, and a `token` that is none of Google's.
     """

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from broker.vault.keys import KeyProvider
+from broker.vault.key_wrapping import KeyProvider
 from core.db import Database, UnitOfWork
 from core.errors import Invalid
 

@@ -7,11 +7,11 @@ from uuid import UUID
 
 import msgspec
 
-from broker.vault.owners import CredentialOwner, read_owner
-from core.connection import CredentialKind
-from core.credential_headers import CredentialScheme
+from broker.vault.credential_owners import CredentialOwner, read_owner
+from core.connection_state import CredentialKind
 from core.db import Row, UnitOfWork
 from core.errors import NotFound
+from core.http.credential_headers import CredentialScheme
 
 MAX_LISTED = 1000
 

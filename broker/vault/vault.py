@@ -19,7 +19,7 @@ from broker.vault.envelope import (
     read_dek_id,
 )
 from broker.vault.key_checks import check_keys, confirm_key_use, record_key_use
-from broker.vault.keys import KeyMissing, KeyProvider
+from broker.vault.key_wrapping import KeyMissing, KeyProvider
 from core.db import Database, Row, UnitOfWork
 
 WRAP_LABEL = b"mcpist.vault.dek.1"
@@ -89,7 +89,7 @@ class Vault:
 
         Raises:
             Unreadable: it was changed, moved here from elsewhere, or its data key is gone.
-            broker.vault.keys.KeyMissing: the key-encryption key is not at hand.
+            broker.vault.key_wrapping.KeyMissing: the key-encryption key is not at hand.
             broker.vault.deployment_guard.NotAdopted: this is a copy, and nobody has said that it may be used.
         """
         self.require_adopted()

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from broker.vault.envelope import DecryptionError
-from broker.vault.key_http import KmsHttpClient, KmsResponse
-from broker.vault.key_services import KmsDenied, KmsThrottled, KmsUnreachable
-from broker.vault.keys import WrappedKey
+from broker.vault.key_wrapping import WrappedKey
+from broker.vault.kms import KmsDenied, KmsThrottled, KmsUnreachable
+from broker.vault.kms_http import KmsHttpClient, KmsResponse
 
 SCHEME = "vault-transit:"
 MAX_TOKEN_BYTES = 4096
@@ -23,7 +23,7 @@ _CIPHERTEXT = re.compile(r"vault:v([1-9][0-9]{0,9}):[A-Za-z0-9+/]+={0,2}")
 
 
 class VaultTransit:
-    """One key, by ``https://host:8200/mount/key``. Implements :class:`broker.vault.key_services.KmsClient`.
+    """One key, by ``https://host:8200/mount/key``. Implements :class:`broker.vault.kms.KmsClient`.
 
     The token is read from a file each time, as Vault's agent renews it there; without the file none is sent, for an
     agent on this machine that adds its own.

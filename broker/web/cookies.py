@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from core.hosts import AllowedHosts
+from core.http.allowed_hosts import AllowedHosts
 from core.secret import Secret
 
 Name = Literal["session", "flow"]

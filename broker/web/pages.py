@@ -9,10 +9,10 @@ The templates and what each has to be given besides `request` (times are aware, 
     refused.html     email, provider, contact (or "")
     show_signed_out.html  -
     account.html     see broker/web/templates/account.html
-    connect*.html    see broker/web/connect.py and broker/web/connect_shown.py
+    connect*.html    see broker/web/connect_pages.py and broker/web/connect_views.py
 
 Forms carry hidden fields and are posted to our own paths; that they come from our own pages is checked for all
-requests together (broker/web/same_origin.py). A page needs no script, and there is none.
+requests together (broker/web/csrf.py). A page needs no script, and there is none.
 """
 
 import functools
@@ -30,12 +30,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from broker.vault.deployment_guard import NotAdopted
-from broker.web.languages import Language, Translations, negotiate_language
-from broker.web.names import describe_destination, isolate_name
-from broker.web.problems import PageError
+from broker.web.display import describe_destination, isolate_name
+from broker.web.i18n import Language, Translations, negotiate_language
+from broker.web.page_errors import PageError
 from broker.web.security_headers import build_page_headers
+from core.disk_errors import DiskFull
 from core.errors import Conflict, Forbidden, LimitReached, MCPistError, NotFound, Unavailable
-from core.storage import DiskFull
 
 TEMPLATES = Path(__file__).with_name("templates")
 _NEVER_FOLLOWED = frozenset(

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp
 
-from core.api.access import DeclaredRoute
-from core.api.door import ApiSecurity
-from core.api.problems import MEDIA_TYPE, ProblemDetails, install_error_handlers
-from core.api.served import ApiMiddleware
+from core.api.authorization import DeclaredRoute
+from core.api.middleware import ApiMiddleware
+from core.api.problem_details import MEDIA_TYPE, ProblemDetails, install_error_handlers
+from core.api.security import ApiSecurity
 
 API_PREFIX = "/api/v1"
 OPENAPI_PATH = f"{API_PREFIX}/openapi.json"

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 from uuid import UUID
 
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 from core.scopes import covers
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.bounds import to_microseconds
+from core.audit.truncation import to_microseconds
 
 GENESIS_HASH = bytes(32)
 """What the first event of a chain follows."""

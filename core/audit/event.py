@@ -120,7 +120,7 @@ def _new_id() -> bytes:
 class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     """One record of the log. It is stored as an array: new fields go to the end, and old ones stay.
 
-    Texts that are too long are cut when the event is written or sealed (see core.audit.bounds).
+    Texts that are too long are cut when the event is written or sealed (see core.audit.truncation).
     """
 
     at: int

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import msgspec
 
-from core.audit.bounds import to_datetime, to_microseconds
+from core.audit.truncation import to_datetime, to_microseconds
 from core.audit.verification import ChainAnchor, ChainVerification, list_anchors, verify_chain
 from core.db import Database, Row
 from core.errors import Invalid

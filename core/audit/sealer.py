@@ -16,9 +16,9 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from core.audit.bounds import to_datetime, truncate_if_needed, unpack
 from core.audit.chain import GENESIS_HASH, SealedEvent, hash_event
 from core.audit.event import AuditEvent, AuditEventKind
+from core.audit.truncation import to_datetime, truncate_if_needed, unpack
 from core.db import CONNECTION_ERRORS, Database, Row
 from core.errors import Unavailable
 

@@ -15,12 +15,12 @@ from uuid import UUID
 
 import asyncpg
 
-from core.audit.bounds import pack
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind
-from core.audit.waiting import RecordQueue, reject_waiter
+from core.audit.queue import RecordQueue, reject_waiter
+from core.audit.truncation import pack
 from core.db import CONNECTION_ERRORS, Database
+from core.disk_errors import DiskFull, is_disk_full
 from core.errors import Unavailable
-from core.storage import DiskFull, is_disk_full
 
 APPEND_QUERY = "SELECT audit.append($1::uuid[], $2::bytea[])"
 APPEND_SIGNED_QUERY = "SELECT audit.append_signed($1::uuid[], $2::text[], $3::bytea[])"

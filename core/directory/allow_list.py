@@ -6,7 +6,7 @@ from uuid import UUID
 
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 from core.email_address import normalize_address, normalize_domain
 from core.errors import LimitReached, NotFound
 

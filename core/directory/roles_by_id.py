@@ -8,8 +8,8 @@ import asyncpg
 
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, audit_change, audit_list_change
-from core.directory.farewell import AccountRevoker, RevocationResult, revoke_nothing
+from core.directory.account_revocation import AccountRevoker, RevocationResult, revoke_nothing
+from core.directory.audit_trail import Actor, audit_change, audit_list_change
 from core.directory.roles import validate_role
 from core.errors import Conflict, Invalid, NotFound
 from core.permissions import parse_permission

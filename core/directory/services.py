@@ -9,7 +9,7 @@ import orjson
 
 from core.audit.event import AuditEventKind
 from core.db import Database
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 
 MAX_SERVICES = 10_000
 ServiceSettingValues = Mapping[str, Any]

@@ -8,7 +8,7 @@ import asyncpg
 
 from core.audit.event import AuditEventKind
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
 
 _STATUS = {"active": AuditEventKind.TENANT_RESUMED, "suspended": AuditEventKind.TENANT_SUSPENDED}

@@ -8,8 +8,8 @@ import asyncpg
 
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
-from core.directory.actor import Actor, audit_change
 from core.directory.allow_list import insert_entry
+from core.directory.audit_trail import Actor, audit_change
 from core.email_address import normalize_address
 from core.errors import Conflict, Invalid, NotFound
 

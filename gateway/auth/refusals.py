@@ -4,12 +4,12 @@ import time
 from typing import Protocol
 
 from broker.interface import CredentialRefusal, RefusalReason
+from core.audit.aggregator import EventAggregator
 from core.audit.event import AuditEvent, AuditEventKind, CallOutcome
 from core.audit.passes import AuditPasses
-from core.audit.tally import EventAggregator
 from core.audit.writer import AuditWriter
+from core.concurrency.rate_limits import AttemptLimits
 from core.errors import LimitReached
-from core.limits import AttemptLimits
 
 
 class RefusalCounters(Protocol):

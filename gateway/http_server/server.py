@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from ipaddress import IPv6Network
 
-from core.proxies import TrustedProxies
+from core.http.trusted_proxies import TrustedProxies
 from gateway.app import Application
 from gateway.http_server.connection import Connection
 from gateway.http_server.exchange import Exchange

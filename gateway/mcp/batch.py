@@ -3,7 +3,7 @@
 import asyncio
 import math
 
-from core.bounded_work import LARGE_STEP_BYTES, wait_for_turn
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 from core.errors import LimitReached
 from gateway.mcp.context import ProtocolError
 from gateway.mcp.dispatch import Answer, Arrival, Dispatcher, failure

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from core.hosts import AllowedHosts
+from core.http.allowed_hosts import AllowedHosts
 from gateway.mcp.errors import Refusal
 from gateway.mcp.headers import Headers
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import orjson
 
-from core.bounded_work import wait_for_turn
+from core.concurrency.cooperative_steps import wait_for_turn
 from core.errors import LimitReached, MCPistError, Unavailable
-from core.hosts import AllowedHosts
+from core.http.allowed_hosts import AllowedHosts
 from gateway.mcp import body, cors
 from gateway.mcp.batch import Batches
 from gateway.mcp.checks import ALLOW, Accepts, check_accept, check_content, check_host, check_single

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core.proxies import TrustedProxies
+from core.http.trusted_proxies import TrustedProxies
 from gateway.mcp.headers import Headers
 
 

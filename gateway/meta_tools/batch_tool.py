@@ -6,7 +6,7 @@ from typing import Any, cast
 import orjson
 
 from core.audit.event import CallOutcome
-from core.bounded_work import wait_for_turn
+from core.concurrency.cooperative_steps import wait_for_turn
 from gateway.arguments import WrongArguments, checked
 from gateway.auth.scopes import demand_scope, needed_scope
 from gateway.catalogue import CatalogueTool

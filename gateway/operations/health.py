@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from core.storage import MIN_FREE_BYTES, get_free_bytes
+from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
 
 Check = Callable[[], Awaitable[bool | str]]
 Clock = Callable[[], float]

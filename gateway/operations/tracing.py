@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from core.tracing_settings import TracingSettings
+from core.config.tracing import TracingSettings
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from core.credential_headers import InvalidCredentialForm, build_credential_header
 from core.errors import MCPistError
+from core.http.credential_headers import InvalidCredentialForm, build_credential_header
 from gateway.vendor_session.answers import READING, Failure
 from gateway.vendor_session.connection import Owner
 from gateway.vendor_session.headers import checked_headers, head_of, lines_of

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from core.credential_headers import is_reserved
+from core.http.credential_headers import is_reserved
 from modules.kit import VendorProblem
 
 # Tokens of RFC 9110 §5.6.2; what a value may hold beside visible ASCII is refused, as no vendor needs it.

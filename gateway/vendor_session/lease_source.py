@@ -3,7 +3,7 @@
 from collections.abc import Container
 from typing import Protocol
 
-from core.credential_headers import CredentialScheme
+from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 
 

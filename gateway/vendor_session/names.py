@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from core.outbound.addresses import GuardedResolver
+from core.http.outbound_addresses import GuardedResolver
 from gateway.vendor_session.connection import Route
 
 NAME_SECONDS = 10.0
@@ -24,7 +24,7 @@ class HostNames:
         """Where to connect to, checked.
 
         Raises:
-            core.outbound.addresses.AddressNotAllowed, socket.gaierror: see :class:`GuardedResolver`.
+            core.http.outbound_addresses.AddressNotAllowed, socket.gaierror: see :class:`GuardedResolver`.
         """
         key, now = (route.host, route.port), asyncio.get_running_loop().time()
         until, task = self._known.get(key, (0.0, None))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.outbound.addresses import AllowedAddresses
+from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.connection import Route
 from gateway.vendor_session.headers import checked_headers, lines_of
 from gateway.vendor_session.target import Target

@@ -12,7 +12,7 @@ from collections import deque
 
 from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType] its types have a bare tuple
 
-from core.outbound.addresses import GuardedResolver
+from core.http.outbound_addresses import GuardedResolver
 from gateway.vendor_session.connection import Owner, Route, VendorConnection
 from gateway.vendor_session.names import HostNames
 from modules.kit import VendorAnswer

@@ -3,7 +3,7 @@
 import math
 import ssl
 
-from core.outbound.addresses import AddressNotAllowed
+from core.http.outbound_addresses import AddressNotAllowed
 from gateway.vendor_session.answers import Broken, Dropped, Failure, TooLarge, Unreadable
 from gateway.vendor_session.pool import ConnectFailed, TooManyConnections
 from gateway.vendor_session.target import refused_host

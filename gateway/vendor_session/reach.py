@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from core.errors import Invalid
-from core.outbound.addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, Lookup
+from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, Lookup
 from gateway.vendor_session.target import Target
 from modules.kit import VendorProblem
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 
-from core.outbound.addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
-from core.outbound.roots import get_system_tls_context
+from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
+from core.http.tls import get_system_tls_context
 from gateway.vendor_session.client import Transport, VendorClient
 from gateway.vendor_session.connection import Owner
 from gateway.vendor_session.lease_source import LeaseSource

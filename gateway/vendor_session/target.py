@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from core.outbound.addresses import AllowedAddresses
+from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.connection import Route
 from modules.kit import VendorProblem
 

@@ -9,48 +9,48 @@ from uuid import UUID, uuid4
 
 import httpx2
 
+from admin_ui.api.admin_dependencies import AdminDependencies
 from admin_ui.api.app import build_admin_api
 from admin_ui.api.app import build_directory_section as admin_section
-from admin_ui.api.installed import InstalledModule, SettingDefinition
-from admin_ui.api.parts import AdminDependencies
-from broker.connect.oauth_clients import OAuthClientRegistration
-from broker.connect.parts import ConnectServices
+from admin_ui.api.installed_modules import InstalledModule, SettingDefinition
+from broker.api.app import build_identity_section as identity_section
+from broker.api.authentication import ApiAuthenticator
+from broker.api.identity_dependencies import IdentityDependencies
+from broker.api.routers import build_connect_section as connections_section
+from broker.authorization_server.authorization_codes import Approval, CodeProof, compute_code_challenge
+from broker.authorization_server.grants import Grants
+from broker.authorization_server.registered_clients import NewClient, RegisteredClients
+from broker.connect.connect_services import ConnectServices
+from broker.connections.oauth_client_store import OAuthClientRegistration
 from broker.identity.api_tokens import ApiTokens
+from broker.identity.browser_sessions import Sessions
 from broker.identity.identities import Identities
 from broker.identity.one_time_links import OneTimeLinks
 from broker.identity.pepper import Peppers
-from broker.identity.providers.provider import VerifiedAccount
-from broker.identity.sessions import Sessions
+from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.interface import CredentialRefusal, RefusalReason
-from broker.oauth.codes import Approval, CodeProof, compute_code_challenge
-from broker.oauth.grants import Grants
-from broker.oauth.registered_clients import NewClient, RegisteredClients
-from broker.vault.credentials import CredentialOwner
-from broker.vault.keys import InMemoryKeyProvider
+from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.vault.credential_store import CredentialOwner
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
-from broker.vendor_oauth.wire import VendorHttpClient
-from broker.web.api.app import build_identity_section as identity_section
-from broker.web.api.authentication import ApiAuthenticator
-from broker.web.api.connections import build_connect_section as connections_section
-from broker.web.api.parts import IdentityDependencies
 from broker.web.cookies import Cookies
 from core.api.app import ApiSection, build_fastapi_app
-from core.api.door import ApiSecurity
+from core.api.security import ApiSecurity
 from core.audit.sealer import AuditSealer
 from core.caller import Credential
-from core.credential_headers import CredentialScheme
+from core.concurrency.rate_limits import AttemptLimits, CallerLimits
 from core.db import Database
 from core.directory import allow_list, roles, services, users
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.directory.roles_by_id import find_role
 from core.directory.tenants import create_tenant
 from core.errors import Invalid
-from core.limits import AttemptLimits, CallerLimits
-from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import JsonDocumentFetcher
+from core.http.credential_headers import CredentialScheme
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
-from gateway.single.connecting import build_connect_services
+from server.wiring.connect import build_connect_services
 from tests.support.postgres import ScratchDatabase
 
 URL = "https://mcp.test"

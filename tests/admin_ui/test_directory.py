@@ -5,9 +5,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from core.api.paging import encode_cursor
+from core.api.pagination import encode_cursor
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
-from core.directory.actor import Actor, audit_change
+from core.directory.audit_trail import Actor, audit_change
 from core.directory.services import set_service
 from tests.admin_ui.rig import OPERATORS, Rig, Tenant
 from tests.admin_ui.test_route_walk import rows_of

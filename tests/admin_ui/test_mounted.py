@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.broker.oauth.grants import add_grant, revoke
+from tests.broker.authorization_server.grants import add_grant, revoke
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person, product_on

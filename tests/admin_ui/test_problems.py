@@ -7,9 +7,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from core.api.served import MAX_BODY_BYTES
+from core.api.middleware import MAX_BODY_BYTES
+from core.concurrency.rate_limits import CallerLimits
 from core.errors import Unavailable
-from core.limits import CallerLimits
 from tests.admin_ui.rig import ACTOR, COOKIE, Rig, Tenant
 
 FIELDS = {"type", "title", "status", "code", "detail", "request_id"}
@@ -149,7 +149,7 @@ async def test_a_body_that_does_not_come_ends_the_request(
         await asyncio.Event().wait()
         yield b""
 
-    monkeypatch.setattr("core.api.served.BODY_SECONDS", 0.2)
+    monkeypatch.setattr("core.api.middleware.BODY_SECONDS", 0.2)
     async with rig.browser(acme.admin) as admin:
         answer = await admin.post("/users", content=never(), headers={"Content-Type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (408, "too_slow")

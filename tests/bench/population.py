@@ -7,11 +7,11 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.vault.credentials import CredentialOwner, CredentialStore
-from core.directory.actor import Actor
+from broker.vault.credential_store import CredentialOwner, CredentialStore
+from core.directory.audit_trail import Actor
 from core.secret import Secret
-from gateway.single.operator import OperatorContext, open_operator_context
-from gateway.single.vault_access import open_credentials
+from server.operator_context import OperatorContext, open_operator_context
+from server.operator_vault import open_credentials
 from tests.bench.lab import Product
 from tests.bench.product import unlimited
 

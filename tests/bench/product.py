@@ -12,9 +12,9 @@ from unittest import mock
 
 import uvloop
 
-from core.settings import Settings
+from core.config.settings import Settings
 from gateway.catalogue import Catalogue, build, installed
-from gateway.single.product import ServerReady, run_all_in_one, run_gateway
+from server.all_in_one import ServerReady, run_all_in_one, run_gateway
 from tests.bench.toys import BENCH
 
 
@@ -28,7 +28,7 @@ class Arguments:
 
 def main() -> None:
     given = _arguments()
-    with mock.patch("gateway.single.operator.installed", return_value=_catalogue()):
+    with mock.patch("server.operator_context.installed", return_value=_catalogue()):
         run = run_gateway if given.beside else run_all_in_one
         uvloop.run(run(unlimited(given.home, given.port, given.upstream), _progress, _ready))
 

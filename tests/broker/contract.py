@@ -19,12 +19,12 @@ import pytest
 
 from broker.interface import Broker, CredentialRefusal, Lease, NoCredential, RefusalReason
 from core.caller import Credential
-from core.connection import ConnectionState, ModuleConnection
-from core.credential_headers import BEARER, CredentialScheme
+from core.connection_state import ConnectionState, ModuleConnection
 from core.directory.roles import grant
 from core.directory.services import set_service
 from core.directory.tenants import set_status as set_tenant_status
 from core.directory.users import set_status
+from core.http.credential_headers import BEARER, CredentialScheme
 from core.secret import Secret
 from core.token_format import generate_token
 from tests.broker.world import ACTOR, READ, WRITE, Person, World

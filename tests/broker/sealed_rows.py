@@ -3,18 +3,18 @@
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
-from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_candidate_context, load_snapshot
-from broker.accounts.store import AccountGrant, insert_account, insert_client
-from broker.accounts.values import AccountRef
-from broker.connect.accounts import AccountWriter
-from broker.connect.flows import ConnectFlowStore, NewConnectFlow
-from broker.identity.sessions import Session, Sessions
-from broker.providers.model import RefreshRules
+from broker.connect.account_writer import AccountWriter
+from broker.connect.flow_store import ConnectFlowStore, NewConnectFlow
+from broker.connections.account_repository import AccountGrant, insert_account, insert_client
+from broker.connections.account_snapshot import ACCESS_FIELD, REFRESH_FIELD, build_candidate_context, load_snapshot
+from broker.connections.token_result import AccountRef
+from broker.identity.browser_sessions import Session, Sessions
+from broker.oauth_client.types import OAuthClientConfig, TokenSet
+from broker.providers.schema import RefreshRules
 from broker.refresh.outcome import RefreshOutcome
-from broker.refresh.store import StoreResult, store
+from broker.refresh.outcome_store import StoreResult, store
 from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import OAuthClientConfig, TokenSet
 from core.db import UnitOfWork
 from core.secret import Secret
 from tests.broker.world import Person, World

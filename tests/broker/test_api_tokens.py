@@ -14,7 +14,7 @@ from broker.identity.pepper import Peppers, load_or_create
 from broker.interface import CredentialRefusal, RefusalReason, Verifier
 from core.caller import Credential
 from core.db import Database, UnitOfWork
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.errors import Invalid, NotFound
 from core.secret import Secret
 from core.token_format import generate_token

@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.direct import LocalBroker
 from broker.interface import Broker
+from broker.local import LocalBroker
 from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
 from tests.broker.world import World
 

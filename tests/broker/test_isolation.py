@@ -12,12 +12,12 @@ import asyncpg
 import pytest
 
 from broker.interface import CredentialRefusal, Lease
-from broker.vault import reencrypt
-from broker.vault.credentials import StoredCredential
-from broker.vault.key_usage import count_data_keys
-from broker.vault.keys import InMemoryKeyProvider
-from broker.vault.reencrypt import Reencryption
-from broker.vault.rewrap import DataKeyRows, rewrap_keys
+from broker.vault import reencryption
+from broker.vault.credential_store import StoredCredential
+from broker.vault.key_references import count_data_keys
+from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
+from broker.vault.key_wrapping import InMemoryKeyProvider
+from broker.vault.reencryption import Reencryption
 from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
@@ -30,7 +30,7 @@ from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
 
 ROOT = Path(__file__).parents[2]
-WRITTEN_IN = ("broker/vault/*.py", "broker/access.py", "broker/leases.py")
+WRITTEN_IN = ("broker/vault/*.py", "broker/user_policy.py", "broker/lease_service.py")
 SLUGS = (f"tenant-{number}" for number in count())
 KEYS = {"k1": b"k" * 32, "k2": b"2" * 32}
 NEW = InMemoryKeyProvider("k2", KEYS)
@@ -191,10 +191,10 @@ async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutato
 BUILT = frozenset(
     build(column)
     for build in (
-        reencrypt._build_batch_query,
-        reencrypt._build_data_keys_query,
-        reencrypt._build_pending_query,
-        reencrypt._build_replace_query,
+        reencryption._build_batch_query,
+        reencryption._build_data_keys_query,
+        reencryption._build_pending_query,
+        reencryption._build_replace_query,
     )
     for column in SEALED_COLUMNS
 )

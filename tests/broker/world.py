@@ -6,23 +6,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.store import AccountGrant, insert_account, insert_client
-from broker.accounts.values import AccessToken
-from broker.connect.accounts import AccountWriter
+from broker.connect.account_writer import AccountWriter
+from broker.connections.account_repository import AccountGrant, insert_account, insert_client
+from broker.connections.token_result import AccessToken
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import Peppers
 from broker.interface import LeaseRequest
-from broker.leases import LeaseService
-from broker.providers.model import RefreshRules
-from broker.vault.credentials import CredentialOwner, CredentialStore
-from broker.vault.keys import InMemoryKeyProvider
+from broker.lease_service import LeaseService
+from broker.oauth_client.types import OAuthClientConfig, TokenSet
+from broker.providers.schema import RefreshRules
+from broker.refresh.token_service import AccountTokenService
+from broker.vault.credential_store import CredentialOwner, CredentialStore
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
-from broker.vendor_oauth.exchange import OAuthClientConfig, TokenSet
-from core.audit.bounds import unpack
 from core.audit.event import AuditEvent
+from core.audit.truncation import unpack
 from core.db import Database
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.directory.roles import create_role, grant
 from core.directory.services import set_service
 from core.directory.tenants import create_tenant

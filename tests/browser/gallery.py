@@ -19,13 +19,13 @@ from starlette.routing import Route
 from broker.identity.settings import IdentitySettings
 from broker.vault.deployment_guard import NotAdopted
 from broker.web.app import build_identity_app
-from broker.web.connect_paths import ConnectQueue
-from broker.web.names import render_contact
-from broker.web.parts import WebDependencies, build_web_dependencies
-from broker.web.problems import PageError
+from broker.web.connect_urls import ConnectQueue
+from broker.web.display import render_contact
+from broker.web.page_errors import PageError
+from broker.web.web_dependencies import WebDependencies, build_web_dependencies
+from core.config.settings import Settings
+from core.disk_errors import DiskFull
 from core.errors import Invalid, LimitReached, Unavailable
-from core.settings import Settings
-from core.storage import DiskFull
 from gateway.http_server.server import HttpServer, serving
 from tests.support.chromium import chromium
 

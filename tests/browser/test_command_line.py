@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.browser.test_sign_in import ADA, Scene, scene
-from tests.gateway.cli.laptop import Goes, Laptop
+from tests.cli.laptop import Goes, Laptop
 from tests.support.postgres import ScratchDatabase
 
 pytestmark = pytest.mark.browser

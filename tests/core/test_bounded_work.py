@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.bounded_work import LARGE_STEP_BYTES, wait_for_turn
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
 
 
 class Turns:

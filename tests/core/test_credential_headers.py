@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from core.credential_headers import (
+from core.http.credential_headers import (
     BEARER,
     CredentialScheme,
     InvalidCredentialForm,

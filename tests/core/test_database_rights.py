@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.migrations import LOGIN_ROLES, migrate
 from core.secret import Secret
 from tests.support.postgres import PASSWORDS, ScratchDatabase

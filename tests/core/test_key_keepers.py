@@ -2,8 +2,8 @@
 
 import pytest
 
+from core.config.settings import Settings
 from core.errors import Invalid
-from core.settings import Settings
 
 AWS = "aws-kms:arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 ALIAS = "aws-kms:arn:aws-us-gov:kms:us-gov-west-1:123456789012:alias/mcpist/vault"

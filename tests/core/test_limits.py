@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.concurrency.rate_limits import ROUNDING, AttemptLimits, CallerLimits, get_network
 from core.errors import LimitReached
-from core.limits import ROUNDING, AttemptLimits, CallerLimits, get_network
 
 
 class Clock:

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from core.config.settings import Settings
 from core.errors import Invalid
-from core.settings import Settings
 from tools import configuration_doc
 
 

@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from broker.http.client import open_http_broker
-from broker.http.service_token import ServiceTokenSigner
 from broker.interface import Broker, CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason
+from broker.rpc.rpc_client import open_http_broker
+from broker.rpc.service_token import ServiceTokenSigner
 from core.caller import Caller, Credential
 from core.errors import Unavailable
 from core.permissions import Policy
@@ -189,7 +189,7 @@ async def test_a_gateway_whose_key_the_broker_does_not_know_is_not_retried(tmp_p
 
 async def test_a_broker_that_took_the_request_and_says_nothing_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may be asking the vendor for a new token just now."""
-    monkeypatch.setattr("broker.http.client.TOTAL_SECONDS", 0.2)
+    monkeypatch.setattr("broker.rpc.rpc_client.TOTAL_SECONDS", 0.2)
     taken, pauses = asyncio.Event(), Pauses()
 
     async def hangs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

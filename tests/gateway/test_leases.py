@@ -10,9 +10,9 @@ from uuid import UUID
 import pytest
 
 from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential
-from core.address import DatabaseAddress
 from core.caller import Caller, Credential
-from core.connection import ModuleConnection
+from core.connection_state import ModuleConnection
+from core.database_url import DatabaseAddress
 from core.errors import Unavailable
 from core.generations import Generations
 from core.permissions import Policy

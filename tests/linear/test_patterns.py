@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 
-from broker.oauth import redirect_uris
-from broker.web import names
+from broker.authorization_server import redirect_uris
+from broker.web import display
 from modules.github import problems
 from modules.knowledge_graph import search
 from tests.linear import patterns
@@ -156,7 +156,7 @@ FORMER = {
         r"(?P<scheme>https?)://(?P<host>[0-9A-Za-z._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>.*)",
         ("https://", "http", "://", "a", ".", "[::1]", ":", "12345", "6", "/", "?", "]", "\n"),
     ),
-    "names._ADDRESS": (names._ADDRESS, r"[^\s@<>\"?&]+@[^\s@<>\"?&]+\.[^\s@<>\"?&]+", ("a", "@", ".", "b", "<", " ")),
+    "names._ADDRESS": (display._ADDRESS, r"[^\s@<>\"?&]+@[^\s@<>\"?&]+\.[^\s@<>\"?&]+", ("a", "@", ".", "b", "<", " ")),
     "search._LONG_MARK": (
         search._LONG_MARK, r"([ァ-ヺー]{3,})ー(?![ァ-ヺー])", ("ア", "ー", "イ", "x", " ", "ヺ", "ァー"),
     ),
@@ -190,13 +190,13 @@ def test_the_patterns_in_sql_are_these_and_see_bounded_text() -> None:
     """PostgreSQL's engine sees a value after the product has bounded it; a constraint names its column."""
     found = {
         (path.relative_to(ROOT).as_posix(), " ".join(line.split()))
-        for folder in ("alembic", "core", "broker", "gateway", "modules", "admin_ui")
+        for folder in ("alembic", "core", "broker", "gateway", "modules", "admin_ui", "server", "cli")
         for path in (ROOT / folder).rglob("*.py")
         for line in path.read_text(encoding="utf-8").splitlines()
         if re.search(r"!?~\*? *'|SIMILAR TO|regexp_", line)
     }
     assert {file for file, _ in found} <= {
-        "gateway/postgres/backup.py",  # names of schemas of the operator's own database
+        "server/postgres/backup.py",  # names of schemas of the operator's own database
         *(f"alembic/versions/{name}.py" for name in ("0001_core", "0004_vault", "0005_identity", "0006_accounts")),
     }
     for file, line in found:
@@ -209,8 +209,8 @@ def test_the_patterns_in_sql_are_these_and_see_bounded_text() -> None:
 BOUNDED_COLUMNS = {
     "entry": "core.email_address: 320 characters, before any statement",
     "id": "made by MCPist, or matched by a pattern with an upper bound first",
-    "challenge": "broker.oauth.codes: exactly 43 characters",
+    "challenge": "broker.authorization_server.authorization_codes: exactly 43 characters",
     "slug": "core.directory.tenants.SLUG_PATTERN: 63 characters",
     "module": "gateway.catalogue.NAME: 63 characters",
-    "provider": "broker.providers.model.ProviderId: 40 characters",
+    "provider": "broker.providers.schema.ProviderId: 40 characters",
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PRODUCT = ("core", "broker", "gateway", "modules", "admin_ui")
+PRODUCT = ("core", "broker", "gateway", "modules", "admin_ui", "server", "cli")
 
 SESSION_MAKERS = {
     "create_engine",
@@ -213,11 +213,11 @@ def _find_environment(tree: ast.Module) -> Hits:
         read = isinstance(node, ast.Attribute) and _name(node.value) == "os" and node.attr in ENVIRONMENT
         named = isinstance(node, ast.ImportFrom) and node.module == "os" and ENVIRONMENT & {a.name for a in node.names}
         if read or named:
-            yield node, "the environment is read in gateway/cli only: settings are passed"
+            yield node, "the environment is read in cli/ only: settings are passed"
 
 
 def _may_not_read_environment(path: Path) -> bool:
-    return _is_product(path) and path.parts[:2] not in (("gateway", "cli"), ("gateway", "cli.py"))
+    return _is_product(path) and path.parts[0] != "cli"
 
 
 # Tokens are read in one place --------------------------------------------------------------------------------------
@@ -232,13 +232,17 @@ def _find_token_readers(tree: ast.Module) -> Hits:
         elif isinstance(node, ast.ImportFrom) and node.module:
             named = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         if any(name == reader or name.startswith(reader + ".") for name in named for reader in TOKEN_READERS):
-            yield node, "signed tokens are read by broker/oauth/jose.py only"
+            yield node, "signed tokens are read by broker/authorization_server/jose.py only"
 
 
 RULES = (
     Rule("unit-of-work", lambda path: _is_product(path) and path != Path("core/db.py"), _find_sessions),
     Rule("composed-sql", _is_product, _find_composed_sql),
     Rule("safe-to-log", lambda path: path.parts[0] != "tests", _find_logged_secrets),
-    Rule("reads-tokens", lambda path: _is_product(path) and path != Path("broker/oauth/jose.py"), _find_token_readers),
+    Rule(
+        "reads-tokens",
+        lambda path: _is_product(path) and path != Path("broker/authorization_server/jose.py"),
+        _find_token_readers,
+    ),
     Rule("reads-environment", _may_not_read_environment, _find_environment),
 )

@@ -34,6 +34,6 @@ def test_every_vendor_has_a_row() -> None:
 
 def test_every_habit_of_the_counterparts_is_used() -> None:
     """No test of the file of habits is left out of the table."""
-    there = functions(ROOT / "tests" / "broker" / "vendor_oauth" / "test_vendors.py")
+    there = functions(ROOT / "tests" / "broker" / "oauth_client" / "test_vendors.py")
     named = {name.partition("::")[2] for name in TESTS}
     assert {name for name in there if name.startswith("test_")} - named == set()

@@ -18,7 +18,7 @@ def named_tests(text: str) -> list[str]:
 
 def defences(text: str) -> list[str]:
     """The files of the product that a page names."""
-    return sorted(set(re.findall(r"`((?:broker|core|gateway|admin_ui)/[a-z_/]+\.(?:py|html))`", text)))
+    return sorted(set(re.findall(r"`((?:broker|core|gateway|admin_ui|server|cli)/[a-z_/]+\.(?:py|html))`", text)))
 
 
 TESTS = named_tests(TABLES)

@@ -70,7 +70,7 @@ class Clone:
 
     def check(self) -> None:
         """The copy's code is what its tests import, although the installed package leads to the working tree."""
-        program = "import core.db, gateway.cli; print(core.db.__file__, gateway.cli.__file__)"
+        program = "import core.db, cli; print(core.db.__file__, cli.__file__)"
         ran = subprocess.run(
             [sys.executable, "-c", program], cwd=self.folder, env=self._environment(), capture_output=True, text=True
         )

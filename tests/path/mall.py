@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from broker.vault.credentials import CredentialStore
-from broker.vault.keys import InMemoryKeyProvider
+from broker.vault.credential_store import CredentialStore
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.secret import Secret
 from gateway.catalogue import build, installed
-from gateway.deployment import KEYS_FOLDER
-from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
-from gateway.single.vault_access import VAULT_KEYS_FILE
+from server.deployment import KEYS_FOLDER
+from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.operator_vault import VAULT_KEYS_FILE
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import ACTOR, Node, Person, Product, product_on
 from tests.support.toy_vendor import Shop, shop, shop_module

@@ -12,29 +12,29 @@ from uuid import UUID
 import pytest
 
 from broker.audit_passes import SigningVerifier, load_signer
-from broker.direct import LocalBroker
-from broker.identity.verifier import CompositeVerifier
+from broker.authorization_server.access_tokens import AccessTokens
+from broker.authorization_server.signing_key_store import MIN_PUBLISHED_TIME, SigningKeyStore
+from broker.authorization_server.signing_keys import open_signing_keys
+from broker.identity.composite_verifier import CompositeVerifier
 from broker.interface import CredentialRefusal, Verifier
-from broker.leases import LeaseService
-from broker.oauth.access_tokens import AccessTokens
-from broker.oauth.signing_key_store import MIN_PUBLISHED_TIME, SigningKeyStore
-from broker.oauth.signing_keys import open_signing_keys
-from broker.vault.keys import InMemoryKeyProvider
+from broker.lease_service import LeaseService
+from broker.local import LocalBroker
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
-from core.address import DatabaseAddress
 from core.audit.event import AuditEventKind
 from core.caller import Credential
+from core.config.settings import Settings
+from core.database_url import DatabaseAddress
 from core.db import Database
-from core.directory import removal, roles, tenants, users
+from core.directory import deletion, roles, tenants, users
 from core.secret import Secret
-from core.settings import Settings
 from gateway.auth.protected_resource import PATHS
-from gateway.deployment import KEYS_FOLDER
 from gateway.operations.call_log import CallLog
-from gateway.single.gateway import open_gateway
-from gateway.single.operator import BROKER_ROLE, open_role_database
 from gateway.tool_runner import NO_SUCH_TOOL
-from tests.broker.oauth.grants import Grant, add_grant, revoke
+from server.deployment import KEYS_FOLDER
+from server.operator_context import BROKER_ROLE, open_role_database
+from server.wiring.gateway import open_gateway
+from tests.broker.authorization_server.grants import Grant, add_grant, revoke
 from tests.path.conftest import People
 from tests.support.eventually import within
 from tests.support.http_broker import served_over_http
@@ -304,7 +304,7 @@ async def suspend_tenant(issuer: Issuer, person: Person) -> None:
 
 
 async def remove_tenant(issuer: Issuer, person: Person) -> None:
-    await removal.remove_tenant(issuer.product.console, ACTOR, person.tenant.id, person.tenant.slug)
+    await deletion.remove_tenant(issuer.product.console, ACTOR, person.tenant.id, person.tenant.slug)
 
 
 async def take_permission(issuer: Issuer, person: Person) -> None:

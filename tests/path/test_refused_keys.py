@@ -12,7 +12,7 @@ import pytest
 
 from core.secret import Secret
 from gateway.catalogue import build
-from gateway.single.disconnecting import build_disconnect_services
+from server.wiring.disconnect import build_disconnect_services
 from tests.broker.connect.rig import Browser, shown
 from tests.support.canary import SUITE
 from tests.support.eventually import within

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from broker.authorization_server.registered_clients import NewClient, RegisteredClients
 from broker.identity.pepper import load_or_create
-from broker.oauth.registered_clients import NewClient, RegisteredClients
 from core.db import Database
-from gateway.single.operator import BROKER_ROLE, open_role_database
-from tests.broker.oauth.grants import add_grant
+from server.operator_context import BROKER_ROLE, open_role_database
+from tests.broker.authorization_server.grants import add_grant
 from tests.path.conftest import People
 from tests.path.test_access_tokens import RESOURCE, Gate, Issuer, gate_of, issuing
 from tests.support.eventually import within

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from core import generations
-from core.directory import removal, roles, services, tenants, users
+from core.directory import deletion, roles, services, tenants, users
 from core.directory.users import unassign_role
 from gateway.tool_runner import NO_SUCH_TOOL
 from tests.path.conftest import People
@@ -38,7 +38,7 @@ async def suspend_tenant(product: Product, person: Person) -> None:
 
 
 async def remove_tenant(product: Product, person: Person) -> None:
-    await removal.remove_tenant(product.console, ACTOR, person.tenant.id, person.tenant.slug)
+    await deletion.remove_tenant(product.console, ACTOR, person.tenant.id, person.tenant.slug)
 
 
 async def take_role(product: Product, person: Person) -> None:

@@ -10,25 +10,25 @@ from typing import Any
 
 import pytest
 
-from broker.vault.credentials import CredentialStore
-from broker.vault.keys import InMemoryKeyProvider
+from broker.vault.credential_store import CredentialStore
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
+from core.config.settings import Settings
 from core.errors import Unavailable
 from core.secret import Secret
-from core.settings import Settings
 from gateway.catalogue import build, installed
-from gateway.deployment import KEYS_FOLDER
-from gateway.single.local_call import open_local_caller
-from gateway.single.operator import (
+from gateway.vendor_session.answers import MOST_BYTES
+from modules.kit import OUTCOME_UNKNOWN
+from server.deployment import KEYS_FOLDER
+from server.local_call import open_local_caller
+from server.operator_context import (
     BROKER_ROLE,
     OperatorContext,
     get_utc_now,
     open_operator_context_on,
     open_role_database,
 )
-from gateway.single.vault_access import VAULT_KEYS_FILE
-from gateway.vendor_session.answers import MOST_BYTES
-from modules.kit import OUTCOME_UNKNOWN
+from server.operator_vault import VAULT_KEYS_FILE
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up, silent
 from tests.support.ledger import Gate, ledger_module
 from tests.support.mcp_client import MODERN, Answer

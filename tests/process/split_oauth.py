@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx2
 
-from broker.identity.front_door import build_identity_services
-from broker.oauth.registered_clients import NewClient, RegisteredClients
+from broker.authorization_server.registered_clients import NewClient, RegisteredClients
+from broker.identity.identity_services import build_identity_services
 from broker.vault.key_file import load_or_create
-from gateway.single.operator import get_utc_now
+from server.operator_context import get_utc_now
 from tests.clients.browser_person import BrowserPerson
 from tests.support.eventually import within
 from tests.support.loopback_client import LoopbackClient

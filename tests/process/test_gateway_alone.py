@@ -8,10 +8,10 @@ import aiohttp
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from broker.http.gateway_keys import load_private_key
-from broker.http.service_token import ServiceTokenSigner
-from broker.http.wire import EXCHANGE, PATHS, STATUS, VERIFY, encode_lease_request, encode_subject_request
 from broker.interface import LeaseRequest
+from broker.rpc.codec import EXCHANGE, PATHS, STATUS, VERIFY, encode_lease_request, encode_subject_request
+from broker.rpc.gateway_keys import load_private_key
+from broker.rpc.service_token import ServiceTokenSigner
 from core.secret import Secret
 from tests.support.identity import identity_on
 from tests.support.postgres import DatabaseServer, ScratchDatabase

@@ -12,13 +12,13 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.store import AccountGrant, insert_account, insert_client
-from broker.vault.credentials import CredentialOwner
+from broker.connections.account_repository import AccountGrant, insert_account, insert_client
+from broker.vault.credential_store import CredentialOwner
 from broker.vault.vault import open_vault
+from core.config.settings import Settings
 from core.db import Database, connect
-from core.settings import Settings
-from gateway.single.operator import BROKER_ROLE, OperatorContext, get_utc_now, open_operator_context, open_role_database
-from gateway.single.vault_access import open_key_provider
+from server.operator_context import BROKER_ROLE, OperatorContext, get_utc_now, open_operator_context, open_role_database
+from server.operator_vault import open_key_provider
 from tests.broker.refresh.vendor import Vendor, vendor_of
 from tests.support.eventually import within
 from tests.support.running_product import command, data_folder, free_port

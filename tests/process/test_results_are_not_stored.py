@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession, web
 
-from gateway.postgres.supervisor import attach_server
-from tests.gateway.postgres.conftest import connect
+from server.postgres.supervisor import attach_server
+from tests.server.postgres.conftest import connect
 from tests.support.mcp_client import MODERN, NEWEST, envelope, headers_for, messages_in
 from tests.support.running_product import Product, command, data_folder, free_port, start
 from tests.support.split import PROGRAM

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from core.secret import Secret
-from gateway.deployment import KEYS_FOLDER, PASSWORDS_FILE, VAULT_KEYS_FILE
+from server.deployment import KEYS_FOLDER, PASSWORDS_FILE, VAULT_KEYS_FILE
 from tests.process.split_load import Load
 from tests.support.eventually import within
 from tests.support.postgres import PASSWORDS as KNOWN

@@ -14,7 +14,7 @@ import pytest_asyncio
 from joserfc import jws
 
 from core.directory import tenants, users
-from gateway.deployment import KEYS_FOLDER, PASSWORDS_FILE
+from server.deployment import KEYS_FOLDER, PASSWORDS_FILE
 from tests.process.split_oauth import ClientOf, client_of, given, held, refused
 from tests.process.test_split import person
 from tests.support.front import BROKER_PATHS

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import orjson
 from starlette.routing import Route
 
-from broker.http import wire
-from broker.web.requests import MAX_BODY_BYTES, MAX_QUERY_BYTES
-from core.api.served import MAX_BODY_BYTES as MOST_API_BODY
+from broker.rpc import codec
+from broker.web.request_parsing import MAX_BODY_BYTES, MAX_QUERY_BYTES
+from core.api.middleware import MAX_BODY_BYTES as MOST_API_BODY
 from gateway.auth.protected_resource import PATHS as METADATA
 from gateway.catalogue import CatalogueTool
 from gateway.mcp.revisions import MODERN, REVISIONS
@@ -392,7 +392,8 @@ def _latin(text: str) -> bytes:
 def field_names() -> tuple[str, ...]:
     """Every name of a field of a form or a query that the trust zone's source reads."""
     found: set[str] = set()
-    for folder in ("broker/web", "broker/oauth", "broker/identity", "broker/connect"):
+    folders = ("broker/web", "broker/api", "broker/authorization_server", "broker/identity", "broker/connect")
+    for folder in (*folders, "broker/connections", "broker/disconnect"):
         for path in (ROOT / folder).rglob("*.py"):
             source = path.read_text(encoding="utf-8")
             found |= set(re.findall(r"""(?:\.get\(|\[|_text\([a-z_]+, )"([a-z][a-z_]{1,40})\"""", source))
@@ -545,7 +546,7 @@ def api_bodies(schema: Any, document: Any, unit: str, turns: Turns) -> Iterator[
 
 def wire_requests(units: Iterable[str]) -> Iterator[Asked]:
     """What a stranger can send to a broker of its own: nobody without a service token gets further."""
-    for path in wire.PATHS:
+    for path in codec.PATHS:
         for unit in units:
             headers = [(b"authorization", b"Bearer " + _latin(repeated(unit, HEAD - ROOM)))]
             yield Asked(f"broker {path}", repr(unit), Request("POST", path, headers=headers, body=b"{}"))

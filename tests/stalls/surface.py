@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from core.api import door
+from core.api import security
 from core.api.app import OPENAPI_PATH
 from core.directory.tenants import set_argument_recording
 from gateway.catalogue import build, installed
@@ -56,7 +56,7 @@ class Surface:
 @contextlib.asynccontextmanager
 async def surface_on(database: ScratchDatabase, home: Path) -> AsyncIterator[Surface]:
     catalogue = build([*installed().modules, Lab().module()])
-    with mock.patch.multiple(door, RATE=1e6, BURST=1_000_000, ANONYMOUS_PER_MINUTE=1_000_000):
+    with mock.patch.multiple(security, RATE=1e6, BURST=1_000_000, ANONYMOUS_PER_MINUTE=1_000_000):
         async with (
             product_on(database, home, catalogue=catalogue) as product,
             identity_on(product, providers=False, server={"dynamic_registration": True}, **GENEROUS) as identity,

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from core.bounded_work import LARGE_STEP_BYTES
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES
 from gateway.operations.logs import JsonLines, TextLines
 from tests.stalls.requests import filled, post, text_of
 from tests.stalls.surface import Surface

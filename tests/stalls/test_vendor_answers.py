@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from broker.vault.credentials import CredentialStore
-from core.api import door
+from broker.vault.credential_store import CredentialStore
+from core.api import security
 from core.secret import Secret
 from gateway.catalogue import build
 from modules.github import MODULE
@@ -75,7 +75,7 @@ class Scene:
 
 @pytest.fixture
 async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scene]:
-    with hostile_github() as github, mock.patch.multiple(door, RATE=1e6, BURST=1_000_000):
+    with hostile_github() as github, mock.patch.multiple(security, RATE=1e6, BURST=1_000_000):
         world = github.double.world
         world.token(TOKEN, "mona")
         app = world.repository("mona", "app", description="The app")

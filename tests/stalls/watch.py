@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from gateway.single.serving import GC_YOUNG_THRESHOLD
+from server.listener import GC_YOUNG_THRESHOLD
 
 
 class WatchedLoop(asyncio.SelectorEventLoop):
@@ -25,7 +25,7 @@ class WatchedLoop(asyncio.SelectorEventLoop):
 
 @contextlib.contextmanager
 def collected_as_in_the_product() -> Iterator[None]:
-    """The garbage collector sees what a request makes, and not all of pytest (gateway.single.serving)."""
+    """The garbage collector sees what a request makes, and not all of pytest (server.listener)."""
     thresholds = gc.get_threshold()
     gc.collect()
     gc.freeze()

@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from broker.vault.key_file import KeyFile
-from broker.vault.keys import InMemoryKeyProvider
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import Vault
 from core.secret import Secret
 from tests.support.canary import LISTENING, SUITE

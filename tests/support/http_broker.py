@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from broker.http.app import BrokerApp
-from broker.http.client import HttpBroker, open_http_broker
-from broker.http.gateway_keys import TrustedGateways, load_private_key, make_key_pair
-from broker.http.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from broker.interface import Broker
+from broker.rpc.app import BrokerApp
+from broker.rpc.gateway_keys import TrustedGateways, load_private_key, make_key_pair
+from broker.rpc.rpc_client import HttpBroker, open_http_broker
+from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
 from gateway.http_server.server import HttpServer, serving
-from gateway.single.serving import open_unix_listener
+from server.listener import open_unix_listener
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-from core.proxies import TrustedProxies
+from core.http.trusted_proxies import TrustedProxies
 from gateway.http_server.limits import HttpLimits
 from gateway.http_server.server import NO_PROXIES, HttpServer, serving
 

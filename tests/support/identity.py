@@ -21,17 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from broker.oauth.clients import Client
-from broker.oauth.registered_clients import NewClient, RegisteredClients
+from broker.authorization_server.client_registry import Client
+from broker.authorization_server.registered_clients import NewClient, RegisteredClients
+from core.config.settings import Settings
 from core.directory import allow_list
 from core.directory.tenants import Tenant
 from core.secret import Secret
-from core.settings import Settings
 from gateway.http_server.server import HttpServer, serving
 from gateway.operations.call_log import CallLog
-from gateway.single.gateway import Gateway, open_gateway
-from gateway.single.identity import open_web_application as identity_of
-from gateway.single.trust_zone import BrokerRuntime, open_broker_runtime
+from server.wiring.broker import BrokerRuntime, open_broker_runtime
+from server.wiring.gateway import Gateway, open_gateway
+from server.wiring.web import open_web_application as identity_of
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 from tests.support.product import ACTOR, Person, Product
 

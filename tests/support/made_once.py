@@ -15,7 +15,7 @@ import httpcore2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-from broker.oauth import signing_key_store
+from broker.authorization_server import signing_key_store
 
 
 class _Keys:

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.secret import Secret
 from tests.support.eventually import within
 

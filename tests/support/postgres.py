@@ -32,7 +32,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from broker.audit_passes import AuditPassSigner
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.db import Database
 from core.migrations import LOGIN_ROLES, OWNER_ROLE, migrate
 from core.secret import Secret

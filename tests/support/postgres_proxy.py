@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs, quote, urlsplit
 
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.secret import Secret
 
 _CHUNK = 65536

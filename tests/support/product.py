@@ -26,24 +26,24 @@ from prometheus_client import generate_latest
 from broker.identity.api_tokens import ApiTokens
 from broker.identity.pepper import load_or_create
 from broker.interface import Broker
-from core.address import DatabaseAddress
-from core.audit.bounds import unpack
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent
+from core.audit.truncation import unpack
+from core.config.settings import Settings
+from core.database_url import DatabaseAddress
 from core.db import Database
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.directory.roles import create_role, grant
 from core.directory.services import set_service
 from core.directory.tenants import Tenant, create_tenant
 from core.directory.users import create_user
 from core.secret import Secret
-from core.settings import Settings
 from gateway.catalogue import Catalogue, installed
-from gateway.deployment import KEYS_FOLDER, Deployment
 from gateway.operations.call_log import CallLog
 from gateway.operations.exposition import registry_of
-from gateway.single.gateway import Gateway, open_gateway
-from gateway.single.operator import BROKER_ROLE, CONSOLE_ROLE, open_role_database
-from gateway.single.trust_zone import BrokerRuntime, open_broker_runtime
+from server.deployment import KEYS_FOLDER, Deployment
+from server.operator_context import BROKER_ROLE, CONSOLE_ROLE, open_role_database
+from server.wiring.broker import BrokerRuntime, open_broker_runtime
+from server.wiring.gateway import Gateway, open_gateway
 from tests.support.canary import SUITE, Canary
 from tests.support.http_broker import served_over_http
 from tests.support.mcp_client import Client

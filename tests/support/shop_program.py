@@ -8,10 +8,10 @@ import os
 from functools import partial
 from unittest import mock
 
-from broker.refresh.service import run_refresher
-from broker.refresh.sweeper import SWEEP_INTERVAL
+from broker.refresh.lifecycle import run_refresher
+from broker.refresh.scheduler import SWEEP_INTERVAL
+from cli import main
 from gateway.catalogue import Catalogue, build, installed
-from gateway.cli import main
 from tests.support.toy_vendor import shop_module
 
 if __name__ == "__main__":
@@ -20,11 +20,11 @@ if __name__ == "__main__":
         return build([*installed().modules, shop_module(os.environ["SHOP_URL"])])
 
     with (
-        mock.patch("gateway.single.split.installed", catalogue),
-        mock.patch("gateway.single.product.installed", catalogue),
-        mock.patch("gateway.single.operator.installed", catalogue),
+        mock.patch("server.standalone.installed", catalogue),
+        mock.patch("server.all_in_one.installed", catalogue),
+        mock.patch("server.operator_context.installed", catalogue),
         mock.patch(
-            "gateway.single.vendor_oauth.run_refresher",
+            "server.wiring.oauth_client.run_refresher",
             partial(run_refresher, every=float(os.environ.get("SWEEP_EVERY", SWEEP_INTERVAL))),
         ),
     ):

@@ -18,15 +18,15 @@ from urllib.parse import quote, urlsplit
 
 import aiohttp
 
-from broker.http.gateway_keys import make_key_pair
-from broker.vault.credentials import CredentialStore
-from broker.vault.keys import InMemoryKeyProvider
+from broker.rpc.gateway_keys import make_key_pair
+from broker.vault.credential_store import CredentialStore
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.db import Database
 from core.secret import Secret
-from gateway.deployment import KEYS_FOLDER
-from gateway.single.operator import BROKER_ROLE, get_utc_now, open_role_database
-from gateway.single.vault_access import VAULT_KEYS_FILE
+from server.deployment import KEYS_FOLDER
+from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.operator_vault import VAULT_KEYS_FILE
 from tests.support.canary_homes import hear_home
 from tests.support.front import Front, front
 from tests.support.postgres import PASSWORDS, ScratchDatabase

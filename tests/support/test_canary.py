@@ -23,7 +23,7 @@ import logging
 import pytest
 
 from broker.vault.envelope import Place
-from broker.vault.keys import InMemoryKeyProvider
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from core.secret import Secret
 from core.token_format import generate_token
 

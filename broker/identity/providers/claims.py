@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from broker.identity.providers.provider import MAX_NAME_LENGTH, SignInFailed, VerifiedAccount
+from broker.identity.providers.identity_provider import MAX_NAME_LENGTH, SignInFailed, VerifiedAccount
 from core.email_address import normalize_address
 from core.errors import Invalid
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from broker.identity.providers.claims import clean_person_name, normalize_email, raise_for_error
-from broker.identity.providers.outgoing import IdpClient, require_object
-from broker.identity.providers.provider import SignInFailed, SignInFlow, VerifiedAccount
+from broker.identity.providers.identity_provider import SignInFailed, SignInFlow, VerifiedAccount
+from broker.identity.providers.idp_client import IdpClient, require_object
 from broker.identity.settings import ProviderSettings
 
 SCOPE = "read:user user:email"
@@ -14,7 +14,9 @@ MAX_CODE_LENGTH = 1_024
 
 
 class GitHubProvider:
-    """Implements :class:`broker.identity.providers.provider.IdentityProvider`. An account is known by its number: names can be
+    """Implements :class:`broker.identity.providers.identity_provider.IdentityProvider`.
+
+    An account is known by its number: names can be
     given up and taken by somebody else."""
 
     def __init__(self, settings: ProviderSettings, outgoing: IdpClient) -> None:

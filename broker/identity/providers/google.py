@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.identity.providers.claims import build_openid_account
-from broker.identity.providers.metadata import ProviderMetadata
-from broker.identity.providers.provider import VerifiedAccount
+from broker.identity.providers.identity_provider import VerifiedAccount
+from broker.identity.providers.provider_metadata import ProviderMetadata
 
 GOOGLE_DOMAINS = ("gmail.com", "googlemail.com")
 

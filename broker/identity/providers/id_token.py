@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from broker.identity.providers.metadata import ProviderKeySet
-from broker.identity.providers.provider import MAX_SUBJECT_LENGTH, SignInFailed
-from broker.oauth import jose
+from broker.authorization_server import jose
+from broker.identity.providers.identity_provider import MAX_SUBJECT_LENGTH, SignInFailed
+from broker.identity.providers.provider_metadata import ProviderKeySet
 
 MAX_ID_TOKEN_LENGTH = 16_384
 LEEWAY = 60.0

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.identity.providers.claims import clean_person_name, normalize_email
-from broker.identity.providers.metadata import ProviderMetadata
-from broker.identity.providers.provider import SignInFailed, VerifiedAccount
+from broker.identity.providers.identity_provider import SignInFailed, VerifiedAccount
+from broker.identity.providers.provider_metadata import ProviderMetadata
 
 _DIRECTORY = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TRUE = (True, 1, "1", "true", "True")

@@ -6,9 +6,15 @@ from typing import Any, Protocol
 
 from broker.identity.providers import id_token
 from broker.identity.providers.claims import build_openid_account, raise_for_error
-from broker.identity.providers.metadata import CachedDocument, Clock, ProviderKeySet, ProviderMetadata, read_metadata
-from broker.identity.providers.outgoing import IdpClient, require_object
-from broker.identity.providers.provider import SignInFailed, SignInFlow, VerifiedAccount
+from broker.identity.providers.identity_provider import SignInFailed, SignInFlow, VerifiedAccount
+from broker.identity.providers.idp_client import IdpClient, require_object
+from broker.identity.providers.provider_metadata import (
+    CachedDocument,
+    Clock,
+    ProviderKeySet,
+    ProviderMetadata,
+    read_metadata,
+)
 from broker.identity.settings import ProviderSettings
 
 SCOPE = "openid email profile"
@@ -56,7 +62,7 @@ class StandardOidcProfile:
 
 
 class OidcProvider:
-    """Implements :class:`broker.identity.providers.provider.IdentityProvider`."""
+    """Implements :class:`broker.identity.providers.identity_provider.IdentityProvider`."""
 
     def __init__(self, settings: ProviderSettings, rules: OidcProfile, outgoing: IdpClient, *, clock: Clock) -> None:
         self.id = settings.id

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core.bounded_work import wait_for_turn
+from core.concurrency.cooperative_steps import wait_for_turn
 from gateway.meta_tools.batch.plan import Plan, PlannedStep
 from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, Unresolved, substitute
 from gateway.meta_tools.batch.step import Step

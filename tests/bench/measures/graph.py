@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from gateway.single.home import attach_database
+from server.data_folder import attach_database
 from tests.bench.client import Client, tools_call
 from tests.bench.lab import Lab
 from tests.bench.product import unlimited

@@ -14,8 +14,8 @@ import uvloop
 
 from broker.interface import Broker, Lease, LeaseRequest
 from core.secret import Secret
-from gateway.single.operator import open_operator_context
-from gateway.single.trust_zone import open_broker_runtime
+from server.operator_context import open_operator_context
+from server.wiring.broker import open_broker_runtime
 from tests.bench.github import TOOL
 from tests.bench.lab import Lab, Product
 from tests.bench.product import unlimited

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from urllib.parse import quote
 
-from gateway.postgres.supervisor import EmbeddedPostgres
+from server.postgres.supervisor import EmbeddedPostgres
 
 
 async def _serve(home: Path) -> None:

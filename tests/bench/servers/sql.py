@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from core.settings import Settings
-from gateway.single.home import attach_database
+from core.config.settings import Settings
+from server.data_folder import attach_database
 from tests.bench.servers.bearer import allowed
 from tests.bench.servers.serving import serve
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from broker.accounts.values import AccessToken, TokenUnavailable
-from broker.vendor_oauth.exchange import TokenResponse
+from broker.connections.token_result import AccessToken, TokenUnavailable
+from broker.oauth_client.types import TokenResponse
 from core.secret import Secret
 from tests.bench.storm.others import OTHERS, TABLE
 from tests.broker.refresh.rig import Rig, rig_on

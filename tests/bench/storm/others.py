@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import OAuthClientConfig, TokenEndpointClient, TokenResponse
+from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient, TokenResponse
+from broker.providers.schema import Provider
 from core.secret import Secret
 
 LOCK_SECONDS = 0.5

@@ -19,15 +19,15 @@ from uuid import UUID
 
 import httpx2
 
-from broker.connect.oauth_clients import OAuthClientRegistration, OAuthClientStore
-from broker.connect.provider_book import ProviderRegistry
+from broker.connections.oauth_client_store import OAuthClientRegistration, OAuthClientStore
 from broker.interface import Lease, LeaseRequest
 from broker.providers.catalogue import load_builtin_providers
+from broker.providers.registry import ProviderRegistry
 from core.directory.services import set_settings
 from core.directory.tenants import Tenant
 from core.secret import Secret
 from gateway.catalogue import Catalogue, build
-from gateway.single.disconnecting import DisconnectServices, build_disconnect_services
+from server.wiring.disconnect import DisconnectServices, build_disconnect_services
 from tests.broker.connect.sites import Sites, sites
 from tests.support.canary import SUITE
 from tests.support.identity import Identity, identity_on

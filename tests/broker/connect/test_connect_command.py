@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.broker.connect.rig import Scene
 from tests.broker.connect.test_connect_sessions import THREE, queue_of
 from tests.broker.connect.test_ending import connected, out_of_reach
-from tests.gateway.cli.laptop import Laptop
+from tests.cli.laptop import Laptop
 from tests.support.product import ACTOR, Person
 
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from broker.connect.farewell import BulkAccountRevoker
-from broker.connect.leftovers import GrantReaper
-from broker.vault.owners import CredentialOwner
+from broker.disconnect.bulk_revocation import BulkAccountRevoker
+from broker.disconnect.reaper import GrantReaper
+from broker.vault.credential_owners import CredentialOwner
 from core.directory.roles import delete_role
 from core.directory.roles_by_id import find_role
 from core.errors import Conflict, NotFound

@@ -1,5 +1,5 @@
 """A key that was not stored: the page and the API tell the same failure in the same words, and so does the command line
-(tests/gateway/cli/test_credentials.py)."""
+(tests/cli/test_credentials.py)."""
 
 import socket
 

@@ -10,16 +10,20 @@ from uuid import UUID, uuid4
 import pytest
 from aiohttp import web
 
-from broker.connect.introductions import RETRY_PAUSE_SECONDS, AutomaticClientRegistration, choose_registration_method
-from broker.connect.oauth_clients import OAuthClientStore
-from broker.connect.refusals import ConnectError
+from broker.connect.client_registration import (
+    RETRY_PAUSE_SECONDS,
+    AutomaticClientRegistration,
+    choose_registration_method,
+)
+from broker.connections.connect_errors import ConnectError
+from broker.connections.oauth_client_store import OAuthClientStore
+from broker.oauth_client.types import OAuthClientConfig
+from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.providers import error_reasons
 from broker.providers.catalogue import load_builtin_providers
-from broker.providers.model import Provider
-from broker.vendor_oauth import reasons
-from broker.vendor_oauth.exchange import OAuthClientConfig
-from broker.vendor_oauth.wire import VendorHttpClient
-from core.directory.actor import Actor
-from core.outbound.addresses import AllowedAddresses
+from broker.providers.schema import Provider
+from core.directory.audit_trail import Actor
+from core.http.outbound_addresses import AllowedAddresses
 from tests.support.product import ACTOR
 
 PUBLIC, LOCAL = "https://mcp.test", "http://127.0.0.1:8000"
@@ -144,7 +148,7 @@ async def test_a_server_whose_secrets_all_end_needs_an_administrator(bench: Benc
     bench.server.lasts = bench.server.public = False
     with pytest.raises(ConnectError) as refused:
         await bench.introduce(pkce=pkce)
-    assert (refused.value.key, refused.value.cause) == ("connect_setup", reasons.SECRET_EXPIRED)
+    assert (refused.value.key, refused.value.cause) == ("connect_setup", error_reasons.SECRET_EXPIRED)
     assert len(bench.server.given_back) == len(bench.server.asked) == (2 if pkce == "S256" else 1)
     assert bench.kept.clients == []
 
@@ -160,7 +164,7 @@ async def test_a_refusal_is_remembered_for_a_moment(bench: Bench) -> None:
     for _ in range(3):
         with pytest.raises(ConnectError) as refused:
             await bench.introduce()
-        assert (refused.value.key, refused.value.cause) == ("connect_setup", reasons.REGISTRATION_REFUSED)
+        assert (refused.value.key, refused.value.cause) == ("connect_setup", error_reasons.REGISTRATION_REFUSED)
     assert len(bench.server.asked) == 1
     bench.clock.now += RETRY_PAUSE_SECONDS + 1
     bench.server.status = 201

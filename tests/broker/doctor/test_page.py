@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from broker.accounts.standing import HealthState
+from broker.connections.connection_status import HealthState
 from tests.broker.doctor import test_connecting_again
 from tests.broker.doctor.test_replay import STATES, WHO
 from tests.support.vendor_tokens.failures import FAILURES

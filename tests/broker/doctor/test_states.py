@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.vendor_oauth import reasons
+from broker.providers import error_reasons
 from tests.broker.doctor.ward import SCOPE, Case, Ward, ward_on
 from tests.support.eventually import within
 from tests.support.postgres import ScratchDatabase
@@ -223,7 +223,7 @@ async def test_a_vendor_that_loses_answers_again_and_again_is_down(ward: Ward) -
         await case.call()
         shown = await case.standing()
         states.append(shown["state"])
-        assert shown["cause"] == reasons.CUT_OFF
+        assert shown["cause"] == error_reasons.CUT_OFF
         await ward.later(400)
     assert states == ["refreshing", "refreshing", "vendor_down", "vendor_down"]
 

@@ -21,16 +21,16 @@ from uuid import UUID
 
 import httpx2
 
-from broker.connect.oauth_clients import OAuthClientRegistration, OAuthClientStore
-from broker.connect.provider_book import ProviderRegistry
+from broker.connections.oauth_client_store import OAuthClientRegistration, OAuthClientStore
 from broker.providers.catalogue import load_builtin_providers
-from broker.refresh.sweeper import RefreshScheduler
+from broker.providers.registry import ProviderRegistry
+from broker.refresh.scheduler import RefreshScheduler
 from broker.rejections.recheck import Rechecker
 from core.directory.services import set_service
 from core.directory.tenants import Tenant
 from gateway.catalogue import build
-from gateway.single.vault_checkup import check_credentials
 from modules.kit import Module, VendorApi
+from server.diagnostics.vault_checks import check_credentials
 from tests.broker.connect.rig import Browser, shown
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase

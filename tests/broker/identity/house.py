@@ -9,15 +9,15 @@ from typing import Any
 
 from starlette.types import ASGIApp
 
+from broker.authorization_server.grants import Grants
 from broker.identity.api_tokens import ApiTokens
-from broker.identity.front_door import build_identity_services
+from broker.identity.identity_services import build_identity_services
 from broker.identity.pepper import Peppers
 from broker.identity.settings import IdentitySettings
-from broker.oauth.grants import Grants
-from broker.web import account, sign_in
+from broker.web import account_pages, sign_in_pages
 from broker.web.app import build_identity_app
-from broker.web.parts import build_web_dependencies
-from core.settings import Settings
+from broker.web.web_dependencies import build_web_dependencies
+from core.config.settings import Settings
 from tests.broker.identity.browser import PUBLIC_URL, Browser, browser_on
 from tests.broker.identity.people import People
 from tests.support.postgres import ScratchDatabase
@@ -85,6 +85,9 @@ async def house_on(
         tokens = ApiTokens(broker, Peppers("k", {"k": b"p" * 32}), clock=clock)
         app = build_identity_app(
             parts,
-            [*sign_in.build_sign_in_routes(parts, door), *account.build_account_routes(parts, door, tokens, grants)],
+            [
+                *sign_in_pages.build_sign_in_routes(parts, door),
+                *account_pages.build_account_routes(parts, door, tokens, grants),
+            ],
         )
         yield House(People(database, console, broker, clock, door), app, clock)  # type: ignore[arg-type]

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from broker.identity.front_door import IdentityServices, build_identity_services
-from broker.identity.providers.provider import VerifiedAccount
-from broker.identity.sessions import Sessions
-from core.audit.bounds import unpack
+from broker.identity.browser_sessions import Sessions
+from broker.identity.identity_services import IdentityServices, build_identity_services
+from broker.identity.providers.identity_provider import VerifiedAccount
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent
+from core.audit.truncation import unpack
 from core.db import Database
 from core.directory import allow_list, users
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.directory.tenants import create_tenant
 from tests.support.postgres import ScratchDatabase
 

@@ -7,7 +7,7 @@ import pytest
 
 from broker.identity.admission import AdmissionDenied, TenantChoice
 from core.directory import allow_list, tenants, users
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.errors import Conflict, NotFound
 from core.secret import Secret
 from tests.broker.identity.people import ACTOR, People, account

@@ -10,8 +10,8 @@ from joserfc import jws
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from broker.identity.providers import id_token
-from broker.identity.providers.metadata import ProviderKeySet, read_metadata
-from broker.identity.providers.provider import SignInFailed
+from broker.identity.providers.identity_provider import SignInFailed
+from broker.identity.providers.provider_metadata import ProviderKeySet, read_metadata
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 ISSUER, CLIENT, NONCE = "https://idp.test", "mcpist", "n" * 43

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from broker.identity.in_process import OPERATOR_CREDENTIAL, InProcessSubject, InProcessVerifier
+from broker.identity.in_process_verifier import OPERATOR_CREDENTIAL, InProcessSubject, InProcessVerifier
 from broker.interface import CredentialRefusal, RefusalReason
 from core.caller import Credential
 from core.directory.tenants import set_status as set_tenant_status

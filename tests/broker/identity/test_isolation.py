@@ -12,13 +12,13 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from broker.identity.front_door import IdentityServices, build_identity_services
-from broker.identity.in_process import InProcessSubject, InProcessVerifier
-from broker.identity.providers.provider import VerifiedAccount
+from broker.identity.identity_services import IdentityServices, build_identity_services
+from broker.identity.in_process_verifier import InProcessSubject, InProcessVerifier
+from broker.identity.providers.identity_provider import VerifiedAccount
 from core.caller import Credential
 from core.db import Database
 from core.directory import tenants, users
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 from core.secret import Secret
 from tests.core.directory.test_isolation import FILTER, mutants, watched
@@ -144,7 +144,7 @@ async def unbound(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def telling(database: ScratchDatabase, console: Database, broker: Database, monkeypatch: pytest.MonkeyPatch) -> Teller:
-    monkeypatch.setattr("broker.identity.sessions.MAX_SESSIONS", 2)
+    monkeypatch.setattr("broker.identity.browser_sessions.MAX_SESSIONS", 2)
     made = Teller(
         database, console, broker, build_identity_services(broker, (), "https://mcpist.test", clock=lambda: made.now)
     )

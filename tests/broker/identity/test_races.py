@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from broker.identity.pending import PendingSignIns
-from broker.identity.providers.provider import VerifiedAccount
+from broker.identity.providers.identity_provider import VerifiedAccount
 from broker.identity.random_secrets import new_secret
+from broker.identity.sign_in_state import PendingSignIns
 from tests.broker.identity.house import House, RealClock, callback, house_on
 from tests.broker.identity.people import ACTOR
 from tests.broker.identity.vendors import CLIENT_ID, CLIENT_SECRET, GitHubVendor, serving

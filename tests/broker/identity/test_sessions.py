@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from broker.identity.sessions import Sessions
+from broker.identity.browser_sessions import Sessions
 from core.directory import tenants, users
 from core.errors import NotFound
 from core.secret import Secret

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from broker.providers.catalogue import PROVIDERS_FILE, load_builtin_providers, parse_provider_text, parse_providers_toml
-from broker.providers.model import Provider
+from broker.providers.schema import Provider
 from broker.providers.templates import fill_url, list_outbound_urls, resolve_settings
 from core.errors import Invalid, NotFound
-from core.outbound.addresses import AllowedAddresses
+from core.http.outbound_addresses import AllowedAddresses
 
 ROOT = Path(__file__).resolve().parents[3]
 OWN = load_builtin_providers()

@@ -12,11 +12,11 @@ from aiohttp import web
 from broker.providers.catalogue import load_builtin_providers
 from broker.providers.discovery import MetadataDiscovery
 from broker.providers.drafts import DraftRequest, ProviderDraft, draft_provider
-from broker.providers.model import Provider
+from broker.providers.schema import Provider
 from broker.providers.templates import resolve_settings
 from core.errors import Invalid, Unavailable
-from core.outbound.addresses import AllowedAddresses
-from core.outbound.documents import JsonDocumentFetcher
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
 
 
 @dataclass

@@ -9,17 +9,17 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from broker.connect import added_providers
-from broker.connect.added_providers import CustomProviders
-from broker.connect.oauth_clients import OAuthClientRegistration, OAuthClientStore
-from broker.connect.provider_book import ProviderRegistry
-from broker.connect.shown_providers import ProviderViews
+from broker.connections.oauth_client_store import OAuthClientRegistration, OAuthClientStore
+from broker.oauth_client.types import OAuthClientConfig
+from broker.providers import custom
 from broker.providers.catalogue import load_builtin_providers
-from broker.vault.credentials import CredentialOwner
-from broker.vendor_oauth.exchange import OAuthClientConfig
+from broker.providers.custom import CustomProviders
+from broker.providers.registry import ProviderRegistry
+from broker.providers.views import ProviderViews
+from broker.vault.credential_store import CredentialOwner
 from core.db import Database
 from core.errors import Conflict, MCPistError, NotFound
-from core.outbound.addresses import AllowedAddresses
+from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from tests.broker.sealed_rows import connect
 from tests.broker.world import ACTOR, World, world_on
@@ -28,7 +28,7 @@ from tests.support.mutation import Mutator
 from tests.support.postgres import ScratchDatabase
 
 ROOT = Path(__file__).parents[3]
-WRITTEN_IN = ("added_providers.py", "provider_book.py", "oauth_clients.py")
+WRITTEN_IN = ("providers/custom.py", "providers/registry.py", "connections/oauth_client_store.py")
 SLUGS = (f"tenant-{number}" for number in count())
 TABLES = ("vault.providers", "vault.oauth_clients", "vault.accounts", "vault.credentials")
 HOST = "https://id.acme.example"
@@ -119,7 +119,7 @@ async def outcome(world: World, monkeypatch: pytest.MonkeyPatch, mutator: Mutato
     """What a story tells, and whether everything older was left alone."""
     before = await stored(world)
     with monkeypatch.context() as patch:
-        patch.setattr(added_providers, "MAX_CUSTOM_PROVIDERS", 1)
+        patch.setattr(custom, "MAX_CUSTOM_PROVIDERS", 1)
         watched(patch, mutator)
         said = await told(world)
     return said, before <= await stored(world)
@@ -141,7 +141,7 @@ async def neighbours(world: World) -> None:
 
 def written() -> list[str]:
     """Every statement with a filter in the sources."""
-    trees = (ast.parse((ROOT / "broker" / "connect" / name).read_text("utf-8")) for name in WRITTEN_IN)
+    trees = (ast.parse((ROOT / "broker" / name).read_text("utf-8")) for name in WRITTEN_IN)
     texts = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     return sorted({text for text in texts if isinstance(text, str) and FILTER.search(text)})
 

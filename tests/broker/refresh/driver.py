@@ -15,22 +15,22 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.values import AccessToken
-from broker.providers.model import Provider
+from broker.connections.token_result import AccessToken
+from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
+from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.providers.schema import Provider
 from broker.refresh.attempt import boottime
+from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.refresher import RefreshDependencies
-from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
 from broker.refresh.timing import RefreshTiming
-from broker.vault.keys import InMemoryKeyProvider
+from broker.refresh.token_service import AccountTokenService
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
-from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
-from broker.vendor_oauth.wire import VendorHttpClient
-from core.address import DatabaseAddress
+from core.database_url import DatabaseAddress
 from core.db import Database
 from core.failpoints import arm_failpoints
-from core.outbound.addresses import AllowedAddresses
+from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from tests.broker.refresh.rig import KEY, FixedProviders, now
 

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import (
+from broker.oauth_client.types import (
     ErrorClass,
     OAuthClientConfig,
     RedactedExchange,
@@ -16,6 +15,7 @@ from broker.vendor_oauth.exchange import (
     VendorRevocation,
     allow_sending,
 )
+from broker.providers.schema import Provider
 from core.secret import Secret
 
 

@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.store import AccountGrant, insert_account, insert_client
-from broker.accounts.values import AccessToken, TokenUnavailable
-from broker.providers.model import Provider
+from broker.connections.account_repository import AccountGrant, insert_account, insert_client
+from broker.connections.token_result import AccessToken, TokenUnavailable
+from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
+from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient, TokenSet
+from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.providers.schema import Provider
 from broker.refresh.attempt import Boottime, boottime
+from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.refresher import RefreshDependencies
-from broker.refresh.settle import OutcomeWriter
 from broker.refresh.spool import Spool
 from broker.refresh.timing import RefreshTiming
-from broker.vault.credentials import CredentialOwner
-from broker.vault.keys import InMemoryKeyProvider
+from broker.refresh.token_service import AccountTokenService
+from broker.vault.credential_store import CredentialOwner
+from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import Vault, open_vault
-from broker.vendor_oauth.exchange import OAuthClientConfig, TokenEndpointClient, TokenSet
-from broker.vendor_oauth.token_endpoint import HttpTokenEndpointClient
-from broker.vendor_oauth.wire import VendorHttpClient
 from core.db import Database, UnitOfWork
-from core.outbound.addresses import AllowedAddresses
+from core.http.outbound_addresses import AllowedAddresses
 from tests.broker.refresh.vendor import Vendor
 from tests.support.postgres import MadeTenant, ScratchDatabase, add_tenant
 

@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Literal
 
-from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import (
+from broker.oauth_client.types import (
     ErrorClass,
     OAuthClientConfig,
     TokenResponse,
@@ -13,6 +12,7 @@ from broker.vendor_oauth.exchange import (
     TokenSet,
     allow_sending,
 )
+from broker.providers.schema import Provider
 from core.secret import Secret
 from tests.broker.refresh.endpoints import _Refreshing, exchange, failed
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from broker.accounts.values import AccessToken
+from broker.connections.token_result import AccessToken
 from broker.refresh.attempt import boottime
-from broker.refresh.settle import OutcomeWriter
-from broker.refresh.sweeper import RefreshScheduler
+from broker.refresh.outcome_writer import OutcomeWriter
+from broker.refresh.scheduler import RefreshScheduler
 from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, mark_as_copy
-from broker.vault.keys import InMemoryKeyProvider
-from broker.vault.reencrypt import Reencryption
-from broker.vault.rewrap import DataKeyRows, rewrap_keys
+from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
+from broker.vault.key_wrapping import InMemoryKeyProvider
+from broker.vault.reencryption import Reencryption
 from broker.vault.vault import Vault
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from tests.broker.refresh.rig import KEY, Rig, now
 from tests.broker.refresh.vendor import HOUR, Vendor
 

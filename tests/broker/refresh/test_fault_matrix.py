@@ -16,9 +16,9 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
 from broker.refresh.attempt import boottime
-from broker.refresh.settle import OutcomeWriter
+from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.spool import Spool
 from tests.broker.refresh.processes import BrokerProcess, broker_process
 from tests.broker.refresh.rig import Rig, rig_on

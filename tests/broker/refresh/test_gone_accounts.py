@@ -8,16 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.store import AccountGrant, replace_grant
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
-from broker.connect.accounts import AccountWriter, UnconfirmedAccount
-from broker.connect.disconnecting import DisconnectService
-from broker.connect.held import list_owner_credentials
-from broker.connect.oauth_clients import OAuthClientStore
-from broker.connect.provider_book import ProviderRegistry
-from broker.providers.model import Provider, RefreshRules
-from broker.vault.credentials import CredentialOwner, CredentialStore
-from broker.vendor_oauth.exchange import (
+from broker.connect.account_writer import AccountWriter, UnconfirmedAccount
+from broker.connections.account_repository import AccountGrant, replace_grant
+from broker.connections.credential_summary import list_owner_credentials
+from broker.connections.oauth_client_store import OAuthClientStore
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.disconnect.disconnect_service import DisconnectService
+from broker.oauth_client.types import (
     OAuthClientConfig,
     TokenResponse,
     TokenResult,
@@ -25,7 +22,10 @@ from broker.vendor_oauth.exchange import (
     VendorRevocation,
     allow_sending,
 )
-from core.directory.actor import Actor
+from broker.providers.registry import ProviderRegistry
+from broker.providers.schema import Provider, RefreshRules
+from broker.vault.credential_store import CredentialOwner, CredentialStore
+from core.directory.audit_trail import Actor
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange
 from tests.broker.refresh.rig import FixedProviders, Rig, now

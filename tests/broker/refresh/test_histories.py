@@ -20,19 +20,19 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.rows import ACCESS_FIELD, REFRESH_FIELD, build_account_context
-from broker.accounts.store import AccountGrant, replace_grant
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
-from broker.providers.model import Provider
-from broker.vault.credentials import CredentialOwner
+from broker.connections.account_repository import AccountGrant, replace_grant
+from broker.connections.account_snapshot import ACCESS_FIELD, REFRESH_FIELD, build_account_context
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.oauth_client.types import OAuthClientConfig
+from broker.providers.schema import Provider
+from broker.refresh.token_service import AccountTokenService
+from broker.vault.credential_store import CredentialOwner
 from broker.vault.deployment_guard import DeploymentGuard, NotAdopted, adopt, mark_as_copy
-from broker.vault.keys import InMemoryKeyProvider
-from broker.vault.reencrypt import Reencryption
-from broker.vault.rewrap import DataKeyRows, rewrap_keys
+from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
+from broker.vault.key_wrapping import InMemoryKeyProvider
+from broker.vault.reencryption import Reencryption
 from broker.vault.vault import Vault
-from broker.vendor_oauth.exchange import OAuthClientConfig
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.secret import Secret
 from tests.broker.refresh.rig import Rig, now, rig_on
 from tests.broker.refresh.simulated import Fault, SimulatedVendor

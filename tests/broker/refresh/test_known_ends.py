@@ -8,16 +8,16 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from broker.accounts.store import AccountGrant, replace_grant
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
-from broker.notices.outbox import UserNotification, read_notification, take_due
-from broker.notices.webhook import EVENT_TYPES
-from broker.notices.wording import render_notification
-from broker.providers.model import Provider
+from broker.connections.account_repository import AccountGrant, replace_grant
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.notifications.outbox import UserNotification, read_notification, take_due
+from broker.notifications.templates import render_notification
+from broker.notifications.webhook import EVENT_TYPES
+from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenResponse, TokenResult, TokenSet
+from broker.providers.schema import Provider
+from broker.refresh.scheduler import RefreshScheduler
 from broker.refresh.spool import Spool
-from broker.refresh.sweeper import RefreshScheduler
-from broker.vault.credentials import CredentialOwner
-from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenResponse, TokenResult, TokenSet
+from broker.vault.credential_store import CredentialOwner
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, exchange, failed
 from tests.broker.refresh.rig import FixedProviders, Rig

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.store import AccountGrant, replace_grant
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.account_repository import AccountGrant, replace_grant
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.oauth_client.types import ErrorClass, TokenEndpointClient, TokenSet
 from broker.refresh.attempt import boottime
-from broker.refresh.settle import OutcomeWriter
+from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.spool import Spool
 from broker.refresh.timing import RefreshTiming
-from broker.vault.credentials import CredentialOwner
-from broker.vendor_oauth.exchange import ErrorClass, TokenEndpointClient, TokenSet
+from broker.refresh.token_service import AccountTokenService
+from broker.vault.credential_store import CredentialOwner
 from core.db import Database
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Held, Scripted, failed

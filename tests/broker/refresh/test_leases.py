@@ -5,17 +5,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.store import AccountGrant, insert_account, insert_client
+from broker.connections.account_repository import AccountGrant, insert_account, insert_client
 from broker.interface import CredentialRefusal, Lease, NoCredential
-from broker.leases import LeaseService
-from broker.providers.model import Provider
+from broker.lease_service import LeaseService
+from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenSet
+from broker.providers.schema import Provider
 from broker.refresh.attempt import boottime
+from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.refresher import RefreshDependencies
-from broker.refresh.settle import OutcomeWriter
 from broker.refresh.timing import RefreshTiming
-from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenSet
-from core.connection import ConnectionState, ModuleConnection
+from broker.refresh.token_service import AccountTokenService
+from core.connection_state import ConnectionState, ModuleConnection
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders

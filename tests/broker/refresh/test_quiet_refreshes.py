@@ -9,17 +9,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from broker.accounts.store import AccountGrant, replace_grant
+from broker.connections.account_repository import AccountGrant, replace_grant
 from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential
-from broker.providers.model import Provider, RefreshRules
-from broker.vault.credentials import CredentialOwner
-from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenSet
+from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenSet
+from broker.providers.schema import Provider, RefreshRules
+from broker.vault.credential_store import CredentialOwner
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Caller, Credential
-from core.connection import ModuleConnection
+from core.concurrency.rate_limits import AttemptLimits
+from core.connection_state import ModuleConnection
 from core.generations import Generations
-from core.limits import AttemptLimits
 from core.permissions import Policy
 from core.secret import Secret
 from core.token_format import generate_token

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from broker.accounts.values import AccessToken
+from broker.connections.token_result import AccessToken
 from broker.refresh.attempt import boottime
-from broker.refresh.service import run_refresher
-from broker.refresh.settle import OutcomeWriter
+from broker.refresh.lifecycle import run_refresher
+from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.spool import Spool
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
-from broker.providers.model import RefreshRules
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.oauth_client.types import TokenSet
+from broker.providers.schema import RefreshRules
 from broker.refresh.outcome import MIN_REFRESH_INTERVAL, schedule_keep_alive, schedule_refresh
-from broker.refresh.sweeper import RefreshScheduler
-from broker.vendor_oauth.exchange import TokenSet
+from broker.refresh.scheduler import RefreshScheduler
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted
 from tests.broker.refresh.rig import Rig

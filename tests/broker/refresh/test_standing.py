@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.standing import (
+from broker.connections.connection_status import (
     ConnectionStatus,
     HealthState,
     ResponsibleParty,

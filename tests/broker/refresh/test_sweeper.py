@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
-from broker.providers.model import RefreshRules
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.oauth_client.types import ErrorClass
+from broker.providers.schema import RefreshRules
 from broker.refresh.outcome import schedule_keep_alive, schedule_refresh
 from broker.refresh.refresher import RefreshDependencies
-from broker.refresh.sweeper import RefreshScheduler
+from broker.refresh.scheduler import RefreshScheduler
 from broker.refresh.timing import RefreshTiming
-from broker.vendor_oauth.exchange import ErrorClass
+from broker.refresh.token_service import AccountTokenService
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor

@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from broker.accounts.accounts import AccountTokenService
-from broker.accounts.values import AccessToken, TokenUnavailable, UnavailableReason
+from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
+from broker.oauth_client.types import ErrorClass, OAuthClientConfig, TokenResult, TokenSet, allow_sending
 from broker.providers.catalogue import load_builtin_providers
-from broker.providers.model import Provider
-from broker.refresh.counted_with import get_token_endpoint_key
-from broker.refresh.sweeper import RefreshScheduler
-from broker.refresh.turns import FairSemaphore
-from broker.vendor_oauth.exchange import ErrorClass, OAuthClientConfig, TokenResult, TokenSet, allow_sending
+from broker.providers.schema import Provider
+from broker.refresh.endpoint_key import get_token_endpoint_key
+from broker.refresh.fair_semaphore import FairSemaphore
+from broker.refresh.scheduler import RefreshScheduler
+from broker.refresh.token_service import AccountTokenService
 from core.secret import Secret
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders, Rig

@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 import aiohttp
 from yarl import URL
 
-from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import OAuthClientConfig, TokenSet
+from broker.oauth_client.types import OAuthClientConfig, TokenSet
+from broker.providers.schema import Provider
 from core.secret import Secret
 from tests.support.oauth_provider import OauthProvider, oauth_provider
 

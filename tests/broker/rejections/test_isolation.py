@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from broker.interface import Lease
+from broker.rejections.rejected_credentials import claim_recheck
+from broker.rejections.rejection_timing import RejectionTiming
 from broker.rejections.report import report_rejection
-from broker.rejections.settle import apply_verdict
-from broker.rejections.suspects import claim_recheck
-from broker.rejections.timing import RejectionTiming
+from broker.rejections.verdict_writer import apply_verdict
 from broker.rejections.verdicts import CredentialVerdict, ProbeResult
 from tests.broker.world import BASE_URLS, Person, World
 from tests.core.directory.test_isolation import FILTER, mutants, watched

@@ -9,14 +9,14 @@ from uuid import UUID
 import pytest
 
 from broker.interface import Lease, NoCredential
-from broker.leases import LeaseService
+from broker.lease_service import LeaseService
 from broker.rejections.recheck import RecheckDependencies, Rechecker
-from broker.rejections.suspects import RejectedCredential
-from broker.rejections.timing import RejectionTiming
+from broker.rejections.rejected_credentials import RejectedCredential
+from broker.rejections.rejection_timing import RejectionTiming
 from broker.rejections.verdicts import CredentialVerdict, ProbeResult
-from core.credential_headers import CredentialScheme
 from core.directory.services import set_settings
 from core.directory.users import set_status
+from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 from tests.broker.world import ACTOR, BASE_URLS, TOOL_HINTS, FreshAccounts, Person, World
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.vault.bounds import OriginPolicy
+from broker.vault.origin_policy import OriginPolicy
 
 BOUNDS = OriginPolicy({"shop": "https://api.shop.test/v3"})
 OTHER = "https://shop.acme.test"

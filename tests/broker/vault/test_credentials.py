@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from broker.vault.credentials import MAX_SECRET_LENGTH, CredentialOwner
+from broker.vault.credential_store import MAX_SECRET_LENGTH, CredentialOwner
 from broker.vault.envelope import DecryptionError
 from core.errors import Conflict, Invalid, NotFound
 from core.secret import Secret

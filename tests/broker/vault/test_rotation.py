@@ -8,15 +8,15 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from broker.authorization_server.signing_key_rewrap import SigningKeyRows
+from broker.authorization_server.signing_key_store import SigningKeyStore
 from broker.interface import Lease
-from broker.oauth.signing_key_rewrap import SigningKeyRows
-from broker.oauth.signing_key_store import SigningKeyStore
-from broker.vault.credentials import CredentialOwner, build_credential_context
+from broker.vault.credential_store import CredentialOwner, build_credential_context
 from broker.vault.envelope import DecryptionError
-from broker.vault.keys import InMemoryKeyProvider, KeyMissing
-from broker.vault.reencrypt import Reencryption, ReencryptionResult
-from broker.vault.retire import retire_key
-from broker.vault.rewrap import DataKeyRows, rewrap_keys
+from broker.vault.key_retirement import retire_key
+from broker.vault.key_rewrap import DataKeyRows, rewrap_keys
+from broker.vault.key_wrapping import InMemoryKeyProvider, KeyMissing
+from broker.vault.reencryption import Reencryption, ReencryptionResult
 from broker.vault.sealed_columns import SEALED_COLUMNS
 from broker.vault.vault import Vault
 from core.errors import Conflict, Invalid, NotFound, Unavailable
@@ -86,7 +86,7 @@ async def test_data_keys_are_rewrapped_and_no_secret_is_touched(world: World) ->
 
 
 async def test_retired_data_keys_are_rewrapped_too_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.vault.rewrap.BATCH_SIZE", 3)
+    monkeypatch.setattr("broker.vault.key_rewrap.BATCH_SIZE", 3)
     tenant, _ = await filled(world, "one", 1)
     for _ in range(7):
         async with world.trusted.tenant(tenant) as work:
@@ -215,7 +215,7 @@ async def test_a_tenant_without_secrets_gets_no_key(world: World) -> None:
 
 
 async def test_a_reencryption_that_was_killed_half_way_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("broker.vault.reencrypt.BATCH_SIZE", 2)
+    monkeypatch.setattr("broker.vault.reencryption.BATCH_SIZE", 2)
     tenant, owners = await filled(world, "one", 7)
     batches = 0
 

@@ -10,8 +10,8 @@ from starlette.routing import Route
 
 from broker.identity.settings import IdentitySettings
 from broker.web.app import build_identity_app
-from broker.web.parts import WebDependencies, build_web_dependencies
-from core.settings import Settings
+from broker.web.web_dependencies import WebDependencies, build_web_dependencies
+from core.config.settings import Settings
 
 URL = "https://mcp.acme.test"
 AT = datetime(2026, 11, 22, tzinfo=UTC)

@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from broker.oauth.asker import CLIENT_ADDRESS
-from broker.oauth.errors import OAuthError
-from broker.web.problems import PageError
-from broker.web.requests import get_client_address, read_form, read_query
+from broker.authorization_server.client_address import CLIENT_ADDRESS
+from broker.authorization_server.errors import OAuthError
+from broker.web.page_errors import PageError
+from broker.web.request_parsing import get_client_address, read_form, read_query
 from core.errors import Invalid, LimitReached, Unavailable
 from tests.broker.web.asking import URL, client_of, parts_for
 

@@ -8,7 +8,7 @@ import jinja2
 import pytest
 from markupsafe import Markup
 
-from broker.web.languages import ENGLISH, JAPANESE, Translations, negotiate_language
+from broker.web.i18n import ENGLISH, JAPANESE, Translations, negotiate_language
 from broker.web.pages import TEMPLATES
 
 BOTH = pytest.mark.parametrize("messages", [ENGLISH, JAPANESE], ids=["en", "ja"])

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 from starlette.routing import BaseRoute, Route
 
-from broker.web.same_origin import CSRF_EXEMPT_PATHS
-from core.same_origin import SAFE_METHODS
+from broker.web.csrf import CSRF_EXEMPT_PATHS
+from core.http.same_origin import SAFE_METHODS
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Person, product_on

@@ -8,10 +8,10 @@ import asyncio
 import json
 import sys
 
-from core.address import DatabaseAddress
 from core.audit.event import CallOutcome, build_outcome_event
 from core.audit.sealer import AuditSealer
 from core.audit.writer import AuditWriter
+from core.database_url import DatabaseAddress
 from core.db import Database
 from core.errors import MCPistError
 from core.secret import Secret

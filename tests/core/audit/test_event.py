@@ -3,7 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from core.audit.bounds import (
+from core.audit.digest import compute_argument_digest
+from core.audit.event import AuditEvent, CallOutcome, build_outcome_event
+from core.audit.truncation import (
     FIELD_LIMITS,
     MAX_ARGUMENTS_BYTES,
     MAX_PACKED_BYTES,
@@ -12,8 +14,6 @@ from core.audit.bounds import (
     truncate_if_needed,
     unpack,
 )
-from core.audit.digest import compute_argument_digest
-from core.audit.event import AuditEvent, CallOutcome, build_outcome_event
 from core.secret import Secret
 from tests.core.audit.support import OTHER, TENANT, call
 

@@ -17,15 +17,15 @@ from typing import Any
 import asyncpg
 import pytest
 
-from core.address import DatabaseAddress
 from core.audit.query import verify_chain
 from core.audit.sealer import AuditSealer
+from core.database_url import DatabaseAddress
 from core.db import Database
 from core.migrations import migrate
 from core.secret import Secret
-from gateway.postgres.home import DataFolderLayout
-from gateway.postgres.process import find_server_pids
-from gateway.postgres.supervisor import EmbeddedPostgres
+from server.postgres.layout import DataFolderLayout
+from server.postgres.process import find_server_pids
+from server.postgres.supervisor import EmbeddedPostgres
 from tests.core.audit.support import TENANT, until, utc_now
 from tests.support.postgres import PASSWORDS
 

@@ -4,9 +4,9 @@ import asyncpg
 import pytest
 
 from broker.audit_passes import PASS_LIFETIME_SECONDS, PASS_STEP_SECONDS, AuditPassSigner
-from core.audit.bounds import pack, unpack
 from core.audit.event import DEPLOYMENT_CHAIN, CallOutcome, build_outcome_event
 from core.audit.passes import AuditPasses
+from core.audit.truncation import pack, unpack
 from core.errors import Unavailable
 from tests.core.audit.support import OTHER, TENANT, call, writing
 from tests.support.postgres import ScratchDatabase

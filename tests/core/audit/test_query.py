@@ -7,10 +7,10 @@ from uuid import uuid4
 
 import pytest
 
-from core.audit.bounds import to_datetime
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.query import AuditEntry, AuditFilter, fetch_audit_page
 from core.audit.sealer import AuditSealer
+from core.audit.truncation import to_datetime
 from core.audit.writer import append_events
 from core.db import Database
 from core.errors import Invalid

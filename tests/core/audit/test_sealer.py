@@ -10,10 +10,10 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from core.audit.bounds import pack
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
 from core.audit.query import verify_chain
 from core.audit.sealer import SEAL_BATCH_SIZE, AuditSealer
+from core.audit.truncation import pack
 from core.audit.writer import append_events
 from core.db import Database
 from core.errors import Unavailable

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from core.audit.bounds import unpack
+from core.audit.aggregator import EventAggregator
 from core.audit.event import DEPLOYMENT_CHAIN, AuditEvent, AuditEventKind, CallOutcome, build_outcome_event
-from core.audit.tally import EventAggregator
+from core.audit.truncation import unpack
 from core.audit.writer import AuditWriter, append_events
 from core.db import Database
 from core.errors import Unavailable

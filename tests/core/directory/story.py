@@ -14,7 +14,7 @@ from core.audit.sealer import AuditSealer
 from core.caller import Credential
 from core.db import Database
 from core.directory import roles, services, tenants, users
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 from core.secret import Secret
 from gateway.auth.policies import load_caller

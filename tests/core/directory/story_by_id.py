@@ -7,7 +7,7 @@ from uuid import UUID
 from broker.identity.api_tokens import ApiTokens
 from core.db import Database
 from core.directory import allow_list, roles_by_id, tenants, users, users_by_id
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 
 ACTOR = Actor("tester")

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from core.audit.bounds import unpack
+from core.audit.truncation import unpack
 from core.db import Database
 from core.directory import allow_list, users
-from core.directory.actor import Actor
+from core.directory.audit_trail import Actor
 from core.directory.tenants import create_tenant
 from core.errors import Conflict, LimitReached, NotFound
 from tests.support.postgres import ScratchDatabase

@@ -20,8 +20,11 @@ from tests.support.postgres import ScratchDatabase
 ROOT = Path(__file__).parents[3]
 FILTER = re.compile(r"(?:\b\w+\.)?\btenant_id\s*=\s*\$1(?!\d)")
 UNFILTERED = "$1::uuid IS NOT NULL"
-ELSEWHERE = {"removal.py"}  # test_removal.py: after that story there is no tenant left
-WRITTEN_IN = ("core/directory/*.py", "core/audit/*.py", "broker/identity/api_tokens.py", "gateway/**/*.py")
+ELSEWHERE = {"deletion.py"}  # test_removal.py: after that story there is no tenant left
+WRITTEN_IN = (
+    "core/directory/*.py", "core/audit/*.py", "broker/identity/api_tokens.py", "gateway/**/*.py",
+    "server/**/*.py", "cli/**/*.py",
+)  # fmt: skip
 
 
 @pytest.fixture

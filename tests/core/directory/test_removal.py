@@ -8,11 +8,11 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from core.audit.bounds import unpack
 from core.audit.event import DEPLOYMENT_CHAIN
+from core.audit.truncation import unpack
 from core.db import Database
-from core.directory import removal, roles, tenants, users
-from core.directory.actor import Actor
+from core.directory import deletion, roles, tenants, users
+from core.directory.audit_trail import Actor
 from core.errors import Invalid, MCPistError, NotFound
 from core.generations import GENERATION_CHANNEL
 from tests.core.directory.test_isolation import FILTER, mutants, watched
@@ -22,7 +22,7 @@ from tests.support.postgres import ScratchDatabase
 
 ACTOR = Actor("tester")
 TABLES = ("core.tenants", "core.users", "core.roles", "core.role_assignments", "core.generations", "core.allow_list")
-STATEMENTS = [value for value in vars(removal).values() if isinstance(value, str) and FILTER.search(value)] + [
+STATEMENTS = [value for value in vars(deletion).values() if isinstance(value, str) and FILTER.search(value)] + [
     "DELETE FROM core.tenants WHERE tenant_id = $1"
 ]
 
@@ -49,11 +49,11 @@ async def test_everything_goes_but_the_log(database: ScratchDatabase) -> None:
         before = await rows(database, globex)
         for wrong in ("", "globex", "Acme"):
             with pytest.raises(Invalid):
-                await removal.remove_tenant(console, ACTOR, acme, wrong)
+                await deletion.remove_tenant(console, ACTOR, acme, wrong)
         assert (await tenants.get_tenant(console, acme)).status == "active"
-        await removal.remove_tenant(console, ACTOR, acme, "acme")
+        await deletion.remove_tenant(console, ACTOR, acme, "acme")
         with pytest.raises(NotFound):
-            await removal.remove_tenant(console, ACTOR, acme, "acme")
+            await deletion.remove_tenant(console, ACTOR, acme, "acme")
         assert await rows(database, acme) == [[]] * len(TABLES)
         assert await rows(database, globex) == before
         again = await founded(console, "acme")
@@ -65,8 +65,8 @@ async def test_everything_goes_but_the_log(database: ScratchDatabase) -> None:
 
 
 async def test_whoever_was_interrupted_begins_again(database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.directory.removal.USERS_PER_BATCH", 1)
-    plain, calls = removal._delete_user_batch, 0  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr("core.directory.deletion.USERS_PER_BATCH", 1)
+    plain, calls = deletion._delete_user_batch, 0  # pyright: ignore[reportPrivateUsage]
 
     async def interrupted(console: Database, tenant_id: UUID) -> int:
         nonlocal calls
@@ -78,12 +78,12 @@ async def test_whoever_was_interrupted_begins_again(database: ScratchDatabase, m
     async with database.open("mcpist_console") as console:
         acme = await founded(console, "acme")
         with monkeypatch.context() as patch:
-            patch.setattr(removal, "_delete_user_batch", interrupted)
+            patch.setattr(deletion, "_delete_user_batch", interrupted)
             with pytest.raises(ConnectionError):
-                await removal.remove_tenant(console, ACTOR, acme, "acme")
+                await deletion.remove_tenant(console, ACTOR, acme, "acme")
         assert (await tenants.get_tenant(console, acme)).status == "suspended", "nobody gets in meanwhile"
         assert len(await users.list_users(console, acme)) == 1
-        await removal.remove_tenant(console, ACTOR, acme, "acme")
+        await deletion.remove_tenant(console, ACTOR, acme, "acme")
     assert await rows(database, acme) == [[]] * len(TABLES)
 
 
@@ -126,7 +126,7 @@ async def spared(database: ScratchDatabase, opening: Any, statement: str, monkey
             with monkeypatch.context() as patch:
                 watched(patch, Mutator({statement: mutant}))
                 with contextlib.suppress(MCPistError, asyncpg.PostgresError):
-                    await removal.remove_tenant(console, ACTOR, acme, f"acme{number}")
+                    await deletion.remove_tenant(console, ACTOR, acme, f"acme{number}")
     return await rows(database, other) == before
 
 

@@ -15,10 +15,10 @@ from broker.interface import CredentialRefusal, RefusalReason
 from core.audit.passes import AuditPasses
 from core.audit.writer import AuditWriter
 from core.caller import Credential
+from core.concurrency.rate_limits import AttemptLimits
 from core.db import Database
 from core.errors import LimitReached
 from core.generations import Generations
-from core.limits import AttemptLimits
 from core.secret import Secret
 from core.token_format import generate_token
 from gateway.auth.authenticator import LONGEST, Authenticator

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.proxies import TrustedProxies
+from core.http.trusted_proxies import TrustedProxies
 from gateway.http_server.limits import HttpLimits
 from tests.gateway.http_server.echo import answer, echo, split_answers
 from tests.support.eventually import within

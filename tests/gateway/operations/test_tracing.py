@@ -11,7 +11,7 @@ from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from core.tracing_settings import TracingSettings, read_tracing_settings
+from core.config.tracing import TracingSettings, read_tracing_settings
 from gateway.operations.tracing import NoTraces, start_traces
 
 ROOT = Path(__file__).parents[3]
@@ -168,7 +168,7 @@ async def test_the_collectors_key_is_sent(collector: Collector) -> None:
 
 SILENT = """
 import asyncio, sys
-from core.tracing_settings import TracingSettings
+from core.config.tracing import TracingSettings
 from gateway.operations.tracing import start_traces
 
 async def main():
@@ -205,7 +205,7 @@ async def test_off_makes_nothing() -> None:
 
 def test_off_imports_nothing() -> None:
     script = (
-        "import sys; from core.tracing_settings import TracingSettings; from gateway.operations.tracing import *;"
+        "import sys; from core.config.tracing import TracingSettings; from gateway.operations.tracing import *;"
         "start_traces(TracingSettings(), '1'); sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from core.config.settings import Settings
 from core.errors import Invalid
-from core.outbound.addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
-from core.settings import Settings
+from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, no_account

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from core.credential_headers import CredentialScheme
+from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 from modules.kit import OUTCOME_UNKNOWN, ToolError, VendorProblem, path
 from tests.gateway.vendor_session.conftest import TOKEN, Bench, FakeLease

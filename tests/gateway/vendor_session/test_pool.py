@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.outbound.addresses import AllowedAddresses, GuardedResolver, SystemLookup
-from core.outbound.roots import get_system_tls_context
+from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
+from core.http.tls import get_system_tls_context
 from gateway.vendor_session.answers import Broken, Dropped, Unreadable
 from gateway.vendor_session.connection import Owner, Route
 from gateway.vendor_session.headers import head_of

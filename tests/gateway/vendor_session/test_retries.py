@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.outbound.addresses import AllowedAddresses
+from core.http.outbound_addresses import AllowedAddresses
 from gateway.vendor_session.answers import Failure
 from gateway.vendor_session.retries import LimitReader, pause_before, rate_limit, retry_after
 from gateway.vendor_session.session import VendorSessions

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.outbound.addresses import AllowedAddresses
-from core.outbound.roots import create_tls_context
+from core.http.outbound_addresses import AllowedAddresses
+from core.http.tls import create_tls_context
 from gateway.vendor_session.session import VendorSessions
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Leases, no_account

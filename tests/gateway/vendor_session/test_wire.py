@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from core.outbound.addresses import AllowedAddresses, GuardedResolver, SystemLookup
-from core.outbound.roots import get_system_tls_context
+from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
+from core.http.tls import get_system_tls_context
 from gateway.vendor_session.answers import MOST_INTERIM
 from gateway.vendor_session.connection import Owner, Route
 from gateway.vendor_session.headers import head_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from core.credential_headers import BEARER, CredentialScheme
-from core.outbound.addresses import AllowedAddresses
+from core.http.credential_headers import BEARER, CredentialScheme
+from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.session import VendorSessions
 from modules.github import MODULE

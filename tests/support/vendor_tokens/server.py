@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, unquote_plus, urlencode, urlsplit
 
 from aiohttp import web
 
+from broker.oauth_client.types import OAuthClientConfig
 from broker.providers.catalogue import load_builtin_providers
-from broker.providers.model import Provider
-from broker.vendor_oauth.exchange import OAuthClientConfig
+from broker.providers.schema import Provider
 from core.secret import Secret
 from tests.support.reuse import REUSES
 from tests.support.vendor_tokens.state import Fault, Refused, State

@@ -1,0 +1,41 @@
+"""What the routes of the control plane work with."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from admin_ui.api.deployment_checks import DeploymentChecks, NoDeploymentChecks
+from admin_ui.api.installed_modules import InstalledModule
+from core.db import Database
+from core.directory.account_revocation import AccountRevoker, revoke_nothing
+
+
+def _create_empty_modules() -> Mapping[str, InstalledModule]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class AdminDependencies:
+    """`console` is the database in the control plane's role; `modules` are switched on in a new tenant; `checks` looks
+    at keys and everything else that can be wrong; `farewell` is said to the vendors of whoever is removed.
+    """
+
+    console: Database
+    modules: tuple[str, ...] = ()
+    installed: Mapping[str, InstalledModule] = field(default_factory=_create_empty_modules)
+    checks: DeploymentChecks = field(default_factory=NoDeploymentChecks)
+    account_revoker: AccountRevoker = revoke_nothing
+
+
+async def _get_dependencies(request: Request) -> AdminDependencies:
+    return request.app.state.admin
+
+
+async def _get_console_database(request: Request) -> Database:
+    return request.app.state.admin.console
+
+
+AdminDeps = Annotated[AdminDependencies, Depends(_get_dependencies)]
+ConsoleDatabase = Annotated[Database, Depends(_get_console_database)]

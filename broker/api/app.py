@@ -1,0 +1,22 @@
+"""Identity's part of ``/api/v1`` as an ASGI application, or as a section of one that serves others too."""
+
+from starlette.types import ASGIApp
+
+from broker.api import grants, identities, registered_clients, secret_scanning, sessions, sign_in_links, tokens
+from broker.api.identity_dependencies import IdentityDependencies
+from core.api.app import ApiSection, build_application
+from core.api.security import ApiSecurity
+
+ROUTERS = tuple(
+    part.routes for part in (sessions, identities, grants, registered_clients, tokens, sign_in_links, secret_scanning)
+)
+
+
+def build_identity_section(parts: IdentityDependencies) -> ApiSection:
+    """Identity's routes."""
+    return ApiSection(ROUTERS, {"identity": parts})
+
+
+def build_identity_api(door: ApiSecurity, parts: IdentityDependencies, *others: ApiSection, version: str) -> ASGIApp:
+    """An application of these routes, and of `others`."""
+    return build_application(door, (build_identity_section(parts), *others), version)

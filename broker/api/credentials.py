@@ -1,0 +1,102 @@
+"""``/credentials``: whose accounts at vendors tools work with, one's own and shared ones. No answer has a secret."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import Path
+
+from broker.api.connect_dependencies import ConnectDeps
+from broker.connections.credential_summary import list_owner_credentials
+from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
+from broker.vault.stored_credentials import StoredCredential
+from core.api.app import create_router
+from core.api.dependencies import CurrentUserRead, CurrentUserWrite, IncludeEveryone, resolve_owner_filter
+from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.schemas import PageOf, ResponseModel
+from core.errors import NotFound
+from core.scopes import ADMIN_WRITE
+
+routes = create_router("credentials")
+
+CredentialId = Annotated[UUID, Path()]
+
+
+class VendorCredentialView(ResponseModel):
+    """A credential. Of type A it is a pasted key, of type B an account that was connected at `provider`; `owner` is an
+    e-mail address, or the name of the role that shares it."""
+
+    id: UUID
+    module: str
+    type: Literal["A", "B"]
+    provider: str
+    kind: Literal["personal", "shared"]
+    owner: str
+    account: str
+    state: Literal["connected", "broken"]
+    cause: str
+    created_at: datetime
+    updated_at: datetime
+    last_used_at: datetime | None
+
+
+class DisconnectionView(ResponseModel):
+    """What was ended. `revoked` says whether the vendor was told, and `vendor` how that went: revoked; shared with
+    another account, so left; no_way to tell it; unreachable; unreadable, the tokens are lost here; key, which its
+    owner revokes. Where it was not told, `manage_url` is where to end it, if known."""
+
+    modules: list[str]
+    revoked: bool
+    vendor: Outcome
+    manage_url: str
+
+
+@routes.get("/credentials")
+async def list_credentials(
+    caller: CurrentUserRead,
+    connect: ConnectDeps,
+    user: UUID | None = None,
+    everyone: IncludeEveryone = False,
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
+) -> PageOf[VendorCredentialView]:
+    """One's own and those that one's roles share; or for administrators those of a `user`, or of `everyone`."""
+    user_id = resolve_owner_filter(caller, user, everyone)
+    after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
+    found = await connect.credentials.list_page(caller.tenant_id, user_id, after=after, limit=limit + 1)
+    shown, following = split_page(found, limit, lambda one: (one.module, one.kind, one.owner))
+    return PageOf(items=[_build_view(one) for one in shown], next_cursor=following)
+
+
+@routes.delete("/credentials/{credential_id}")
+async def disconnect(credential_id: CredentialId, caller: CurrentUserWrite, connect: ConnectDeps) -> DisconnectionView:
+    """End a credential of one's own, or as an administrator anybody's: an account is ended with every module that uses
+    it, and its vendor is told."""
+    found, owner = await connect.credentials.find(caller.tenant_id, credential_id)
+    if owner.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
+        raise NotFound("there is no such credential")
+    async with connect.database.tenant(caller.tenant_id) as work:
+        held = await list_owner_credentials(work, [found.module], owner)
+    if not held:
+        raise NotFound("there is no such credential")
+    ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, held[0], owner)
+    return DisconnectionView(
+        modules=list(ended.modules), revoked=ended.revoked, vendor=ended.outcome, manage_url=ended.manage_url
+    )
+
+
+def _build_view(one: StoredCredential) -> VendorCredentialView:
+    return VendorCredentialView(
+        id=one.id,
+        module=one.module,
+        type=one.type,
+        provider=one.provider,
+        kind=one.kind,
+        owner=one.owner,
+        account=one.account,
+        state="connected" if one.state == "ok" else "broken",
+        cause=one.cause,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+        last_used_at=one.last_used_at,
+    )

@@ -1,0 +1,31 @@
+"""The routes of connecting accounts, as a section of the admin API."""
+
+from broker.api import (
+    connect_sessions,
+    connections,
+    credentials,
+    oauth_clients,
+    providers,
+    service_credentials,
+    service_oauth_clients,
+)
+from broker.connect.connect_services import ConnectServices
+from core.api.app import ApiSection
+
+ROUTERS = tuple(
+    part.routes
+    for part in (
+        providers,
+        oauth_clients,
+        service_oauth_clients,
+        credentials,
+        service_credentials,
+        connections,
+        connect_sessions,
+    )
+)
+
+
+def build_connect_section(parts: ConnectServices) -> ApiSection:
+    """Providers, OAuth clients at vendors, credentials and how they stand, connect sessions."""
+    return ApiSection(ROUTERS, {"connect": parts})

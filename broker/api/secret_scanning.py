@@ -1,0 +1,48 @@
+"""``/leaked``: secret scanners report tokens that they have found in public places."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
+
+from broker.api.identity_dependencies import IdentityDeps
+from core.api.app import create_router
+from core.api.authorization import allow
+from core.api.security import get_security
+from core.directory.audit_trail import Actor
+from core.secret import Secret
+
+routes = create_router("tokens")
+
+SCANNER_ACTOR = Actor("secret scanner")
+MAX_REPORTED_TOKENS = 100
+LeakedText = Annotated[str, StringConstraints(max_length=500)]
+
+
+class LeakedSecret(BaseModel):
+    """As GitHub's secret scanning sends it; its other fields are ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    token: LeakedText
+
+
+class LeakReport(RootModel[list[LeakedText | LeakedSecret]]):
+    """The tokens, alone or with where they were found."""
+
+    root: list[LeakedText | LeakedSecret] = Field(min_length=1, max_length=MAX_REPORTED_TOKENS)
+
+    @property
+    def tokens(self) -> set[str]:
+        return {one if isinstance(one, str) else one.token for one in self.root}
+
+
+@routes.post("/leaked", dependencies=[Depends(allow("anyone"))])
+async def report_leaked(asked: LeakReport, request: Request, parts: IdentityDeps) -> list[str]:
+    """Revoke each token of the list that is live. The answer is the same empty list whether any was: whoever holds a
+    token can try it, and nobody else learns anything here.
+    """
+    get_security(request).limit_anonymous(request)
+    for token in sorted(asked.tokens):
+        await parts.tokens.revoke_leaked(SCANNER_ACTOR, Secret(token))
+    return []

@@ -1,0 +1,95 @@
+"""``/services/{module}/oauth-clients``: our OAuth clients at the vendors of one service."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Path
+from pydantic import Field, SecretStr, StringConstraints
+
+from broker.api.connect_dependencies import ConnectDeps
+from broker.api.oauth_clients import (
+    OAuthClientView,
+    ProviderId,
+    SavedOAuthClientView,
+    SettingText,
+    build_client_view,
+    get_sort_key,
+)
+from broker.connect.connect_services import ConnectServices
+from broker.connect.redirect_uris import build_redirect_uri
+from broker.connections.oauth_client_store import MAX_CLIENT_ID_LENGTH, MAX_SECRET_LENGTH, OAuthClientRegistration
+from core.api.app import create_router
+from core.api.dependencies import AdminRead, AdminWrite
+from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
+from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel
+from core.errors import Invalid, NotFound
+from core.secret import Secret
+
+routes = create_router("services")
+
+ModulePath = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,62}$")]
+
+
+class ServiceOAuthClientUpsert(RequestModel):
+    """The client of the tenant, or of a role, at the service's vendor. `provider` is needed where there are several.
+    Without `client_secret` the stored one stays, as long as `client_id` does; without `settings` those stay."""
+
+    provider: ProviderId | None = None
+    role_id: UUID | None = None
+    client_id: Annotated[
+        str, StringConstraints(min_length=1, max_length=MAX_CLIENT_ID_LENGTH, pattern=NO_CONTROL_CHARACTERS)
+    ]
+    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_SECRET_LENGTH)] | None = None
+    auth_method: Annotated[str, StringConstraints(pattern="^(?:|basic|basic_raw|post|none)$")] = ""
+    settings: Annotated[dict[SettingText, SettingText], Field(max_length=10)] | None = None
+
+
+@routes.get("/services/{module}/oauth-clients")
+async def list_clients_of_service(
+    module: ModulePath, caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
+) -> PageOf[OAuthClientView]:
+    """The clients at the service's providers, by provider; the tenant's own before those of roles."""
+    providers = await _list_providers(connect, caller.tenant_id, module)
+    found = [one for one in await connect.oauth_clients.list(caller.tenant_id) if one.provider in providers]
+    if cursor is not None:
+        after = decode_cursor(cursor, tuple[TextKey, bool, TextKey])
+        found = [one for one in found if get_sort_key(one) > after]
+    shown, following = split_page(found[: limit + 1], limit, get_sort_key)
+    return PageOf(items=[build_client_view(one, connect.public_url) for one in shown], next_cursor=following)
+
+
+@routes.put("/services/{module}/oauth-client")
+async def set_client_of_service(
+    module: ModulePath, asked: ServiceOAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps
+) -> SavedOAuthClientView:
+    """Register the client, in the place of the one before. It is the provider's, and so counts for every service that
+    is connected there."""
+    provider = _select_provider(await _list_providers(connect, caller.tenant_id, module), asked.provider)
+    secret = asked.client_secret
+    registration = OAuthClientRegistration(
+        provider=provider,
+        client_id=asked.client_id,
+        secret=None if secret is None else Secret(secret.get_secret_value()),
+        role_id=asked.role_id,
+        auth_method=asked.auth_method,
+        settings=asked.settings,
+    )
+    made = await connect.oauth_clients.register(caller.actor, caller.tenant_id, registration)
+    return SavedOAuthClientView(id=made, redirect_uri=build_redirect_uri(connect.public_url, provider))
+
+
+async def _list_providers(connect: ConnectServices, tenant_id: UUID, module: str) -> list[str]:
+    async with connect.database.tenant(tenant_id) as work:
+        known = (await connect.provider_registry.load_all(work)).known
+    found = sorted(one.id for one in known.values() if one.oauth is not None and module in one.modules)
+    if not found:
+        raise NotFound("no provider with OAuth has this service")
+    return found
+
+
+def _select_provider(providers: list[str], wanted: str | None) -> str:
+    if wanted is None and len(providers) == 1:
+        return providers[0]
+    if wanted not in providers:
+        raise Invalid(f"name the provider: {', '.join(providers)}")
+    return wanted

@@ -1,0 +1,263 @@
+"""Authorization requests: what a client asks a person for, checked before anybody is shown anything (RFC 6749 §4.1.1).
+
+Until client and redirect URI are known to belong together, no answer leaves this server: whoever made up the link would
+get it. From then on every answer, refusals too, goes to the client, with `state` as it came and `iss` (RFC 9207).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal, Protocol
+from urllib.parse import quote, urlencode
+
+from broker.authorization_server.authorization_codes import is_challenge
+from broker.authorization_server.client_document_reports import UnusableCause, UnusableClientDocument
+from broker.authorization_server.client_registry import AUTHORIZATION_CODE, Client
+from broker.authorization_server.errors import OAuthError
+from broker.authorization_server.redirect_uris import is_redirect_allowed
+from broker.authorization_server.scope_rules import parse_scope_parameter, restrict_to_client, restrict_to_role
+from core.scopes import format_scopes
+
+MAX_STATE_LENGTH = 2_000
+MAX_CLIENT_ID_LENGTH = 2_000
+MAX_REQUEST_LENGTH = 7_900
+"""Of the whole request as it is carried through the sign-in, written out in characters of a URL."""
+SIGNED_IN_SINCE = "signed_in_since"
+"""Ours, in seconds since 1970: a request that has been to the sign-in and comes back must not send there again. Who
+writes it into a request of their own could as well leave `prompt` and `max_age` out of it."""
+MAX_AUTHENTICATION_AGE = 10 * 365 * 86_400
+_SECONDS = re.compile(r"[0-9]{1,12}")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(.*)", re.DOTALL)
+
+
+UntrustedReason = Literal[
+    "unknown_client",
+    "redirect_uri",
+    "no_redirect_uri",
+    "client_request",
+    "client_document_off",
+    "client_document_away",
+    "client_document_wrong",
+]
+# Refused and unreachable are one: whether a name leads into our own network is not for strangers to find out.
+_UNUSABLE: Mapping[UnusableCause, tuple[UntrustedReason, int]] = {
+    "form": ("unknown_client", 400),
+    "off": ("client_document_off", 400),
+    "host": ("client_document_off", 400),
+    "refused": ("client_document_away", 503),
+    "unreachable": ("client_document_away", 503),
+    "wrong": ("client_document_wrong", 400),
+}
+
+
+class UntrustedRedirect(Exception):
+    """The person in front of the browser is told, and nobody else.
+
+    `key` is the name of a message (``problem.<key>.…`` of broker/web/locales), `words` fill its placeholders.
+    """
+
+    def __init__(self, key: UntrustedReason, status: int = 400, **words: str) -> None:
+        super().__init__(key)
+        self.key: UntrustedReason = key
+        self.status = status
+        self.words = words
+
+
+class ClientLookup(Protocol):
+    """Find clients; raises as :meth:`broker.authorization_server.client_registry.ClientRegistry.find` does."""
+
+    async def find(self, client_id: str) -> Client | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RedirectTarget:
+    """Where answers go."""
+
+    client: Client
+    redirect_uri: str
+    state: str | None
+
+    def build_response_url(self, issuer: str, parameters: Mapping[str, str]) -> str:
+        """The URL that brings `parameters` to the client."""
+        said = {**parameters, **({} if self.state is None else {"state": self.state}), "iss": issuer}
+        separator = "" if self.redirect_uri.endswith(("?", "&")) else "&" if "?" in self.redirect_uri else "?"
+        return self.redirect_uri + separator + urlencode(said, quote_via=quote)
+
+    def build_error_url(self, issuer: str, error: OAuthError) -> str:
+        """The URL that brings an error to the client."""
+        return self.build_response_url(issuer, error.as_json())
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationRequest:
+    """A request that may be put before a person. `scopes` are those that the client may have; `prompt` is what OpenID
+    Connect Core §3.1.2.1 calls so: "none" never asks, "consent" always does. Who signed in before `signed_in_since` has
+    to sign in again: that is what became of its `max_age` and of "login".
+    """
+
+    target: RedirectTarget
+    scopes: frozenset[str]
+    resource: str
+    challenge: str
+    prompt: Literal["", "none", "consent"]
+    signed_in_since: datetime | None = None
+
+    @property
+    def client(self) -> Client:
+        return self.target.client
+
+    def build_query(self) -> str:
+        """The request as a query of our own making: the same for the same request, and nothing that was not checked."""
+        said = {
+            "response_type": "code",
+            "client_id": self.client.id,
+            "redirect_uri": self.target.redirect_uri,
+            "scope": format_scopes(self.scopes),
+            "resource": self.resource,
+            "code_challenge": self.challenge,
+            "code_challenge_method": "S256",
+        }
+        if self.target.state is not None:
+            said["state"] = self.target.state
+        if self.prompt:
+            said["prompt"] = self.prompt
+        if self.signed_in_since is not None:
+            said[SIGNED_IN_SINCE] = str(int(self.signed_in_since.timestamp()))
+        return urlencode(said, quote_via=quote)
+
+    def accepts_sign_in_at(self, authenticated_at: datetime) -> bool:
+        """Whether a sign-in of then will do."""
+        return self.signed_in_since is None or authenticated_at >= self.signed_in_since
+
+    def narrow_to_role(self, system_role: str) -> "AuthorizationRequest":
+        """What is left of it for a user of that role.
+
+        Raises:
+            OAuthError: invalid_scope.
+        """
+        return replace(self, scopes=restrict_to_role(self.scopes, system_role))
+
+
+class AuthorizationRequestParser:
+    """Reads authorization requests. `resource` is the only one that there are tokens for."""
+
+    def __init__(self, clients: ClientLookup, resource: str) -> None:
+        self._clients = clients
+        self._resource = resource
+
+    async def resolve_target(self, parameters: Mapping[str, str]) -> RedirectTarget:
+        """Where the answer may go.
+
+        Raises:
+            UntrustedRedirect: nowhere.
+            core.errors.LimitReached: too many documents of clients were asked for lately.
+        """
+        given = drop_empty_parameters(parameters)
+        client_id, redirect_uri = given.get("client_id", ""), given.get("redirect_uri", "")
+        client = await self._find_client(client_id) if 0 < len(client_id) <= MAX_CLIENT_ID_LENGTH else None
+        if client is None:
+            raise UntrustedRedirect("unknown_client")
+        if not redirect_uri:
+            raise UntrustedRedirect("no_redirect_uri")
+        if not is_redirect_allowed(client.redirect_uris, redirect_uri):
+            raise UntrustedRedirect("redirect_uri", uri=redirect_uri)
+        state = given.get("state")
+        if state is not None and len(state) > MAX_STATE_LENGTH:
+            raise UntrustedRedirect("client_request", detail=f"state is longer than {MAX_STATE_LENGTH} characters")
+        return RedirectTarget(client, redirect_uri, state)
+
+    async def _find_client(self, client_id: str) -> Client | None:
+        try:
+            return await self._clients.find(client_id)
+        except UnusableClientDocument as unusable:
+            key, status = _UNUSABLE[unusable.cause]
+            raise UntrustedRedirect(key, status, host=unusable.host) from None
+
+    def parse_request(
+        self, target: RedirectTarget, parameters: Mapping[str, str], now: datetime
+    ) -> AuthorizationRequest:
+        """The rest of the request, asked at `now`.
+
+        Raises:
+            OAuthError: for the client to read.
+        """
+        given = drop_empty_parameters(parameters)
+        _check_response_type(given)
+        if AUTHORIZATION_CODE not in target.client.grant_types:
+            raise OAuthError("unauthorized_client", "this client is not registered for authorization_code")
+        challenge = _parse_challenge(given)
+        resource = validate_resource(given.get("resource"), self._resource)
+        scopes = restrict_to_client(parse_scope_parameter(given.get("scope")), target.client.scopes)
+        prompt = given.get("prompt", "").split(" ", 3)
+        since = _parse_signed_in_since(given, prompt, now)
+        found = AuthorizationRequest(target, scopes, resource, challenge, _parse_prompt(prompt), since)
+        if len(found.build_query()) > MAX_REQUEST_LENGTH:
+            raise OAuthError("invalid_request", f"the request is longer than {MAX_REQUEST_LENGTH} characters")
+        return found
+
+
+def drop_empty_parameters(parameters: Mapping[str, str]) -> Mapping[str, str]:
+    """The parameters without those that are empty, which count as left out (RFC 6749 §3.1)."""
+    return {name: value for name, value in parameters.items() if value}
+
+
+def validate_resource(given: str | None, ours: str) -> str:
+    """Our resource, if that is what a client names, or if it names none (RFC 8707 §2).
+
+    Scheme and host may be written in any case (RFC 3986 §6.2.2.1); everything else is compared as it is.
+
+    Raises:
+        OAuthError: invalid_target.
+    """
+    found = _URL.fullmatch(given) if given else None
+    if given and (found is None or f"{found[1].lower()}://{found[2].lower()}{found[3]}" != ours):
+        raise OAuthError("invalid_target", f"resource has to be {ours}")
+    return ours
+
+
+def _check_response_type(given: Mapping[str, str]) -> None:
+    for name in ("request", "request_uri"):
+        if name in given:  # RFC 9101; unsigned parameters beside it must not count in its place
+            raise OAuthError(f"{name}_not_supported", "send the parameters in the query")
+    if "response_type" not in given:
+        raise OAuthError("invalid_request", "response_type is missing")
+    if given["response_type"] != "code":
+        raise OAuthError("unsupported_response_type", "response_type has to be code")
+    if given.get("response_mode", "query") != "query":
+        raise OAuthError("invalid_request", "response_mode has to be query")
+
+
+def _parse_challenge(given: Mapping[str, str]) -> str:
+    challenge = given.get("code_challenge", "")
+    if not challenge:
+        raise OAuthError("invalid_request", "code_challenge is missing: PKCE is required (RFC 7636)")
+    if given.get("code_challenge_method") != "S256":
+        raise OAuthError("invalid_request", "code_challenge_method has to be S256")
+    if not is_challenge(challenge):
+        raise OAuthError("invalid_request", "code_challenge is no S256 challenge: 43 characters of base64url")
+    return challenge
+
+
+def _parse_prompt(words: list[str]) -> Literal["", "none", "consent"]:
+    if "none" in words:
+        if len(words) > 1:
+            raise OAuthError("invalid_request", "prompt=none stands alone")
+        return "none"
+    return "consent" if "consent" in words else ""
+
+
+def _parse_signed_in_since(given: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
+    """The latest of what the request says of it."""
+    seconds = [_parse_seconds(given, SIGNED_IN_SINCE)] if SIGNED_IN_SINCE in given else []
+    if "max_age" in given:
+        seconds.append(int(now.timestamp()) - min(_parse_seconds(given, "max_age"), MAX_AUTHENTICATION_AGE))
+    if "login" in prompt:
+        seconds.append(int(now.timestamp()))
+    return datetime.fromtimestamp(min(max(seconds), int(now.timestamp())), UTC) if seconds else None
+
+
+def _parse_seconds(given: Mapping[str, str], name: str) -> int:
+    if not _SECONDS.fullmatch(given[name]):
+        raise OAuthError("invalid_request", f"{name} has to be a whole number of seconds")
+    return int(given[name])

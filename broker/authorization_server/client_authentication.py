@@ -1,0 +1,181 @@
+"""Which client speaks at the token endpoint (RFC 6749 §2.3, RFC 7523 §3, OpenID Connect Core §9)."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+from urllib.parse import unquote_plus
+
+from broker.authorization_server.client_keys import JwksCache, parse_client_keys, verify_with_keys
+from broker.authorization_server.client_registry import Client, ClientRegistry, SecretHash
+from broker.authorization_server.errors import OAuthError
+from broker.authorization_server.jose import InvalidToken, SignedJwt, check_times, parse_jwt, read_text_claim
+from broker.authorization_server.replay_cache import ReplayCache
+from broker.identity.pepper import Peppers
+from core.secret import Secret
+
+ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+MAX_ASSERTION_LIFETIME = 300.0
+LEEWAY = 30.0
+MAX_HEADER_LENGTH = 4096
+MAX_CLIENT_ID_LENGTH = 2000
+
+ProofMethod = Literal["none", "secret", "private_key_jwt"]
+_METHODS: Mapping[str, ProofMethod] = {
+    "none": "none",
+    "client_secret_basic": "secret",
+    "client_secret_post": "secret",
+    "private_key_jwt": "private_key_jwt",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _ClientProof:
+    """Who a request says that it is, and by what it wants to prove that."""
+
+    client_id: str
+    method: ProofMethod
+    secret: Secret | None = None
+    assertion: SignedJwt | None = None
+
+
+class ClientAuthentication:
+    """Tells clients apart. A client with a secret may send it in the header or in the body, whichever it was registered
+    with: programs choose by themselves, and it proves the same."""
+
+    def __init__(
+        self,
+        clients: ClientRegistry,
+        peppers: Peppers,
+        single_use: ReplayCache,
+        published_keys: JwksCache,
+        *,
+        issuer: str,
+        token_endpoint: str,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._clients = clients
+        self._peppers = peppers
+        self._single_use = single_use
+        self._published_keys = published_keys
+        self._audiences = (issuer, token_endpoint)
+        self._clock = clock
+
+    async def authenticate(self, headers: Mapping[str, str], form: Mapping[str, str]) -> Client:
+        """The client that the request comes from. Names in `headers` are lower case, or found in any case.
+
+        Raises:
+            OAuthError: invalid_request, it names two clients or two proofs; invalid_client, it has not proved anything.
+            core.errors.Unavailable: the database is away, or the server of a client's metadata or keys.
+            core.errors.LimitReached: too many metadata documents were asked for lately.
+        """
+        presented = _parse_proof(headers.get("authorization"), form)
+        found = await self._clients.find_with_secret(presented.client_id)
+        # An unknown client takes the same steps as one whose secret is wrong.
+        right = self._is_secret_valid(presented, found[1] if found else None)
+        if found is None or _METHODS[found[0].auth_method] != presented.method:
+            raise _build_invalid_client()
+        if presented.method == "secret" and not right:
+            raise _build_invalid_client()
+        if presented.assertion is not None:
+            await self._check_assertion(found[0], presented.assertion)
+        return found[0]
+
+    def _is_secret_valid(self, presented: _ClientProof, stored: SecretHash | None) -> bool:
+        key = self._peppers.keys.get(stored.pepper_kid) if stored else None
+        made = hash_client_secret(
+            key or self._peppers.keys[self._peppers.active], presented.client_id, presented.secret or Secret("")
+        )
+        return hmac.compare_digest(stored.hmac if stored and key else bytes(32), made)
+
+    async def _check_assertion(self, client: Client, assertion: SignedJwt) -> None:
+        try:
+            claims = await self._verify_signature(client, assertion)
+            jti, ends = self._check_claims(claims, client.id)
+        except InvalidToken as error:
+            raise _build_invalid_client(f"the client assertion does not count: {error.cause}") from None
+        if not await self._single_use.take("client_assertion", f"{client.id} {jti}", ends):
+            raise _build_invalid_client(
+                "the client assertion was used before: make a new one, with a new jti, for every request"
+            )
+
+    async def _verify_signature(self, client: Client, assertion: SignedJwt) -> Mapping[str, Any]:
+        if client.jwks is not None:
+            return verify_with_keys(assertion, parse_client_keys(client.jwks))
+        return await self._published_keys.verify_assertion(assertion, client.jwks_uri)
+
+    def _check_claims(self, claims: Mapping[str, Any], client_id: str) -> tuple[str, datetime]:
+        """The assertion's id and end (RFC 7523 §3)."""
+        now = self._clock().timestamp()
+        for name in ("iss", "sub"):
+            if read_text_claim(claims, name) != client_id:
+                raise InvalidToken(name)
+        audience = claims.get("aud")
+        if audience not in self._audiences and audience not in [[one] for one in self._audiences]:
+            raise InvalidToken("aud")
+        ends = check_times(claims, now, leeway=LEEWAY)
+        if ends > now + MAX_ASSERTION_LIFETIME + LEEWAY:
+            raise InvalidToken("exp")
+        return read_text_claim(claims, "jti", most=256), datetime.fromtimestamp(ends, UTC)
+
+
+def hash_client_secret(pepper: bytes, client_id: str, secret: Secret) -> bytes:
+    """What is stored of a client's secret. The word in front keeps it apart from API tokens under the same pepper."""
+    message = f"oauth client {client_id} {secret.reveal()}".encode(errors="surrogatepass")
+    return hmac.digest(pepper, message, hashlib.sha256)
+
+
+def _parse_proof(authorization: str | None, form: Mapping[str, str]) -> _ClientProof:
+    proofs = [authorization is not None, bool(form.get("client_secret")), "client_assertion" in form]
+    if sum(proofs) > 1:
+        raise OAuthError("invalid_request", "the client proves who it is in more than one way; send one only")
+    if authorization is not None:
+        found = _parse_basic(authorization)
+    elif "client_assertion" in form or "client_assertion_type" in form:
+        found = _parse_assertion(form)
+    else:
+        secret = form.get("client_secret", "")
+        found = _ClientProof(form.get("client_id", ""), "secret" if secret else "none", Secret(secret))
+    if not found.client_id:
+        raise _build_invalid_client("client_id is missing")
+    if form.get("client_id", found.client_id) != found.client_id:
+        raise OAuthError("invalid_request", "client_id is not the client that proves who it is")
+    if len(found.client_id) > MAX_CLIENT_ID_LENGTH:
+        raise _build_invalid_client()
+    return found
+
+
+def _parse_basic(authorization: str) -> _ClientProof:
+    """RFC 6749 §2.3.1: both parts are form-encoded before they are joined."""
+    scheme, _, value = authorization.partition(" ")
+    if scheme.lower() != "basic" or len(value) > MAX_HEADER_LENGTH:
+        raise _build_invalid_client("the Authorization header is not of the scheme Basic")
+    try:
+        joined = base64.b64decode(value.strip().encode("ascii"), validate=True).decode()
+        client_id, separator, secret = joined.partition(":")
+        found = unquote_plus(client_id, errors="strict"), unquote_plus(secret, errors="strict")
+    except (binascii.Error, ValueError):
+        raise _build_invalid_client("the Authorization header cannot be read") from None
+    if not separator:
+        raise _build_invalid_client("the Authorization header cannot be read")
+    return _ClientProof(found[0], "secret", Secret(found[1]))
+
+
+def _parse_assertion(form: Mapping[str, str]) -> _ClientProof:
+    if form.get("client_assertion_type") != ASSERTION_TYPE:
+        raise OAuthError("invalid_request", f"client_assertion_type is not {ASSERTION_TYPE}")
+    try:
+        assertion = parse_jwt(form.get("client_assertion", ""))
+        return _ClientProof(read_text_claim(assertion.unverified_claims, "sub"), "private_key_jwt", assertion=assertion)
+    except InvalidToken as error:
+        raise _build_invalid_client(f"the client assertion cannot be read: {error.cause}") from None
+
+
+def _build_invalid_client(
+    description: str = "the client is not known, or has not proved that it is this one",
+) -> OAuthError:
+    return OAuthError("invalid_client", description, 401, {"WWW-Authenticate": 'Basic realm="mcpist"'})

@@ -1,0 +1,103 @@
+"""The public keys that clients and trusted issuers sign assertions with: registered with us, or published by them."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, cast
+
+from joserfc.jwk import Key
+
+from broker.authorization_server.jose import InvalidToken, SignedJwt, import_public_key
+from broker.authorization_server.remote_key_set import MAX_JWKS_BYTES, RemoteKeySet
+from core.errors import Invalid
+from core.http.json_documents import JsonDocumentFetcher
+
+ALGORITHMS = frozenset({"RS256", "ES256"})
+MAX_KEYS = 10
+MAX_CANDIDATES = 5
+"""Keys that are tried where an assertion does not say which one has signed it."""
+MAX_KEY_SETS = 500
+
+_PRIVATE = ("d", "p", "q", "dp", "dq", "qi", "oth", "k")
+
+
+def validate_jwks(document: object) -> dict[str, Any]:
+    """A key set that somebody registers, with its public keys and nothing else.
+
+    Raises:
+        Invalid: it holds a private key, or one that cannot check RS256 or ES256 signatures, or none.
+    """
+    given = _list_keys(document)
+    if not 1 <= len(given) <= MAX_KEYS:
+        raise Invalid(f'a key set looks like {{"keys": [...]}}, with 1 to {MAX_KEYS} keys')
+    if any(name in key for key in given for name in _PRIVATE):
+        raise Invalid("the key set holds a private key: make a new one, keep it to yourself, give its public half only")
+    if any(_import_key(one) is None for one in given):
+        raise Invalid("the keys of a key set are RSA keys of 2048 bits or more, or EC keys on the curve P-256")
+    return {"keys": [{name: value for name, value in key.items() if isinstance(value, str)} for key in given]}
+
+
+def parse_client_keys(document: object) -> tuple[Key, ...]:
+    """Those keys of a set that can check RS256 or ES256 signatures; others are passed over (RFC 7517 §5)."""
+    return tuple(key for one in _list_keys(document)[:MAX_KEYS] if (key := _import_key(one)) is not None)
+
+
+def verify_with_keys(assertion: SignedJwt, keys: Iterable[Key]) -> Mapping[str, Any]:
+    """The claims, if one of `keys` has signed them: the one that the assertion names, or any if it names none.
+
+    Raises:
+        InvalidToken: none has.
+    """
+    candidates = [key for key in keys if not assertion.kid or key.kid == assertion.kid]
+    for key in candidates[:MAX_CANDIDATES]:
+        try:
+            return assertion.verify_claims(key, ALGORITHMS)
+        except InvalidToken:
+            continue
+    raise InvalidToken("signature" if candidates else "kid")
+
+
+class JwksCache:
+    """Key sets by the URL that their owner publishes them at; those asked for last are kept."""
+
+    def __init__(self, documents: JsonDocumentFetcher, *, clock: Callable[[], float]) -> None:
+        self._documents = documents
+        self._clock = clock
+        self._sets: OrderedDict[str, RemoteKeySet] = OrderedDict()
+
+    async def verify_assertion(self, assertion: SignedJwt, jwks_uri: str) -> Mapping[str, Any]:
+        """The claims, if the key has signed them that the assertion names and `jwks_uri` has.
+
+        Raises:
+            InvalidToken: it has not.
+            core.errors.Unavailable: the keys were never there to be fetched.
+        """
+        if not assertion.kid:
+            raise InvalidToken("kid")
+        key = await self._get_key_set(jwks_uri).find(assertion.kid)
+        if key is None:
+            raise InvalidToken("kid")
+        return assertion.verify_claims(key, ALGORITHMS)
+
+    def _get_key_set(self, jwks_uri: str) -> RemoteKeySet:
+        if jwks_uri not in self._sets:
+            self._sets[jwks_uri] = RemoteKeySet(jwks_uri, self._fetch_jwks, clock=self._clock)
+        self._sets.move_to_end(jwks_uri)
+        if len(self._sets) > MAX_KEY_SETS:
+            self._sets.popitem(last=False)
+        return self._sets[jwks_uri]
+
+    async def _fetch_jwks(self, jwks_uri: str) -> bytes:
+        return (await self._documents.fetch_document(jwks_uri, MAX_JWKS_BYTES)).body
+
+
+def _list_keys(document: object) -> list[Mapping[str, Any]]:
+    keys = cast("Mapping[str, Any]", document).get("keys") if isinstance(document, Mapping) else None
+    if not isinstance(keys, list):
+        return []
+    return [cast("Mapping[str, Any]", key) for key in cast("list[Any]", keys) if isinstance(key, Mapping)]
+
+
+def _import_key(data: Mapping[str, Any]) -> Key | None:
+    """RSA and P-256 only: what RS256 and ES256 are made with."""
+    fits = data.get("kty") == "RSA" or (data.get("kty"), data.get("crv")) == ("EC", "P-256")
+    return import_public_key(data) if fits and data.get("alg", "RS256") in ALGORITHMS else None

@@ -1,0 +1,101 @@
+"""What people have agreed to: which client may do what, and where its answers go (broker-security.md §2, row 3)."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from broker.authorization_server.redirect_uris import is_loopback
+from core.audit.event import AuditEventKind
+from core.db import Database, UnitOfWork
+from core.directory.audit_trail import Actor, audit_change
+from core.scopes import ADMIN_SCOPES, covers, format_scopes
+
+UNVERIFIED_CONSENT_LIFETIME = timedelta(days=30)
+_PORT = re.compile(r"^(http://[^/:\[]+|http://\[::1\]):[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentRequest:
+    """The subject of a consent. `sure`: nobody else can take the client's place, see :func:`is_verified_client`."""
+
+    tenant_id: UUID
+    user_id: UUID
+    client_id: str
+    redirect_uri: str
+    scopes: frozenset[str]
+    client_verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentStatus:
+    """Whether a consent covers a request, and whether the person has ever agreed to anything for the client."""
+
+    covers_request: bool
+    has_prior_consent: bool
+
+
+class Consents:
+    """The consents of all tenants, behind the broker's own database role."""
+
+    def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def get_status(self, asked: ConsentRequest) -> ConsentStatus:
+        """How this person stands to the request.
+
+        It was given if they have agreed to exactly this client and redirect URI, and to at least these scopes. Of a
+        client that another could pass itself off as, that counts for 30 days, and never for administration; of any
+        other, until it is withdrawn.
+        """
+        async with self._database.tenant(asked.tenant_id) as work:
+            rows = await work.fetch(_FIND, asked.user_id, asked.client_id)
+        place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
+        unsure_life = timedelta() if asked.scopes & ADMIN_SCOPES else UNVERIFIED_CONSENT_LIFETIME
+        agreed = frozenset[str]().union(
+            *(
+                row["scopes"]
+                for row in rows
+                if row["redirect_uri"] == place and (asked.client_verified or now - row["given_at"] < unsure_life)
+            )
+        )
+        return ConsentStatus(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))
+
+    async def grant_consent(self, actor: Actor, asked: ConsentRequest) -> None:
+        """Note that the person agrees, in the place of what they agreed to before."""
+        place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
+        async with self._database.tenant(asked.tenant_id) as work:
+            await work.execute(_GIVE, asked.user_id, asked.client_id, place, sorted(asked.scopes), now)
+            detail = {"client": asked.client_id, "redirect_uri": place, "scopes": format_scopes(asked.scopes)}
+            await audit_change(work, actor, AuditEventKind.CONSENT_GIVEN, **detail)
+
+
+async def withdraw_consents(work: UnitOfWork, user_id: UUID, client_id: str) -> None:
+    """Forget all that a person has agreed to for a client: it has to ask again. A code that it keeps counts no more."""
+    await work.execute(_WITHDRAW, user_id, client_id)
+    await work.execute(_FORGET_CODES, user_id, client_id)
+
+
+def is_verified_client(client_kind: str, redirect_uri: str) -> bool:
+    """Whether nobody else can take the client's place: its host is known or an administrator registered it, and the
+    answer goes to a host that proves itself by TLS (RFC 8252 §8.6)."""
+    return client_kind in ("registered", "metadata") and redirect_uri.startswith("https://")
+
+
+def normalize_redirect_uri(redirect_uri: str) -> str:
+    """The redirect URI that a consent is for: as it is, but for a loopback port, which is another one each time."""
+    return _PORT.sub(r"\1", redirect_uri) if is_loopback(redirect_uri) else redirect_uri
+
+
+_FIND = """SELECT redirect_uri, scopes, given_at FROM auth.consents
+    WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3"""
+_GIVE = """INSERT INTO auth.consents (tenant_id, user_id, client_id, redirect_uri, scopes, given_at)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (tenant_id, user_id, client_id, redirect_uri) DO UPDATE SET scopes = $5, given_at = $6"""
+_WITHDRAW = "DELETE FROM auth.consents WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3"
+# One that is being used at this moment was used before; the lists show what comes of it.
+_FORGET_CODES = """DELETE FROM auth.codes WHERE tenant_id = $1 AND hash IN (
+    SELECT hash FROM auth.codes WHERE tenant_id = $1 AND user_id = $2 AND client_id = $3 AND consumed_at IS NULL
+    FOR UPDATE SKIP LOCKED)"""

@@ -1,0 +1,240 @@
+"""Clients that an administrator registers: made, listed, switched off, removed. A secret is shown once."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from broker.authorization_server.client_authentication import hash_client_secret
+from broker.authorization_server.client_keys import validate_jwks
+from broker.authorization_server.client_names import MAX_CLIENT_NAME_LENGTH, UNNAMED_CLIENT, sanitize_client_name
+from broker.authorization_server.client_registry import (
+    AUTHORIZATION_CODE,
+    BROWSER_GRANTS,
+    CLIENT_CREDENTIALS,
+    GRANT_TYPES,
+    JWT_BEARER,
+    REFRESH_TOKEN,
+    AuthMethod,
+    Client,
+    build_registered_client,
+)
+from broker.authorization_server.redirect_uris import check_redirect_uri
+from broker.identity.pepper import Peppers
+from core.audit.event import AuditEventKind
+from core.db import Database, Row, UnitOfWork
+from core.directory.audit_trail import Actor, audit_change
+from core.errors import Invalid, LimitReached, NotFound
+from core.known_clients import ResultText
+from core.scopes import ALL_SCOPES, MCP_SCOPES
+from core.secret import Secret
+from core.token_format import BASE62_ALPHABET, SECRET_LENGTH, TOKEN_PREFIX
+
+MAX_CLIENTS = 500
+MAX_REDIRECT_URIS = 20
+AUTH_METHODS: tuple[AuthMethod, ...] = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+SECRET_PREFIX = TOKEN_PREFIX + "secret_"
+"""Begins as API tokens do, so that what masks those in logs masks this too; it can be taken for none of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewClient:
+    """What an administrator asks for. `user_id` is whom a machine acts as; `jwks` are its keys for private_key_jwt.
+    Without `result_text` what is known of the client decides (core.known_clients)."""
+
+    name: str
+    auth_method: AuthMethod = "none"
+    redirect_uris: tuple[str, ...] = ()
+    grant_types: frozenset[str] = BROWSER_GRANTS
+    scopes: frozenset[str] = MCP_SCOPES
+    user_id: UUID | None = None
+    jwks: Mapping[str, Any] | None = None
+    result_text: ResultText | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedClient:
+    """A registered client as administrators see it."""
+
+    client: Client
+    user_email: str
+    created_at: datetime
+    disabled_at: datetime | None
+
+
+class RegisteredClients:
+    """The clients of all tenants, behind the broker's own database role."""
+
+    def __init__(self, database: Database, peppers: Peppers, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._peppers = peppers
+        self._clock = clock
+
+    async def create(self, actor: Actor, tenant_id: UUID, asked: NewClient) -> tuple[Client, Secret | None]:
+        """Register a client; with it its secret, if it has one, which nobody can be shown again.
+
+        Raises:
+            Invalid: what is asked for does not fit together; the text says what is missing.
+            NotFound: the tenant has no such user, or they are suspended.
+            LimitReached: the tenant has 500 clients.
+        """
+        client = _build_client(asked, tenant_id)
+        secret = _generate_secret() if client.auth_method.startswith("client_secret_") else None
+        async with self._database.tenant(tenant_id) as work:
+            if client.user_id is not None and not await work.fetchval(_ACTIVE, client.user_id):
+                raise NotFound("there is no such active user; `mcpist user list` shows them")
+            if await work.fetchval(_COUNT) >= MAX_CLIENTS:
+                raise LimitReached(f"this tenant has {MAX_CLIENTS} clients; remove one first")
+            await self._insert(work, client, secret)
+            await audit_change(work, actor, AuditEventKind.CLIENT_CREATED, client=client.id, name=client.name)
+        return client, secret
+
+    async def list(self, tenant_id: UUID) -> list[ListedClient]:
+        """The tenant's clients, newest first; those that are switched off too."""
+        async with self._database.tenant(tenant_id) as work:
+            return [_build_listed_client(row) for row in await work.fetch(_LIST)]
+
+    async def set_enabled(self, actor: Actor, tenant_id: UUID, client_id: str, enabled: bool) -> None:
+        """Switch a client on, or off: then everything that was ever granted to it ends within a second.
+
+        Raises:
+            NotFound: the tenant has no such client.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            if not await work.execute(_ENABLE, client_id, None if enabled else self._clock()):
+                raise _build_not_found(client_id)
+            ended = 0 if enabled else await work.execute(_END_GRANTS, client_id, self._clock(), "client_disabled")
+            await audit_change(
+                work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, enabled=int(enabled), grants_ended=ended
+            )
+
+    async def set_result_text(
+        self, actor: Actor, tenant_id: UUID, client_id: str, result_text: ResultText | None
+    ) -> None:
+        """Say what the client is sent beside a result's structured part; with None, what is known of it decides.
+
+        Raises:
+            NotFound: the tenant has no such client.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            if not await work.execute(_SET_RESULT_TEXT, client_id, result_text):
+                raise _build_not_found(client_id)
+            await audit_change(
+                work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, result_text=result_text or "default"
+            )
+
+    async def remove(self, actor: Actor, tenant_id: UUID, client_id: str) -> None:
+        """Forget a client and what people have agreed to for it; what was granted to it ends within a second.
+
+        Raises:
+            NotFound: the tenant has no such client.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            if not await work.execute(_REMOVE, client_id):
+                raise _build_not_found(client_id)
+            ended = await work.execute(_END_GRANTS, client_id, self._clock(), "client_removed")
+            await work.execute(_END_CONSENTS, client_id)
+            await audit_change(work, actor, AuditEventKind.CLIENT_REMOVED, client=client_id, grants_ended=ended)
+
+    async def _insert(self, work: UnitOfWork, client: Client, secret: Secret | None) -> None:
+        kid = self._peppers.active if secret else None
+        hashed = hash_client_secret(self._peppers.keys[self._peppers.active], client.id, secret) if secret else None
+        await work.execute(
+            _INSERT,
+            client.id,
+            client.name,
+            client.auth_method,
+            kid,
+            hashed,
+            orjson.dumps(client.jwks).decode() if client.jwks is not None else None,
+            list(client.redirect_uris),
+            sorted(client.grant_types),
+            sorted(client.scopes),
+            client.user_id,
+            self._clock(),
+            client.result_text,
+        )
+
+
+def _build_client(asked: NewClient, tenant_id: UUID) -> Client:
+    name = sanitize_client_name(asked.name)
+    if name == UNNAMED_CLIENT or len(asked.name) > MAX_CLIENT_NAME_LENGTH:
+        raise Invalid(f"a client's name has 1 to {MAX_CLIENT_NAME_LENGTH} characters that can be seen")
+    if asked.auth_method not in AUTH_METHODS:
+        raise Invalid(f"a client proves who it is by one of {', '.join(AUTH_METHODS)}")
+    if not asked.scopes or asked.scopes - ALL_SCOPES:
+        raise Invalid(f"scopes are any of {', '.join(sorted(ALL_SCOPES))}")
+    _check_grant_types(asked)
+    _check_redirect_uris(asked)
+    if (asked.auth_method == "private_key_jwt") != (asked.jwks is not None):
+        raise Invalid("a client has a key set if, and only if, it proves who it is by private_key_jwt")
+    return Client(
+        id=f"client_{_generate_text(22)}",
+        name=name,
+        kind="registered",
+        tenant_id=tenant_id,
+        redirect_uris=asked.redirect_uris,
+        auth_method=asked.auth_method,
+        grant_types=asked.grant_types,
+        scopes=asked.scopes,
+        user_id=asked.user_id,
+        jwks=None if asked.jwks is None else validate_jwks(asked.jwks),
+        result_text=asked.result_text,
+    )
+
+
+def _check_grant_types(asked: NewClient) -> None:
+    if not asked.grant_types or asked.grant_types - GRANT_TYPES:
+        raise Invalid(f"grant types are any of {', '.join(sorted(GRANT_TYPES))}")
+    if REFRESH_TOKEN in asked.grant_types and AUTHORIZATION_CODE not in asked.grant_types:
+        raise Invalid("refresh tokens come with authorization_code only")
+    if asked.auth_method == "none" and asked.grant_types & {CLIENT_CREDENTIALS, JWT_BEARER}:
+        raise Invalid("a client that works without a browser needs a secret or keys to prove who it is")
+    if (CLIENT_CREDENTIALS in asked.grant_types) != (asked.user_id is not None):
+        raise Invalid("a client has a user to act as if, and only if, it uses client_credentials")
+
+
+def _check_redirect_uris(asked: NewClient) -> None:
+    if (AUTHORIZATION_CODE in asked.grant_types) != bool(asked.redirect_uris):
+        raise Invalid("a client has redirect URIs if, and only if, it uses authorization_code")
+    if len(asked.redirect_uris) > MAX_REDIRECT_URIS or len(set(asked.redirect_uris)) != len(asked.redirect_uris):
+        raise Invalid(f"a client has at most {MAX_REDIRECT_URIS} redirect URIs, each once")
+    for uri in asked.redirect_uris:
+        check_redirect_uri(uri)
+
+
+def _generate_secret() -> Secret:
+    return Secret(SECRET_PREFIX + _generate_text(SECRET_LENGTH))
+
+
+def _generate_text(length: int) -> str:
+    return "".join(secrets.choice(BASE62_ALPHABET) for _ in range(length))
+
+
+def _build_listed_client(row: Row) -> ListedClient:
+    return ListedClient(build_registered_client(row), row["user_email"] or "", row["created_at"], row["disabled_at"])
+
+
+def _build_not_found(client_id: str) -> NotFound:
+    return NotFound(f"there is no client {client_id[:100]!r}; `mcpist client list` shows them")
+
+
+_ACTIVE = "SELECT EXISTS (SELECT FROM core.users WHERE tenant_id = $1 AND id = $2 AND status = 'active')"
+_COUNT = "SELECT count(*) FROM auth.clients WHERE tenant_id = $1"
+_INSERT = """INSERT INTO auth.clients (tenant_id, id, name, auth_method, pepper_kid, secret_hmac, jwks, redirect_uris,
+    grant_types, scopes, user_id, created_at, result_text)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"""
+_LIST = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.jwks, c.redirect_uris, c.grant_types, c.scopes, c.user_id,
+    c.result_text, c.created_at, c.disabled_at, u.email AS user_email
+    FROM auth.clients c LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
+    WHERE c.tenant_id = $1 ORDER BY c.created_at DESC, c.id LIMIT 1000"""
+_ENABLE = "UPDATE auth.clients SET disabled_at = $3 WHERE tenant_id = $1 AND id = $2"
+_SET_RESULT_TEXT = "UPDATE auth.clients SET result_text = $3 WHERE tenant_id = $1 AND id = $2"
+_REMOVE = "DELETE FROM auth.clients WHERE tenant_id = $1 AND id = $2"
+_END_GRANTS = """UPDATE auth.grants SET revoked_at = $3, cause = $4
+    WHERE tenant_id = $1 AND client_id = $2 AND revoked_at IS NULL"""
+_END_CONSENTS = "DELETE FROM auth.consents WHERE tenant_id = $1 AND client_id = $2"

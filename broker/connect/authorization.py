@@ -1,0 +1,214 @@
+"""Connecting an account by OAuth: the start, the answer that the browser brings back, and what follows from it.
+
+Who starts is who finishes, in the same browser session (broker-security.md §2, rows 4 and 5). Whatever does not fit is
+refused before the vendor is asked and before anything is used up.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from broker.connect.client_registration import AutomaticClientRegistration
+from broker.connect.code_exchange import CodeExchange
+from broker.connect.confirmation import ConnectOutcome
+from broker.connect.flow_store import ConnectFlow, ConnectFlowStore, NewConnectFlow
+from broker.connect.redirect_uris import build_redirect_uri
+from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
+from broker.connections.connect_errors import ACCESS_DENIED, ConnectError, audit_refusal, classify_callback_error
+from broker.connections.connect_methods import ConnectMethod, build_method_scope_request
+from broker.connections.credential_origins import resolve_module_origins
+from broker.connections.oauth_client_store import SealedOAuthClient
+from broker.connections.required_scopes import RequiredTools, ScopeRequest
+from broker.identity.browser_sessions import Session
+from broker.oauth_client.authorize_url import build_authorize_url, get_expected_issuer
+from broker.oauth_client.types import OAuthClientConfig
+from broker.providers.registry import ProviderRegistry
+from broker.providers.schema import Provider
+from core.db import Database, UnitOfWork
+from core.errors import NotFound
+from core.secret import Secret
+
+MAX_CODE_LENGTH = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectRequest:
+    """What a person has chosen on the page. `also` are other modules of the same grant, `writing` asks for the scopes
+    of tools that change something, `next` is where they go on afterwards."""
+
+    module: str
+    provider: str
+    role_id: UUID | None = None
+    also: frozenset[str] = frozenset()
+    writing: bool = False
+    next: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentDeclined:
+    """The person said no at the vendor; everything is as it was."""
+
+    flow: ConnectFlow
+
+
+class ConnectAuthorization:
+    """The flow, for all tenants."""
+
+    def __init__(
+        self,
+        database: Database,
+        public_url: str,
+        *,
+        services: AvailableServices,
+        flows: ConnectFlowStore,
+        book: ProviderRegistry,
+        redeeming: CodeExchange,
+        introductions: AutomaticClientRegistration,
+    ) -> None:
+        self._database = database
+        self._public_url = public_url
+        self._services = services
+        self._flows = flows
+        self._book = book
+        self._redeeming = redeeming
+        self._introductions = introductions
+
+    async def begin(self, session: Session, asked: ConnectRequest) -> str:
+        """Keep a flow for this session; the URL that the browser is sent to.
+
+        Raises:
+            NotFound: there is no such module for the person, or no such way to connect it.
+            ConnectError: we had to become a client of the vendor first, and it does not let us; or the service is
+                set to an address that the provider's tokens are not for.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment.
+        """
+        self._redeeming.require_adopted()
+        begun = await self._prepare_redirect(session, asked)
+        if isinstance(begun, str):
+            return begun
+        try:
+            await self._introductions.ensure_registered(session.actor, session.tenant_id, begun)
+        except ConnectError as refused:
+            refused.module = asked.module
+            raise await self._audit_refusal(session, refused, begun.id) from None
+        begun = await self._prepare_redirect(session, asked)
+        if not isinstance(begun, str):
+            raise NotFound("there is no such way to connect this service any more")
+        return begun
+
+    async def _prepare_redirect(self, session: Session, asked: ConnectRequest) -> str | Provider:
+        """Where the browser is sent, or the provider that we are no client of yet."""
+        async with self._database.tenant(session.tenant_id) as work:
+            whom = await resolve_subject(work, session, asked.role_id)
+            service = None if whom is None else await self._services.find_for_subject(work, whom, asked.module)
+            if whom is None or service is None:
+                raise NotFound("there is no such service for you")
+            way = _find_oauth_method(service.methods, asked.provider)
+            provider, client = way.provider, way.client
+            assert provider is not None
+            if client is None:
+                return provider
+            also = [one for one in way.optional_tools if one.module.name in asked.also]
+            needs = (service.required_tools, *way.joined_tools, *also)
+            await resolve_module_origins(work, provider, client.settings, [one.module for one in needs])
+            what = build_method_scope_request(way, service.required_tools, also, writing=asked.writing)
+            account_id = service.own and service.own.account_id
+            return await self._begin_flow(work, session, asked, whom, provider, client, needs, what, account_id)
+
+    async def handle_callback(
+        self, session: Session, provider_id: str, answer: Mapping[str, str]
+    ) -> ConnectOutcome | ConsentDeclined:
+        """Take the answer that the browser has brought back from a provider.
+
+        Raises:
+            ConnectError: it is not the answer to a flow of this session, or the vendor gave no usable grant.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment; nothing is used up.
+        """
+        self._redeeming.require_adopted()
+        state = Secret(answer.get("state", "")[:200])
+        flow = await self._flows.find(session, provider_id, state)
+        if flow is None:
+            raise await self._audit_refusal(session, ConnectError("connect_unknown", "state"), provider_id)
+        issuer = answer.get("iss")
+        if not await self._is_expected_issuer(session, flow, issuer):
+            raise await self._audit_refusal(session, ConnectError("connect_issuer", "issuer"), provider_id)
+        flow = await self._flows.consume(session, provider_id, state)
+        if flow is None:  # another request was first in this very moment
+            raise await self._audit_refusal(session, ConnectError("connect_unknown", "used"), provider_id)
+        try:
+            return await self._process_answer(session, flow, answer)
+        except ConnectError as refused:
+            refused.role_id = flow.role_id
+            raise
+
+    async def _process_answer(
+        self, session: Session, flow: ConnectFlow, answer: Mapping[str, str]
+    ) -> ConnectOutcome | ConsentDeclined:
+        if "error" in answer:
+            if answer["error"] == ACCESS_DENIED:
+                return ConsentDeclined(flow)
+            raise await self._audit_refusal(
+                session, await self._build_error(session, flow, answer["error"]), flow.provider
+            )
+        code = answer.get("code", "")
+        if not 1 <= len(code) <= MAX_CODE_LENGTH:
+            raise ConnectError("connect_code", "code", module=flow.modules[0])
+        return await self._redeeming.redeem(session, flow, Secret(code))
+
+    async def _begin_flow(
+        self,
+        work: UnitOfWork,
+        session: Session,
+        asked: ConnectRequest,
+        whom: ConnectSubject,
+        provider: Provider,
+        client: SealedOAuthClient,
+        needs: Sequence[RequiredTools],
+        what: ScopeRequest,
+        account_id: UUID | None,
+    ) -> str:
+        ours = OAuthClientConfig(client.client_id, None, client.auth_method, client.settings)
+        scopes = what.scopes
+        back = build_redirect_uri(self._public_url, provider.id)
+        new = NewConnectFlow(
+            provider=provider.id,
+            oauth_client_id=client.id,
+            modules=tuple(one.module.name for one in needs),
+            role_id=whom.owner.role_id,
+            account_id=account_id,
+            issuer=get_expected_issuer(provider, ours),
+            scopes=scopes,
+            redirect_uri=back,
+            next=asked.next,
+        )
+        pkce = provider.oauth is not None and provider.oauth.pkce == "S256"
+        begun = await self._flows.begin(work, session, new, pkce=pkce)
+        state = begun.state.reveal()
+        return build_authorize_url(
+            provider, ours, redirect_uri=back, state=state, scopes=scopes, verifier=begun.verifier
+        )
+
+    async def _is_expected_issuer(self, session: Session, flow: ConnectFlow, issuer: str | None) -> bool:
+        """Whether the answer names the issuer that was asked (RFC 9207 §2.4): byte for byte, on errors too."""
+        async with self._database.tenant(session.tenant_id) as work:
+            provider = await self._book.find(work, flow.provider)
+        required = provider is None or provider.oauth is None or provider.oauth.issuer_required
+        if issuer is None:
+            return not required
+        return not flow.issuer or issuer == flow.issuer
+
+    async def _build_error(self, session: Session, flow: ConnectFlow, error: str) -> ConnectError:
+        async with self._database.tenant(session.tenant_id) as work:
+            provider = await self._book.find(work, flow.provider)
+        key, cause = classify_callback_error(error)
+        return ConnectError(key, cause, title=provider.title if provider else "", module=flow.modules[0])
+
+    async def _audit_refusal(self, session: Session, refused: ConnectError, provider: str) -> ConnectError:
+        return await audit_refusal(self._database, session, refused, provider)
+
+
+def _find_oauth_method(ways: Sequence[ConnectMethod], provider: str) -> ConnectMethod:
+    found = next((one for one in ways if one.kind == "oauth" and one.provider and one.provider.id == provider), None)
+    if found is None:
+        raise NotFound("there is no such way to connect this service")
+    return found

@@ -1,0 +1,151 @@
+"""What an authorization code is redeemed for: tokens, stored before anything else, and then whose they are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from broker.connect.account_writer import AccountWriter
+from broker.connect.confirmation import ConnectOutcome, GrantConfirmation
+from broker.connect.flow_store import ConnectFlow, ConnectFlowStore
+from broker.connections.available_services import AvailableServices, resolve_subject
+from broker.connections.connect_errors import ConnectError, audit_refusal, get_message_key
+from broker.connections.credential_origins import resolve_module_origins
+from broker.connections.oauth_client_health import (
+    CLIENT_ERRORS,
+    MISCONFIGURED,
+    mark_client_refused,
+    mark_client_working,
+)
+from broker.connections.oauth_client_store import OAuthClientStore, SealedOAuthClient
+from broker.identity.browser_sessions import Session
+from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient, TokenSet, VendorFailure
+from broker.oauth_client.userinfo import AccountIdentity, UserinfoClient, VendorSite
+from broker.providers.registry import ProviderRegistry
+from broker.providers.schema import Provider
+from core.db import Database
+from core.secret import Secret
+
+NO_REACH = "no_reach"
+"""The warning of an account that reaches nothing."""
+
+
+class CodeExchange:
+    """From a code to an account that waits for its person, or is used at once."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        services: AvailableServices,
+        flows: ConnectFlowStore,
+        clients: OAuthClientStore,
+        book: ProviderRegistry,
+        rows: AccountWriter,
+        endpoint: TokenEndpointClient,
+        vendor: UserinfoClient,
+        finishing: GrantConfirmation,
+    ) -> None:
+        self._database = database
+        self._services = services
+        self._flows = flows
+        self._clients = clients
+        self._book = book
+        self._rows = rows
+        self._endpoint = endpoint
+        self._vendor = vendor
+        self._finishing = finishing
+
+    async def redeem(self, session: Session, flow: ConnectFlow, code: Secret) -> ConnectOutcome:
+        """Exchange the code of a flow that was just used up.
+
+        Raises:
+            ConnectError: the vendor gave no usable grant, or something has changed since the start.
+        """
+        held = await self._load_context(session, flow)
+        provider, client = held.provider, held.client
+        answer = await self._endpoint.redeem_code(provider, client, code, flow.redirect_uri, held.verifier)
+        module = flow.modules[0]
+        if isinstance(answer, VendorFailure):
+            await self._record_client_failure(session, held.sealed_client, answer)
+            refused = ConnectError(get_message_key(answer), answer.reason, title=provider.title, module=module)
+            raise await audit_refusal(self._database, session, refused, flow.provider)
+        account_id = await self._store_tokens(session, flow, held, answer.tokens)
+        await self._record_client_working(session, held.sealed_client)
+        try:
+            who, sites = await self._identify_account(provider, client, answer.tokens, module)
+        except ConnectError:
+            await self._finishing.discard_grant(session, account_id, "declined")
+            raise
+        reaches = await self._vendor.check_reach(provider, client.settings, answer.tokens.access_token)
+        warning = NO_REACH if reaches is False else ""
+        return await self._finishing.complete_or_prompt(session, flow, account_id, who, sites, warning)
+
+    def require_adopted(self) -> None:
+        """Raises:
+        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        """
+        self._rows.require_adopted()
+
+    async def _record_client_failure(self, session: Session, chosen: SealedOAuthClient, failed: VendorFailure) -> None:
+        if failed.reason in CLIENT_ERRORS:
+            async with self._database.tenant(session.tenant_id) as work:
+                await mark_client_refused(work, chosen, failed.reason)
+
+    async def _record_client_working(self, session: Session, chosen: SealedOAuthClient) -> None:
+        if chosen.state == MISCONFIGURED:
+            async with self._database.tenant(session.tenant_id) as work:
+                await mark_client_working(work, chosen)
+
+    async def _identify_account(
+        self, provider: Provider, client: OAuthClientConfig, tokens: TokenSet, module: str
+    ) -> tuple[AccountIdentity, tuple[VendorSite, ...]]:
+        who = await self._vendor.fetch_account(provider, client.settings, tokens.access_token, tokens.extra)
+        sites = await self._vendor.list_sites(provider, client.settings, tokens.access_token)
+        for failed in (who, sites):
+            if isinstance(failed, VendorFailure):
+                raise ConnectError("connect_away", failed.reason, title=provider.title, module=module)
+        assert not isinstance(who, VendorFailure)
+        assert not isinstance(sites, VendorFailure)
+        if provider.sites is not None and not sites:
+            raise ConnectError("connect_no_site", title=provider.title, module=module)
+        return who or AccountIdentity("", ""), sites
+
+    async def _load_context(self, session: Session, flow: ConnectFlow) -> "_ExchangeContext":
+        """All that the exchange needs, before the code is shown to anybody. What the person may do is looked at once
+        more: ten minutes are long."""
+        async with self._database.tenant(session.tenant_id) as work:
+            provider = await self._book.find(work, flow.provider)
+            chosen = await self._clients.find(work, flow.oauth_client_id)
+            whom = await resolve_subject(work, session, flow.role_id)
+            if provider is None or provider.oauth is None or chosen is None or whom is None:
+                raise ConnectError("connect_unknown", "gone")
+            if await self._services.find_for_subject(work, whom, flow.modules[0]) is None:
+                raise ConnectError("connect_unknown", "role")
+            origins = await resolve_module_origins(
+                work, provider, chosen.settings, self._services.get_manifests(flow.modules)
+            )
+            client = await self._clients.decrypt_client(work, chosen)
+            return _ExchangeContext(provider, chosen, client, origins, await self._flows.decrypt_verifier(work, flow))
+
+    async def _store_tokens(
+        self, session: Session, flow: ConnectFlow, held: "_ExchangeContext", tokens: TokenSet
+    ) -> UUID:
+        assert held.provider.oauth is not None
+        try:
+            async with self._database.tenant(session.tenant_id) as work:
+                return await self._rows.store_unconfirmed(work, flow, held.provider.oauth, tokens, held.origins)
+        except BaseException:  # a grant that nobody keeps must not live on at the vendor
+            if flow.account_id is None:  # else it may be the very grant that the account before lives by
+                await self._endpoint.revoke(
+                    held.provider, held.client, access=tokens.access_token, refresh=tokens.refresh_token
+                )
+            raise
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _ExchangeContext:
+    provider: Provider
+    sealed_client: SealedOAuthClient
+    client: OAuthClientConfig
+    origins: Mapping[str, Sequence[str]]
+    verifier: Secret | None

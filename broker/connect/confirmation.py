@@ -1,0 +1,248 @@
+"""What becomes of a new grant: used at once, or after its person has chosen a site or agreed to another account."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from broker.connect.account_writer import AccountWriter, UnconfirmedAccount
+from broker.connect.flow_store import ConnectFlow, ConnectFlowStore
+from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
+from broker.connections.credential_summary import CredentialSummary, list_owner_credentials
+from broker.disconnect.account_deletion import UNCONFIRMED, delete_account
+from broker.disconnect.disconnect_result import DisconnectCause
+from broker.disconnect.disconnect_service import DisconnectService
+from broker.identity.browser_sessions import Session
+from broker.oauth_client.userinfo import AccountIdentity, VendorSite
+from broker.providers.registry import ProviderRegistry
+from broker.providers.schema import RefreshRules
+from broker.vault.origin_policy import WARNING_DETAIL
+from core.audit.event import AuditEventKind
+from core.db import Database, UnitOfWork
+from core.directory.audit_trail import audit_change
+from core.errors import NotFound
+
+MAX_SITES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedAccount:
+    """The account is used from now on. `kept` says that the vendor granted less than there was before, so that the
+    grant before was kept."""
+
+    flow: ConnectFlow
+    account: str
+    kept_previous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PendingConfirmation:
+    """The person has something to decide on a page first."""
+
+    flow: ConnectFlow
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationPrompt:
+    """What that page shows. `before` are the accounts that would be replaced, by name ("" where there is none);
+    `untold` says that nobody can tell whether one of them is the same. `role` is whom it is shared with, "" for nobody;
+    `sites` more than one."""
+
+    flow: ConnectFlow
+    role: str
+    account: str
+    replaced_accounts: tuple[str, ...]
+    identity_unknown: bool
+    sites: tuple[VendorSite, ...]
+
+
+ConnectOutcome = ConnectedAccount | PendingConfirmation
+
+
+class GrantConfirmation:
+    """The last steps, each in one transaction."""
+
+    def __init__(
+        self,
+        database: Database,
+        rows: AccountWriter,
+        flows: ConnectFlowStore,
+        book: ProviderRegistry,
+        disconnecting: DisconnectService,
+        services: AvailableServices,
+    ) -> None:
+        self._database = database
+        self._services = services
+        self._book = book
+        self._rows = rows
+        self._flows = flows
+        self._disconnecting = disconnecting
+
+    async def complete_or_prompt(
+        self,
+        session: Session,
+        flow: ConnectFlow,
+        account_id: UUID,
+        whose: AccountIdentity,
+        sites: Sequence[VendorSite],
+        warning: str = "",
+    ) -> ConnectOutcome:
+        """Finish, unless there is something to ask. `warning` is what the owner had better do, as a fixed word."""
+        sites = tuple({one.id: one for one in sites}.values())  # one entry for each product of a site (Atlassian)
+        told = [[one.id, one.name or one.id, one.url] for one in sites][:MAX_SITES]
+        details = {
+            **whose.details,
+            "flow": str(flow.id),
+            "sites": told,
+            **({WARNING_DETAIL: warning} if warning else {}),
+        }
+        async with self._database.tenant(session.tenant_id) as work:
+            await self._rows.describe(work, account_id, whose.id, whose.name or whose.id, details)
+            found = await self._rows.find_unconfirmed(work, flow)
+            assert found is not None
+            if len(sites) > 1 or _list_other_accounts(
+                await list_owner_credentials(work, flow.modules, flow.owner), found
+            ):
+                return PendingConfirmation(flow)
+        return await self._complete(session, flow, next((one.id for one in sites), ""))
+
+    async def get_prompt(self, session: Session, flow_id: UUID) -> ConfirmationPrompt:
+        """The question that a flow has left for this session.
+
+        Raises:
+            NotFound: there is none, or not for them.
+        """
+        async with self._database.tenant(session.tenant_id) as work:
+            flow, found, whom = await self._load_confirmable(work, session, flow_id)
+            before = _list_other_accounts(await list_owner_credentials(work, flow.modules, flow.owner), found)
+        names = tuple(dict.fromkeys(one.name for one in before))
+        sites, untold = _parse_sites(found.details), any(_is_same_account(one, found) is None for one in before)
+        return ConfirmationPrompt(flow, whom.shared_with, found.name, names, untold, sites if len(sites) > 1 else ())
+
+    async def confirm(self, session: Session, flow_id: UUID, site: str) -> ConnectedAccount:
+        """Go on with what the question was about; `site` where there was one to choose.
+
+        Raises:
+            NotFound: there is no such question, or no such site.
+        """
+        async with self._database.tenant(session.tenant_id) as work:
+            flow, found, _ = await self._load_confirmable(work, session, flow_id)
+        sites = _parse_sites(found.details)
+        if sites and site not in {one.id for one in sites}:
+            if len(sites) > 1 or site:
+                raise NotFound("there is no such site to choose")
+            site = next(one.id for one in sites)
+        return await self._complete(session, flow, site)
+
+    async def cancel(self, session: Session, flow_id: UUID) -> ConnectFlow:
+        """Leave everything as it was, and give the new grant back.
+
+        Raises:
+            NotFound: there is no such question.
+        """
+        async with self._database.tenant(session.tenant_id) as work:
+            flow, found, _ = await self._load_pending(work, session, flow_id)
+        await self.discard_grant(session, found.id, "declined")
+        return flow
+
+    async def discard_grant(self, session: Session, account_id: UUID, cause: DisconnectCause) -> None:
+        """Give a grant back that will not be used."""
+        await self._disconnecting.end_account(session.actor, session.tenant_id, account_id, cause, only=UNCONFIRMED)
+
+    async def _complete(self, session: Session, flow: ConnectFlow, site_id: str) -> ConnectedAccount:
+        async with self._database.tenant(session.tenant_id) as work:
+            owner = flow.owner
+            await self._rows.lock_owner(work, owner)
+            found = await self._rows.find_unconfirmed(work, flow)
+            if found is None:
+                raise NotFound("this was decided already")
+            before = await list_owner_credentials(work, flow.modules, owner)
+            same = next((one for one in before if _is_same_grant(one, flow, found)), None)
+            if same is not None and _grants_less(same, flow, found):
+                await delete_account(work, found.id)  # and not at the vendor, where it may be the same grant
+                return ConnectedAccount(flow, same.name, kept_previous=True)
+            details = _build_details(found.details, site_id)
+            if same is None:
+                account_id = await self._rows.activate(work, found.id, details)
+            else:
+                rules = await self._load_refresh_rules(work, flow)
+                account_id = await self._rows.renew(work, same, owner, found, rules, details)
+            await self._rows.link_credentials(work, _select_origins(flow, found), owner, account_id, found.name)
+            left = [one.account_id for one in before if one.account_id is not None and one.account_id != account_id]
+            orphans = await self._rows.find_orphans(work, left)
+            await _audit_connected(work, session, flow, account_id, found.name)
+        for one in orphans:
+            await self._disconnecting.end_account(session.actor, session.tenant_id, one, "replaced")
+        return ConnectedAccount(flow, found.name)
+
+    async def _load_refresh_rules(self, work: UnitOfWork, flow: ConnectFlow) -> RefreshRules:
+        provider = await self._book.find(work, flow.provider)
+        return RefreshRules() if provider is None or provider.oauth is None else provider.oauth.refresh
+
+    async def _load_confirmable(
+        self, work: UnitOfWork, session: Session, flow_id: UUID
+    ) -> tuple[ConnectFlow, UnconfirmedAccount, ConnectSubject]:
+        """An open question about a service that the person may still connect. To decline, no such right is needed."""
+        flow, found, whom = await self._load_pending(work, session, flow_id)
+        if not self._services.is_available(whom, flow.modules[0]):
+            raise NotFound("there is nothing to decide here")
+        return flow, found, whom
+
+    async def _load_pending(
+        self, work: UnitOfWork, session: Session, flow_id: UUID
+    ) -> tuple[ConnectFlow, UnconfirmedAccount, ConnectSubject]:
+        self._rows.require_adopted()
+        flow = await self._flows.find_consumed(work, session, flow_id)
+        found = None if flow is None else await self._rows.find_unconfirmed(work, flow)
+        whom = None if flow is None else await resolve_subject(work, session, flow.role_id)
+        if flow is None or found is None or whom is None:
+            raise NotFound("there is nothing to decide here")
+        return flow, found, whom
+
+
+def _is_same_grant(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
+    """Whether the new grant is of the account that is there, by the same client. Nothing is inherited by guess."""
+    return (
+        held.type == "B"
+        and held.provider == flow.provider
+        and held.oauth_client_id == flow.oauth_client_id
+        and _is_same_account(held, found) is True
+    )
+
+
+def _is_same_account(held: CredentialSummary, found: UnconfirmedAccount) -> bool | None:
+    """Whether both are one account at the vendor; None where nobody can tell. Of a key only a name is known."""
+    before, now = (held.vendor_account_id, found.vendor_account_id) if held.type == "B" else (held.name, found.name)
+    return before == now if before and now else None
+
+
+def _list_other_accounts(before: Sequence[CredentialSummary], found: UnconfirmedAccount) -> list[CredentialSummary]:
+    """Those of the credentials that would be replaced which are of another vendor account, or may be."""
+    return [held for held in before if _is_same_account(held, found) is not True]
+
+
+def _grants_less(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
+    """Whether the vendor granted less of what was asked for than a grant that works has already."""
+    if held.state != "connected":
+        return False
+    return not set(held.scopes) & set(flow.scopes) <= set(found.scopes)
+
+
+def _parse_sites(details: Mapping[str, Any]) -> tuple[VendorSite, ...]:
+    return tuple(VendorSite(*one, scopes=()) for one in details.get("sites", ()))
+
+
+def _select_origins(flow: ConnectFlow, found: UnconfirmedAccount) -> Mapping[str, Sequence[str]]:
+    bound: Mapping[str, Sequence[str]] = found.details.get("origins", {})
+    return {module: bound.get(module, ()) for module in flow.modules}
+
+
+def _build_details(details: Mapping[str, Any], site_id: str) -> dict[str, Any]:
+    kept = {name: value for name, value in details.items() if name not in ("flow", "sites", "origins")}
+    site = next((one for one in _parse_sites(details) if one.id == site_id), None)
+    return kept if site is None else {**kept, "site": site.id, "site_name": site.name, "site_url": site.url}
+
+
+async def _audit_connected(work: UnitOfWork, session: Session, flow: ConnectFlow, account_id: UUID, name: str) -> None:
+    detail = {"provider": flow.provider, "modules": " ".join(flow.modules), "account": name, **flow.owner.audit_details}
+    await audit_change(work, session.actor, AuditEventKind.ACCOUNT_CONNECTED, credential=str(account_id), **detail)

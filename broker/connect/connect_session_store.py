@@ -1,0 +1,219 @@
+"""Connect sessions: what somebody shall connect, as one thing with a link and with progress that can be followed.
+
+The link has no authority: whoever opens it signs in, and has to be the person whose session it is. What is connected is
+read from the credentials, so it is true whichever way the person went; only what was tried in vain is noted here.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+
+from broker.connect.connect_session import ConnectSession, ConnectSessionRequest, build_progress, derive_session_state
+from broker.connections.available_services import AvailableService, AvailableServices, ConnectSubject, resolve_subject
+from broker.connections.connect_principal import ConnectPrincipal
+from broker.identity.browser_sessions import Session
+from broker.identity.random_secrets import hash_of
+from core.audit.event import AuditEventKind
+from core.db import Database, Row, UnitOfWork
+from core.directory.audit_trail import Actor, audit_change
+from core.errors import Conflict, Invalid, NotFound
+from core.secret import Secret
+
+SESSION_LIFETIME = timedelta(hours=1)
+MAX_SESSION_MODULES = 50
+MAX_SESSIONS_PER_USER = 50
+"""Of one user; of more, the oldest end."""
+
+NOT_SET_UP = "not_set_up"
+
+
+class ConnectSessionStore:
+    """The sessions of all tenants, behind the broker's own database role."""
+
+    def __init__(self, database: Database, services: AvailableServices, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._services = services
+        self._clock = clock
+
+    async def start(
+        self, actor: Actor, person: ConnectPrincipal, wish: ConnectSessionRequest, request_key: str | None = None
+    ) -> tuple[ConnectSession, bool]:
+        """Begin one for the person; it, and whether it is new: the same `request_key` gives the same session.
+
+        Raises:
+            NotFound: a module, or the role, is none that they could connect.
+            Invalid: modules that are to be shared are not named.
+            Conflict: that key has begun a session for something else.
+        """
+        if wish.modules is None and wish.role_id is not None:
+            raise Invalid("name the services that the role shall share")
+        session_id, now = _derive_session_id(person, request_key), self._clock()
+        names = await self._list_unconnected_modules(person) if wish.modules is None else [*dict.fromkeys(wish.modules)]
+        async with self._database.tenant(person.tenant_id) as work:
+            await work.execute(_LOCK, str(session_id))
+            if await work.fetchval(_THERE, session_id) is not None:
+                return await self._check_same_request(work, person, session_id, wish), False
+            whom = await resolve_subject(work, person, wish.role_id)
+            if whom is None:
+                raise NotFound("there is no such service for you")
+            failures = await self._find_not_set_up(work, whom, names)
+            held = await _load_credentials(work, names, whom.owner.user_id, whom.owner.role_id)
+            before = {name: row["version"] for name, row in held.items() if wish.again}
+            await work.execute(_CROWDED, person.user_id, MAX_SESSIONS_PER_USER - 1)
+            columns = (session_id, person.user_id, wish.role_id, names, _encode_json(before), _encode_json(failures))
+            await work.execute(_INSERT, *columns, wish.return_path, now, now + SESSION_LIFETIME)
+            whose = {"user": str(person.user_id)} if wish.role_id is None else {"role": str(wish.role_id)}
+            detail = {"session": str(session_id), "modules": " ".join(names)[:500], **whose}
+            await audit_change(work, actor, AuditEventKind.CONNECT_STARTED, **detail)
+            return await self._load_session(work, person.user_id, session_id), True
+
+    async def find(self, tenant_id: UUID, user_id: UUID, session_id: UUID) -> ConnectSession:
+        """One of a user's own.
+
+        Raises:
+            NotFound: they have none of that id.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            return await self._load_session(work, user_id, session_id)
+
+    async def list_page(
+        self, tenant_id: UUID, user_id: UUID, after: tuple[datetime, UUID] | None, limit: int
+    ) -> list[ConnectSession]:
+        """A user's own, the newest first, behind `after`."""
+        async with self._database.tenant(tenant_id) as work:
+            rows = await work.fetch(_LIST, user_id, *(after or (None, None)), limit)
+            return [await self._build_session(work, row) for row in rows]
+
+    async def cancel(self, actor: Actor, tenant_id: UUID, user_id: UUID, session_id: UUID) -> None:
+        """End one of a user's own; what was connected by then stays. One that is over already is no error.
+
+        Raises:
+            NotFound: they have none of that id.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            if await work.execute(_CANCEL, session_id, user_id, self._clock()):
+                await audit_change(
+                    work, actor, AuditEventKind.CONNECT_CANCELLED, session=str(session_id), user=str(user_id)
+                )
+            else:
+                await self._load_session(work, user_id, session_id)
+
+    async def record_failure(
+        self, session: Session, cause: str, *, state: str | None = None, flow_id: UUID | None = None
+    ) -> None:
+        """Note for the person's open sessions that a flow of this browser, named by its state or its id, has brought
+        nothing."""
+        hashed = None if state is None else hash_of(Secret(state))
+        async with self._database.tenant(session.tenant_id) as work:
+            await work.execute(_NOTE, session.user_id, session.id, hashed, flow_id, cause[:40], self._clock())
+
+    async def _check_same_request(
+        self, work: UnitOfWork, person: ConnectPrincipal, session_id: UUID, wish: ConnectSessionRequest
+    ) -> ConnectSession:
+        found = await self._load_session(work, person.user_id, session_id)
+        modules = None if wish.modules is None else list(dict.fromkeys(wish.modules))
+        there = [one.module for one in found.services]
+        if (found.role_id, found.return_path) != (wish.role_id, wish.return_path) or modules not in (None, there):
+            raise Conflict("this Idempotency-Key has begun a connect session for something else; choose a new one")
+        return found
+
+    async def _list_unconnected_modules(self, person: ConnectPrincipal) -> list[str]:
+        """The person's modules that nothing counts for, or something broken."""
+        services = await self._services.list_for_person(person)
+        needing = (
+            one.required_tools.module.name
+            for one in services
+            if one.effective is None or one.effective.state == "broken"
+        )
+        return list(needing)[:MAX_SESSION_MODULES]
+
+    async def _find_not_set_up(self, work: UnitOfWork, whom: ConnectSubject, names: Sequence[str]) -> dict[str, str]:
+        """Those of the modules that nobody can connect, because no OAuth client is registered.
+
+        Raises:
+            NotFound: one does not exist for them.
+        """
+        found: dict[str, str] = {}
+        for name in names:
+            service: AvailableService | None = await self._services.find_for_subject(work, whom, name)
+            if service is None:
+                raise NotFound("there is no such service for you")
+            if not service.methods:
+                found[name] = NOT_SET_UP
+        return found
+
+    async def _load_session(self, work: UnitOfWork, user_id: UUID, session_id: UUID) -> ConnectSession:
+        row = await work.fetchrow(_FIND, session_id, user_id)
+        if row is None:
+            raise NotFound("there is no such connect session")
+        return await self._build_session(work, row)
+
+    async def _build_session(self, work: UnitOfWork, row: Row) -> ConnectSession:
+        user_id = row["user_id"] if row["role_id"] is None else None
+        held = await _load_credentials(work, row["modules"], user_id, row["role_id"])
+        before, failures = orjson.loads(row["before"]), orjson.loads(row["failures"])
+        services = tuple(build_progress(name, held.get(name), before, failures) for name in row["modules"])
+        return ConnectSession(
+            id=row["id"],
+            role_id=row["role_id"],
+            role=row["role"],
+            state=derive_session_state(row, services, self._clock()),
+            services=services,
+            return_path=row["return_path"],
+            created_at=row["created_at"],
+            expires_at=row["expires_at"],
+        )
+
+
+async def _load_credentials(
+    work: UnitOfWork, names: Sequence[str], user_id: UUID | None, role_id: UUID | None
+) -> dict[str, Row]:
+    rows = await work.fetch(_HELD, list(names), user_id, role_id)
+    return {row["module"]: row for row in rows}
+
+
+def _derive_session_id(person: ConnectPrincipal, request_key: str | None) -> UUID:
+    """Nobody but this person can have a session of this id."""
+    if request_key is None:
+        return uuid4()
+    text = f"{person.tenant_id} {person.user_id} connect {request_key}"
+    return UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4)
+
+
+def _encode_json(value: Mapping[str, Any]) -> str:
+    return orjson.dumps(value).decode()
+
+
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('vault.connect_sessions ' || $1::uuid || $2, 0))"
+_THERE = "SELECT true FROM vault.connect_sessions WHERE tenant_id = $1 AND id = $2"
+_CROWDED = """DELETE FROM vault.connect_sessions WHERE tenant_id = $1 AND id IN (
+    SELECT id FROM vault.connect_sessions WHERE tenant_id = $1 AND user_id = $2
+    ORDER BY created_at DESC, id OFFSET $3)"""
+_INSERT = """INSERT INTO vault.connect_sessions (tenant_id, id, user_id, role_id, modules, before, failures,
+    return_path, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6::jsonb, $7::jsonb, $8, $9, $10)"""
+_FIND = """SELECT s.id, s.user_id, s.role_id, coalesce(r.name, '') AS role, s.modules, s.before, s.failures,
+    s.return_path, s.created_at, s.expires_at, s.cancelled_at
+    FROM vault.connect_sessions s LEFT JOIN core.roles r ON r.tenant_id = s.tenant_id AND r.id = s.role_id
+    WHERE s.tenant_id = $1 AND s.id = $2 AND s.user_id = $3"""
+_LIST = """SELECT s.id, s.user_id, s.role_id, coalesce(r.name, '') AS role, s.modules, s.before, s.failures,
+    s.return_path, s.created_at, s.expires_at, s.cancelled_at
+    FROM vault.connect_sessions s LEFT JOIN core.roles r ON r.tenant_id = s.tenant_id AND r.id = s.role_id
+    WHERE s.tenant_id = $1 AND s.user_id = $2
+    AND ($3::timestamptz IS NULL OR (s.created_at, s.id) < ($3, $4::uuid))
+    ORDER BY s.created_at DESC, s.id DESC LIMIT $5"""
+_HELD = """SELECT c.module, c.version, coalesce(a.account, c.account) AS account,
+    CASE WHEN a.id IS NULL THEN c.state = 'ok' ELSE a.status = 'active' END AS connected
+    FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = $4)"""
+_CANCEL = """UPDATE vault.connect_sessions SET cancelled_at = $4
+    WHERE tenant_id = $1 AND id = $2 AND user_id = $3 AND cancelled_at IS NULL AND expires_at > $4"""
+_NOTE = """UPDATE vault.connect_sessions s SET failures = failures || (
+        SELECT jsonb_object_agg(m, $6::text) FROM unnest(s.modules) m WHERE m = ANY (f.modules))
+    FROM vault.connect_flows f
+    WHERE s.tenant_id = $1 AND f.tenant_id = $1 AND f.user_id = $2 AND f.session_id = $3
+    AND (f.state_hash = $4 OR f.id = $5) AND s.user_id = f.user_id AND s.role_id IS NOT DISTINCT FROM f.role_id
+    AND s.modules && f.modules AND s.cancelled_at IS NULL AND s.expires_at > $7"""

@@ -1,0 +1,217 @@
+"""Connecting by a key that a person has copied at the vendor: asked for whose it is, then stored (type A)."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
+from uuid import UUID
+
+from broker.connections.available_services import AvailableServices, ConnectSubject, resolve_subject
+from broker.connections.connect_errors import ConnectError
+from broker.connections.connect_principal import ConnectPrincipal
+from broker.connections.credential_origins import KeyOrigins, resolve_key_origins
+from broker.connections.credential_summary import CredentialSummary
+from broker.disconnect.disconnect_service import DisconnectService
+from broker.oauth_client.types import ErrorClass, VendorFailure
+from broker.oauth_client.userinfo import UserinfoClient
+from broker.providers.schema import Provider
+from broker.user_policy import load_user_policy
+from broker.vault.credential_store import CredentialStore
+from core.concurrency.rate_limits import CallerLimits
+from core.db import Database
+from core.errors import Conflict, Invalid, LimitReached, NotFound
+from core.http.credential_headers import CredentialScheme, InvalidCredentialForm, join_user
+from core.secret import Secret
+
+KeyProblem = Literal["form", "user", "not_accepted", "forbidden", "busy", "away", "setup", "often"]
+PROBLEMS_BY_ERROR_CLASS: Mapping[ErrorClass, KeyProblem] = {
+    ErrorClass.PERMANENT: "not_accepted",
+    ErrorClass.SERVICE: "setup",
+    ErrorClass.THROTTLED: "busy",
+}
+PROBLEMS_BY_MESSAGE_KEY: Mapping[str, KeyProblem] = {f"key_{trouble}": trouble for trouble in get_args(KeyProblem)}
+"""By the key of :class:`broker.connections.connect_errors.ConnectError`."""
+CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS = 1 / 30, 10, 2
+"""How often one person may have a key checked: a vendor that answers is an oracle for whoever has found one."""
+
+
+class KeyRefused(Exception):
+    """The vendor does not take a key, or cannot be asked."""
+
+    def __init__(self, trouble: KeyProblem) -> None:
+        super().__init__(trouble)
+        self.trouble: KeyProblem = trouble
+
+
+class KeyCheck(Protocol):
+    """Asks a module's vendor, by the module's own harmless request, whose a key is. The composition root gives one."""
+
+    async def __call__(self, module: str, settings: Mapping[str, Any], scheme: CredentialScheme, secret: Secret) -> str:
+        """The account's name; `settings` are the tenant's of the service, and `scheme` is how the key is sent.
+
+        Raises:
+            KeyRefused: it is not taken, or the vendor cannot be asked.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PastedKey:
+    """What a person has pasted: a key, the user name that belongs to it where the vendor wants both, and which
+    provider's it is; without one the first that takes keys for the service."""
+
+    secret: Secret
+    user: str = ""
+    provider: str = ""
+
+
+class OtherAccount(Exception):
+    """The key is of another account than what is there; the person has to say that this is meant."""
+
+    def __init__(self, before: str, now: str) -> None:
+        super().__init__()
+        self.before = before
+        self.now = now
+
+
+class VendorApiKeys:
+    """Keys, of all tenants."""
+
+    def __init__(
+        self,
+        database: Database,
+        services: AvailableServices,
+        credentials: CredentialStore,
+        disconnecting: DisconnectService,
+        vendor: UserinfoClient,
+        check: KeyCheck,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._database = database
+        self._services = services
+        self._credentials = credentials
+        self._disconnecting = disconnecting
+        self._vendor = vendor
+        self._check = check
+        self._limits = CallerLimits(CHECKS_PER_SECOND, CHECK_BURST, MAX_RUNNING_CHECKS, clock=clock)
+
+    async def connect(
+        self, session: ConnectPrincipal, module: str, role_id: UUID | None, pasted: PastedKey, *, replace: bool = False
+    ) -> str:
+        """Store a key after the vendor has told whose it is; the account's name.
+
+        Raises:
+            NotFound: there is no such module for the person, or it is not connected by keys.
+            ConnectError: the vendor does not take the key, or cannot be asked.
+            OtherAccount: it is another account's, and `replace` is not said.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which asks no vendor.
+        """
+        self._disconnecting.require_adopted()
+        place = await self._load_target(session, module, role_id, pasted.provider)
+        held, title = place.held, place.title
+        try:
+            secret = _build_whole_secret(place.key_origins.scheme, pasted)
+            name = await self._identify_account(session, module, place, secret)
+        except KeyRefused as refused:
+            raise ConnectError(f"key_{refused.trouble}", title=title, module=module) from None
+        if held is not None and not replace and _may_be_other(held, name):
+            raise OtherAccount(held.name, name)
+        try:
+            await self._store_key(session, module, place, secret, name)
+        except Invalid:
+            raise ConnectError("key_form", title=title, module=module) from None
+        return name
+
+    async def _load_target(
+        self, session: ConnectPrincipal, module: str, role_id: UUID | None, provider: str
+    ) -> "_KeyTarget":
+        async with self._database.tenant(session.tenant_id) as work:
+            whom = await resolve_subject(work, session, role_id)
+            service = None if whom is None else await self._services.find_for_subject(work, whom, module)
+            way = next((way for way in service.methods if way.accepts_key_of(provider)), None) if service else None
+            if whom is None or service is None or way is None:
+                raise NotFound("there is no such service for you")
+            settings = (await load_user_policy(work, session.user_id)).get_service_settings(module)
+            bound = await resolve_key_origins(work, way.provider, way.client, service.required_tools.module)
+        return _KeyTarget(service.own, whom, service.required_tools.module.title, settings, bound)
+
+    async def _identify_account(
+        self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret
+    ) -> str:
+        """Whose the key is. Every try is a question to the vendor, so nobody may ask without end."""
+        key = f"{session.tenant_id}:{session.user_id}"
+        try:
+            self._limits.enter(key)
+        except LimitReached:
+            raise KeyRefused("often") from None
+        try:
+            bound = place.key_origins
+            if bound.provider is None:
+                return await self._check(module, place.settings, bound.scheme, secret)
+            return await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
+        finally:
+            self._limits.leave(key)
+
+    async def _store_key(
+        self, session: ConnectPrincipal, module: str, place: "_KeyTarget", secret: Secret, name: str
+    ) -> None:
+        """An account that was connected by OAuth ends once the key is there, so that nobody is left with neither."""
+        over, held, account_id = None, place.held, None
+        if held is not None and held.account_id is not None:
+            account_id = held.account_id
+        elif held is not None:
+            found, _ = await self._credentials.find(session.tenant_id, held.id)
+            over = found.version
+            if found.account != held.name:
+                raise Conflict("this has changed meanwhile")
+        await self._credentials.put(
+            session.actor,
+            session.tenant_id,
+            module,
+            place.whom.owner,
+            secret,
+            name,
+            over=over,
+            origins=place.key_origins.origins,
+            scheme=place.key_origins.scheme,
+            instead_of=account_id,
+        )
+        if account_id is not None:
+            await self._disconnecting.end_if_unused(session.actor, session.tenant_id, account_id)
+
+
+def _may_be_other(held: CredentialSummary, name: str) -> bool:
+    """Whether a key may be of another account than what is there. A vendor that names nobody's keys is not asked about
+    each of them; an account that was connected there is another thing."""
+    return name != held.name or (held.type == "B" and not name)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyTarget:
+    held: CredentialSummary | None
+    whom: ConnectSubject
+    title: str
+    settings: Mapping[str, Any]
+    key_origins: KeyOrigins
+
+
+def _build_whole_secret(scheme: CredentialScheme, pasted: PastedKey) -> Secret:
+    """The key as it is stored, once it has the form of its scheme."""
+    try:
+        return join_user(scheme, pasted.secret, pasted.user)
+    except InvalidCredentialForm as wrong:
+        raise KeyRefused("user" if wrong.part == "user" else "form") from None
+
+
+async def _check_by_provider(
+    vendor: UserinfoClient, provider: Provider, settings: Mapping[str, str], secret: Secret
+) -> str:
+    """Whose a key is, by the request that the provider's document names."""
+    try:
+        found = await vendor.check_key(provider, settings, secret)
+    except Invalid:
+        raise KeyRefused("form") from None
+    if isinstance(found, VendorFailure):
+        raise KeyRefused("forbidden" if found.status == 403 else PROBLEMS_BY_ERROR_CLASS.get(found.error_class, "away"))
+    return found.name or found.id

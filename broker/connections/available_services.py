@@ -1,0 +1,258 @@
+"""What somebody can connect: their services, the ways to each, what they have already, and who shares it."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from broker.connect.client_registration import AutomaticClientRegistration
+from broker.connections.connect_methods import ConnectMethod, list_connect_methods
+from broker.connections.connect_principal import ConnectPrincipal
+from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
+from broker.connections.credential_summary import CredentialSummary, list_credentials
+from broker.connections.oauth_client_store import OAuthClientStore
+from broker.connections.required_scopes import ModuleManifest, RequiredTools, find_required_tools
+from broker.oauth_client.vendor_scopes import find_missing_scopes
+from broker.providers.registry import ProviderRegistry
+from broker.providers.schema import Provider
+from broker.user_policy import UserPolicy, load_user_policy
+from broker.vault.credential_owners import CredentialOwner
+from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy
+from core.db import Database, UnitOfWork
+from core.permissions import Role, build_role
+
+ADMINISTRATOR = "admin"
+MAX_SHARED_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectSubject:
+    """For whom an account is connected: a person by all their roles, or the members of one role by that alone."""
+
+    owner: CredentialOwner
+    roles: tuple[tuple[UUID, Role], ...]
+    services: frozenset[str]
+
+    @property
+    def role_ids(self) -> list[UUID]:
+        return [role_id for role_id, _ in self.roles]
+
+    @property
+    def shared_with(self) -> str:
+        """The name of the role, "" for a person's own."""
+        return self.roles[0][1].name if self.owner.role_id else ""
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableService:
+    """One module as it stands for somebody. `own` is the credential that would be replaced; `shared` are those of the
+    person's roles, the highest first. `connectable` says that there is a way at all."""
+
+    required_tools: RequiredTools
+    own: CredentialSummary | None
+    shared: tuple[CredentialSummary, ...]
+    methods: tuple[ConnectMethod, ...] = ()
+    missing_scopes: tuple[str, ...] = ()
+    unregistered_providers: tuple[Provider, ...] = ()
+    connectable: bool = True
+
+    @property
+    def effective(self) -> CredentialSummary | None:
+        """The credential that a call uses: one's own, else that of the highest role."""
+        return self.own or next(iter(self.shared), None)
+
+
+class AvailableServices:
+    """Reads them, for the pages; `offered` are the modules that have vendors."""
+
+    def __init__(
+        self,
+        database: Database,
+        clients: OAuthClientStore,
+        book: ProviderRegistry,
+        offered: Sequence[ModuleManifest],
+        introductions: AutomaticClientRegistration,
+    ) -> None:
+        self._database = database
+        self._clients = clients
+        self._book = book
+        self._introductions = introductions
+        self._offered = {one.name: one for one in offered}
+
+    async def list_for_person(self, session: ConnectPrincipal) -> list[AvailableService]:
+        """All that the person's roles give, by title; without the ways."""
+        async with self._database.tenant(session.tenant_id) as work:
+            whom = await load_person_subject(work, session)
+            found = list(self._find_required_tools(whom).values())
+            held = await self._list_credentials(work, [one.module for one in found], session.user_id, whom.role_ids)
+            providers = (await self._book.load_all(work)).known.values()
+            registered = await self._clients.list_registered_providers(work, whom.role_ids)
+            settings = await load_service_settings(work)
+        keyed = {one.module.name for one in found if accepts_keys(get_service_url(one.module, settings))}
+        services = (_build_service(one, whom, held) for one in found)
+        shown = (
+            replace(one, connectable=self._is_connectable(one.required_tools, providers, registered, keyed))
+            for one in services
+        )
+        return sorted(shown, key=lambda one: one.required_tools.module.title)
+
+    async def find_with_subject(
+        self, session: ConnectPrincipal, module: str, role_id: UUID | None
+    ) -> tuple[AvailableService, ConnectSubject] | None:
+        """One module for the person, or for a role that they may share it with; None where it does not exist for
+        them."""
+        async with self._database.tenant(session.tenant_id) as work:
+            whom = await resolve_subject(work, session, role_id)
+            if whom is None:
+                return None
+            service = await self.find_for_subject(work, whom, module)
+            return None if service is None else (service, whom)
+
+    def is_available(self, whom: ConnectSubject, module: str) -> bool:
+        """Whether `module` exists for them: its service is on and a role permits one of its tools."""
+        return module in self._find_required_tools(whom)
+
+    async def find_for_subject(self, work: UnitOfWork, whom: ConnectSubject, module: str) -> AvailableService | None:
+        """One module with the ways to connect it; None where it does not exist for them."""
+        needs = self._find_required_tools(whom)
+        if module not in needs:
+            return None
+        providers = [one for one in (await self._book.load_all(work)).known.values() if module in one.modules]
+        related = {module, *(name for one in providers for name in one.modules if name in needs)}
+        held = await self._list_credentials(
+            work, [needs[one].module for one in related], whom.owner.user_id, whom.role_ids
+        )
+        service, own = (
+            _build_service(needs[module], whom, held),
+            {one.module: one for one in held if one.belongs_to(whom.owner)},
+        )
+        clients = {
+            one.id: await self._clients.find_for_roles(work, one.id, whom.role_ids) for one in providers if one.oauth
+        }
+        missing = tuple(
+            one
+            for one in providers
+            if one.oauth and clients[one.id] is None and not self._introductions.choose_method(one)
+        )
+        keys = accepts_keys(await load_service_url(work, needs[module].module))
+        ways = list_connect_methods(module, needs, providers, clients, own, {one.id for one in missing}, keys=keys)
+        lacks = _find_missing_scopes(service, ways)
+        return AvailableService(
+            service.required_tools, service.own, service.shared, tuple(ways), lacks, missing, bool(ways)
+        )
+
+    def get_manifests(self, modules: Sequence[str]) -> list[ModuleManifest]:
+        """What is known of modules that have vendors."""
+        return [self._offered[module] for module in modules]
+
+    async def list_sharing_roles(self, session: ConnectPrincipal, module: str) -> list[tuple[UUID, str]]:
+        """The roles that an administrator may share the module with, those whose members have tools of it."""
+        if session.system_role != ADMINISTRATOR or module not in self._offered:
+            return []
+        async with self._database.tenant(session.tenant_id) as work:
+            services = await _load_enabled_modules(work)
+            roles = await load_roles(work, None)
+        if module not in services:
+            return []
+        return [(role_id, role.name) for role_id, role in roles if find_required_tools(self._offered[module], [role])]
+
+    async def list_shared_credentials(self, session: ConnectPrincipal) -> tuple[list[CredentialSummary], int]:
+        """What roles share in the tenant, for an administrator, of whatever role; those that do not work first, at
+        most :data:`MOST_SHOWN`, and how many more there are."""
+        if session.system_role != ADMINISTRATOR:
+            return [], 0
+        async with self._database.tenant(session.tenant_id) as work:
+            services = await _load_enabled_modules(work)
+            roles = dict(await load_roles(work, None))
+            modules = [one for name, one in self._offered.items() if name in services]
+            held = await self._list_credentials(work, modules, None, list(roles))
+        usable = [
+            one for one in held if one.role_id and find_required_tools(self._offered[one.module], [roles[one.role_id]])
+        ]
+        usable.sort(key=lambda one: (one.state == "connected", one.role, one.module))
+        return usable[:MAX_SHARED_SHOWN], max(0, len(usable) - MAX_SHARED_SHOWN)
+
+    def _is_connectable(
+        self, needs: RequiredTools, providers: Iterable[Provider], registered: Collection[str], keyed: Collection[str]
+    ) -> bool:
+        mine, keys = [one for one in providers if needs.module.name in one.modules], needs.module.name in keyed
+        return (keys and not mine) or any(
+            (one.key is not None and keys)
+            or (one.oauth is not None and (one.id in registered or bool(self._introductions.choose_method(one))))
+            for one in mine
+        )
+
+    async def _list_credentials(
+        self, work: UnitOfWork, modules: Sequence[ModuleManifest], user_id: UUID | None, role_ids: Sequence[UUID]
+    ) -> list[CredentialSummary]:
+        """What there is; one whose service was given another address since does not work any more."""
+        bounds, settings = OriginPolicy({one.name: one.base_url for one in modules}), await load_service_settings(work)
+        return [
+            replace(one, state="broken", cause=ORIGIN_CHANGED)
+            if bounds.is_origin_changed(one.module, one.origins, settings.get(one.module, {}))
+            else one
+            for one in await list_credentials(work, [one.name for one in modules], user_id, role_ids)
+        ]
+
+    def _find_required_tools(self, whom: ConnectSubject) -> dict[str, RequiredTools]:
+        roles = [role for _, role in whom.roles]
+        found = {name: find_required_tools(one, roles) for name, one in self._offered.items() if name in whom.services}
+        return {name: needs for name, needs in found.items() if needs}
+
+
+async def load_person_subject(work: UnitOfWork, session: ConnectPrincipal) -> ConnectSubject:
+    """The person of a session."""
+    access: UserPolicy = await load_user_policy(work, session.user_id)
+    return ConnectSubject(CredentialOwner("personal", session.user_id), access.roles, access.policy.services)
+
+
+async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: UUID | None) -> ConnectSubject | None:
+    """The person, or the members of a role where the person administers; None for a role that is none of theirs to
+    share with."""
+    if role_id is None:
+        return await load_person_subject(work, session)
+    if session.system_role != ADMINISTRATOR:
+        return None
+    roles = await load_roles(work, role_id)
+    return (
+        ConnectSubject(CredentialOwner("shared", role_id), tuple(roles), await _load_enabled_modules(work))
+        if roles
+        else None
+    )
+
+
+def _build_service(needs: RequiredTools, whom: ConnectSubject, held: Sequence[CredentialSummary]) -> AvailableService:
+    mine = [one for one in held if one.module == needs.module.name]
+    own = next((one for one in mine if one.belongs_to(whom.owner)), None)
+    shared = tuple(one for one in mine if one.role_id is not None and whom.owner.role_id is None)
+    return AvailableService(needs, own, shared)
+
+
+def _find_missing_scopes(service: AvailableService, ways: Sequence[ConnectMethod]) -> tuple[str, ...]:
+    own = service.own
+    if own is None or own.type != "B":
+        return ()
+    for way in ways:
+        if way.provider is not None and way.provider.id == own.provider and way.scope_request is not None:
+            oauth = way.provider.oauth
+            return () if oauth is None else find_missing_scopes(oauth, way.scope_request.scopes, own.scopes)
+    return ()
+
+
+async def _load_enabled_modules(work: UnitOfWork) -> frozenset[str]:
+    return frozenset(row["module"] for row in await work.fetch(_SERVICES))
+
+
+async def load_roles(work: UnitOfWork, role_id: UUID | None) -> list[tuple[UUID, Role]]:
+    """One role with what it permits, or all of the tenant, the highest first."""
+    given: dict[tuple[UUID, str, int], list[tuple[str, str]]] = {}
+    for row in await work.fetch(_ROLES, role_id):
+        of_role = given.setdefault((row["id"], row["name"], row["priority"]), [])
+        if row["permission"] is not None:
+            of_role.append((row["effect"], row["permission"]))
+    return [(key[0], build_role(key[1], rows, key[2])) for key, rows in given.items()]
+
+
+_SERVICES = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
+_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission FROM core.roles r
+    LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
+    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) ORDER BY r.priority DESC, r.name"""

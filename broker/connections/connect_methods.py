@@ -1,0 +1,107 @@
+"""The ways to connect a module, and what a vendor is asked for on each: the page shows no less and no more."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from broker.connections.credential_summary import CredentialSummary
+from broker.connections.oauth_client_store import SealedOAuthClient
+from broker.connections.required_scopes import RequiredTools, ScopeRequest, build_scope_request
+from broker.oauth_client.vendor_scopes import expand_scopes
+from broker.providers.schema import Provider
+from broker.vault.origin_policy import ORIGIN_CHANGED
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectMethod:
+    """One way to connect a module. `client` is ours at the provider; of kind oauth, None where we become one when
+    somebody begins, and a key can do without. `joined` are its other modules that use the same account already, and so
+    whatever takes its place; `also` are those that the same grant can be for, `taken` those of them that are connected
+    in another way. `before` are the scopes that were granted so far."""
+
+    kind: Literal["oauth", "key"]
+    provider: Provider | None
+    client: SealedOAuthClient | None = None
+    scope_request: ScopeRequest | None = None
+    joined_tools: tuple[RequiredTools, ...] = ()
+    optional_tools: tuple[RequiredTools, ...] = ()
+    connected_modules: frozenset[str] = frozenset()
+    granted_scopes: tuple[str, ...] = ()
+
+    def accepts_key_of(self, provider: str) -> bool:
+        """Whether a key of this provider goes this way; "" is any provider's."""
+        return self.kind == "key" and (not provider or (self.provider is not None and self.provider.id == provider))
+
+
+def list_connect_methods(
+    module: str,
+    needs: Mapping[str, RequiredTools],
+    providers: Sequence[Provider],
+    clients: Mapping[str, SealedOAuthClient | None],
+    own: Mapping[str, CredentialSummary],
+    missing: Collection[str],
+    *,
+    keys: bool,
+) -> list[ConnectMethod]:
+    """Every way to connect a module that somebody needs; `own` is what they have, by module, `missing` are providers
+    that nobody has registered us at. `keys`: the service is where a key can be used."""
+    found: list[ConnectMethod] = []
+    for provider in providers:
+        if provider.oauth is not None and provider.id not in missing:
+            found.append(_build_oauth_method(module, needs, provider, clients.get(provider.id), own))
+        if provider.key is not None and keys:
+            found.append(ConnectMethod("key", provider, clients.get(provider.id)))
+    return found if providers or not keys else [ConnectMethod("key", None)]
+
+
+def _build_oauth_method(
+    module: str,
+    needs: Mapping[str, RequiredTools],
+    provider: Provider,
+    client: SealedOAuthClient | None,
+    own: Mapping[str, CredentialSummary],
+) -> ConnectMethod:
+    mine = own.get(module)
+    account = mine.account_id if mine is not None and mine.provider == provider.id else None
+    others = [needs[one] for one in provider.modules if one in needs and one != module]
+    before = mine.scopes if mine is not None and account is not None else ()
+    writing = {module} if has_write_scopes(provider, needs[module], before) else set[str]()
+
+    def shares_account(one: RequiredTools) -> bool:
+        theirs = own.get(one.module.name)
+        return (
+            account is not None
+            and theirs is not None
+            and theirs.account_id == account
+            and theirs.cause != ORIGIN_CHANGED
+        )
+
+    return ConnectMethod(
+        kind="oauth",
+        provider=provider,
+        client=client,
+        scope_request=build_scope_request(provider, (needs[module],), writing=writing),
+        joined_tools=tuple(one for one in others if shares_account(one)),
+        optional_tools=tuple(one for one in others if not shares_account(one)),
+        connected_modules=frozenset(one.module.name for one in others if one.module.name in own),
+        granted_scopes=before,
+    )
+
+
+def build_method_scope_request(
+    way: ConnectMethod, needs: RequiredTools, also: Iterable[RequiredTools] = (), *, writing: bool
+) -> ScopeRequest:
+    """What a vendor is asked for, on this way, for a module and others that are to use the same grant: exactly what the
+    page shows. `writing` asks for the module's tools that change something; where they were granted before, or those of
+    another module were, that is asked for again."""
+    assert way.provider is not None, "only OAuth has scopes"
+    provider, every = way.provider, (needs, *way.joined_tools, *also)
+    more = {one.module.name for one in every if has_write_scopes(provider, one, way.granted_scopes)}
+    return build_scope_request(provider, every, writing=more | ({needs.module.name} if writing else set[str]()))
+
+
+def has_write_scopes(provider: Provider, needs: RequiredTools, granted: Sequence[str]) -> bool:
+    """Whether scopes of the module's writing tools were granted before, so that connecting again asks for them too."""
+    families = provider.modules[needs.module.name]
+    more = set(families.writing) - set(families.reading)
+    return bool(more) and provider.oauth is not None and more <= expand_scopes(provider.oauth, granted)

@@ -1,0 +1,118 @@
+"""The connection doctor where roles count too: what a person has not connected yet, and what covers too little."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
+
+from broker.connections.available_services import load_roles
+from broker.connections.connect_methods import has_write_scopes
+from broker.connections.connection_status import (
+    MAX_STATUSES,
+    AccountEvent,
+    ConnectionStatus,
+    HealthState,
+    build_unconnected_status,
+    list_account_events,
+    list_connection_statuses,
+    mark_needs_reconnect,
+)
+from broker.connections.required_scopes import ModuleManifest, RequiredTools, build_scope_request, find_required_tools
+from broker.oauth_client.vendor_scopes import find_missing_scopes
+from broker.providers.catalogue import ProviderCatalogue
+from broker.providers.error_reasons import SCOPE
+from broker.providers.registry import ProviderRegistry
+from broker.user_policy import UserPolicy, load_user_policy
+from core.db import UnitOfWork
+from core.permissions import Role
+
+
+class ConnectionHealth:
+    """Looks at one tenant, in a unit of work of it; `offered` are the modules that have vendors."""
+
+    def __init__(self, book: ProviderRegistry, offered: Sequence[ModuleManifest]) -> None:
+        self._book = book
+        self._offered = {one.name: one for one in offered}
+
+    async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[ConnectionStatus]:
+        """What a user may use, by module: their own accounts, those that their roles share, and what is not connected
+        though they have tools of it."""
+        access = await load_user_policy(work, user_id)
+        role_ids = [role_id for role_id, _ in access.roles]
+        found = await self._check_scopes(work, await list_connection_statuses(work, user_id=user_id, role_ids=role_ids))
+        email = await work.fetchval(_EMAIL, user_id)
+        connected = {one.module for one in found}
+        missing = [name for name in self._list_needed_modules(access) if name not in connected]
+        return sorted(
+            [*found, *(build_unconnected_status(name, user_id, email or "") for name in missing)],
+            key=lambda one: one.sort_key,
+        )
+
+    async def list_for_tenant(
+        self, work: UnitOfWork, *, after: tuple[str, UUID] | None = None, limit: int = MAX_STATUSES
+    ) -> list[ConnectionStatus]:
+        """Everybody's credentials, by module and id; what nobody has connected is in nobody's list."""
+        return await self._check_scopes(work, await list_connection_statuses(work, after=after, limit=limit))
+
+    async def find_with_history(
+        self, work: UnitOfWork, credential_id: UUID, user_id: UUID | None
+    ) -> tuple[ConnectionStatus, list[AccountEvent]] | None:
+        """One credential with its history; None where there is none, or it is not the user's or one of their roles'."""
+        role_ids: list[UUID] = []
+        if user_id is not None:
+            role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
+        found = await list_connection_statuses(work, user_id=user_id, role_ids=role_ids, credential_id=credential_id)
+        if not found:
+            return None
+        (examined,) = await self._check_scopes(work, found)
+        return examined, await list_account_events(work, credential_id)
+
+    def _list_needed_modules(self, access: UserPolicy) -> list[str]:
+        """The modules of which a user may use a tool."""
+        roles = [role for _, role in access.roles]
+        return [
+            name
+            for name, one in self._offered.items()
+            if name in access.settings_json and find_required_tools(one, roles)
+        ]
+
+    async def _check_scopes(self, work: UnitOfWork, found: Sequence[ConnectionStatus]) -> list[ConnectionStatus]:
+        """The same, and those that work but cover less than their owner's tools need, which is known here only."""
+        working = [one for one in found if one.provider and one.state is HealthState.CONNECTED]
+        if not working:
+            return list(found)
+        providers = await self._book.load_all(work)
+        roles = await _load_roles_by_owner(work, working)
+        return [
+            mark_needs_reconnect(one, SCOPE)
+            if one in working and self._lacks_scopes(one, providers, roles[one.owner_id])
+            else one
+            for one in found
+        ]
+
+    def _lacks_scopes(self, one: ConnectionStatus, providers: ProviderCatalogue, roles: Iterable[Role]) -> bool:
+        provider, module = providers.known.get(one.provider), self._offered.get(one.module)
+        if provider is None or provider.oauth is None or module is None or one.module not in provider.modules:
+            return False
+        needs: RequiredTools = find_required_tools(module, list(roles))
+        if not needs:
+            return False
+        writing = [one.module] if has_write_scopes(provider, needs, one.scopes) else []
+        asked = build_scope_request(provider, (needs,), writing=writing)
+        # What every grant of this provider has asked for besides (openid, offline_access) is no tool's.
+        own = [scope for scope in asked.scopes if scope not in provider.oauth.base_scopes]
+        return bool(find_missing_scopes(provider.oauth, own, one.scopes))
+
+
+async def _load_roles_by_owner(work: UnitOfWork, found: Iterable[ConnectionStatus]) -> Mapping[UUID, list[Role]]:
+    roles: dict[UUID, list[Role]] = {}
+    for one in found:
+        if one.owner_id not in roles:
+            given = (
+                (await load_user_policy(work, one.owner_id)).roles
+                if one.kind == "personal"
+                else await load_roles(work, one.owner_id)
+            )
+            roles[one.owner_id] = [role for _, role in given]
+    return roles
+
+
+_EMAIL = "SELECT email FROM core.users WHERE tenant_id = $1 AND id = $2"

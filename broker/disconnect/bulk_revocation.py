@@ -1,0 +1,95 @@
+"""The end of many accounts at once, because whom they belong to goes: as many vendors are told as time allows."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+from broker.connections.oauth_client_store import OAuthClientStore
+from broker.disconnect.account_deletion import list_account_ids
+from broker.disconnect.disconnect_result import DisconnectCause, DisconnectResult
+from broker.disconnect.disconnect_service import DisconnectService
+from broker.vault.credential_owners import CredentialOwner
+from core.db import Database
+from core.directory.account_revocation import RevocationResult
+from core.directory.audit_trail import Actor
+from core.errors import MCPistError, NotFound
+
+MAX_ACCOUNTS = 1_000
+MAX_PARALLEL = 8
+TIMEOUT_SECONDS = 20.0
+
+log = logging.getLogger(__name__)
+
+
+class BulkAccountRevoker:
+    """Implements :class:`core.directory.account_revocation.AccountRevoker`.
+
+    It also deletes OAuth clients with what they have connected."""
+
+    def __init__(
+        self,
+        database: Database,
+        disconnecting: DisconnectService,
+        clients: OAuthClientStore,
+        *,
+        within: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self._database = database
+        self._disconnecting = disconnecting
+        self._clients = clients
+        self._within = within
+
+    async def __call__(
+        self, actor: Actor, tenant_id: UUID, *, user_id: UUID | None = None, role_id: UUID | None = None
+    ) -> Sequence[RevocationResult]:
+        owner = (
+            CredentialOwner("personal", user_id) if user_id else CredentialOwner("shared", role_id) if role_id else None
+        )
+        async with self._database.tenant(tenant_id) as work:
+            found = await list_account_ids(work, owner=owner, most=MAX_ACCOUNTS)
+        return await self._end_all(actor, tenant_id, found, "owner_removed")
+
+    async def remove_client(self, actor: Actor, tenant_id: UUID, client_id: UUID) -> Sequence[RevocationResult]:
+        """Forget an OAuth client, after every account that was connected by it: nobody could refresh those.
+
+        Raises:
+            NotFound: the tenant has no such client.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            if await self._clients.find(work, client_id) is None:
+                raise NotFound("there is no such OAuth client; `mcpist oauth-client list` shows them")
+            found = await list_account_ids(work, client_id=client_id, most=MAX_ACCOUNTS)
+        said = await self._end_all(actor, tenant_id, found, "client_removed")
+        await self._clients.remove(actor, tenant_id, client_id)
+        return said
+
+    async def _end_all(
+        self, actor: Actor, tenant_id: UUID, found: Sequence[UUID], cause: DisconnectCause
+    ) -> Sequence[RevocationResult]:
+        ended: dict[UUID, DisconnectResult | None] = {}
+        turn = asyncio.Semaphore(MAX_PARALLEL)
+
+        async def end_one(account_id: UUID) -> None:
+            async with turn:
+                try:
+                    ending = self._disconnecting.end_account(actor, tenant_id, account_id, cause, with_others=found)
+                    ended[account_id] = await ending
+                except MCPistError as error:
+                    log.warning("an account was not ended", extra={"error": type(error).__name__})
+
+        try:
+            async with asyncio.timeout(self._within):
+                await asyncio.gather(*(end_one(account_id) for account_id in found))
+        except TimeoutError:
+            log.warning("not every vendor was told in time", extra={"accounts": len(found) - len(ended)})
+        for account_id in found:
+            if account_id not in ended:
+                ended[account_id] = await self._disconnecting.delete_without_revoking(
+                    actor, tenant_id, account_id, cause
+                )
+        return [_build_revocation_result(one) for one in ended.values() if one is not None]
+
+
+def _build_revocation_result(ended: DisconnectResult) -> RevocationResult:
+    return RevocationResult(ended.provider, ended.account, ended.still_active, ended.manage_url)

@@ -1,0 +1,235 @@
+"""Ending what was connected, wherever that is asked for: the vendor is told, and all that leads to it is shredded.
+
+It is an intent first: the account is marked as ending and committed, so that nothing uses it any more and a process
+that dies leaves it to the next (:class:`broker.disconnect.reaper.GrantReaper`). A vendor that cannot be told stops
+nothing; whoever asked is told, and the audit log keeps it.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from broker.connect.account_writer import AccountWriter, StoredGrant
+from broker.connections.credential_summary import CredentialSummary, list_owner_credentials
+from broker.connections.oauth_client_store import OAuthClientStore
+from broker.disconnect.account_deletion import EndingAccount, delete_account, is_shared_grant, mark_account_ending
+from broker.disconnect.disconnect_result import DisconnectCause, DisconnectResult, RevocationOutcome
+from broker.oauth_client.types import OAuthClientConfig, TokenEndpointClient
+from broker.providers.registry import ProviderRegistry
+from broker.providers.schema import Provider
+from broker.providers.templates import fill_url, resolve_settings
+from broker.vault.credential_owners import CredentialOwner
+from broker.vault.credential_store import CredentialStore
+from core.audit.event import AuditEventKind
+from core.db import Database, UnitOfWork
+from core.directory.audit_trail import Actor, audit_change
+from core.errors import Invalid, MCPistError, NotFound
+from core.secret import Secret
+
+log = logging.getLogger(__name__)
+
+
+class DisconnectService:
+    """Ends accounts and pasted keys of all tenants."""
+
+    def __init__(
+        self,
+        database: Database,
+        rows: AccountWriter,
+        clients: OAuthClientStore,
+        book: ProviderRegistry,
+        endpoint: TokenEndpointClient,
+        credentials: CredentialStore,
+    ) -> None:
+        self._database = database
+        self._rows = rows
+        self._clients = clients
+        self._book = book
+        self._endpoint = endpoint
+        self._credentials = credentials
+
+    def require_adopted(self) -> None:
+        """Raises:
+        broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment, which tells no vendor anything.
+        """
+        self._rows.require_adopted()
+
+    async def disconnect(
+        self, actor: Actor, tenant_id: UUID, held: CredentialSummary, owner: CredentialOwner
+    ) -> DisconnectResult:
+        """End a credential: of type B the account behind it, and so every module's that uses it.
+
+        Raises:
+            NotFound: it is gone already.
+            broker.vault.deployment_guard.NotAdopted: this is a copy of the deployment: the original goes on.
+        """
+        self.require_adopted()
+        if held.account_id is None:
+            await self._credentials.remove(actor, tenant_id, held.module, owner)
+            return DisconnectResult((held.module,), "key", account=held.name)
+        ended = await self.end_account(actor, tenant_id, held.account_id, "asked")
+        if ended is None:
+            raise NotFound("this is disconnected already")
+        return ended
+
+    async def disconnect_module(
+        self, actor: Actor, tenant_id: UUID, module: str, owner: CredentialOwner
+    ) -> DisconnectResult:
+        """End what an owner has for a module.
+
+        Raises:
+            NotFound: they have nothing.
+        """
+        async with self._database.tenant(tenant_id) as work:
+            held = await list_owner_credentials(work, [module], owner)
+        if not held:
+            raise NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")
+        return await self.disconnect(actor, tenant_id, held[0], owner)
+
+    async def end_account(
+        self,
+        actor: Actor,
+        tenant_id: UUID,
+        account_id: UUID,
+        cause: DisconnectCause,
+        *,
+        with_others: Sequence[UUID] = (),
+        only: str | None = None,
+    ) -> DisconnectResult | None:
+        """End one account; None where it is gone already. `with_others` end at the same time, so that a grant that
+        they have in common is nobody's any more; `only` ends it if that is its reason to be disabled. Of tokens that
+        came while the vendor was told of others, it is told again."""
+        async with self._database.tenant(tenant_id) as work:
+            ending = await mark_account_ending(work, account_id, only)
+        if ending is None:
+            return None
+        held = await self._load_context(tenant_id, ending, with_others)
+        told = held.outcome or await self._revoke_at_vendor(held)
+        latest = await self._load_newer_tokens(tenant_id, held)
+        if latest is not None:
+            told = await self._revoke_at_vendor(latest)
+        return await self._delete_and_audit(actor, tenant_id, ending, told, _build_manage_url(held), cause)
+
+    async def _load_newer_tokens(self, tenant_id: UUID, held: "_RevocationContext") -> "_RevocationContext | None":
+        """The tokens that a refresh under way has brought meanwhile, if any."""
+        if held.grant is None:
+            return None
+        async with self._database.tenant(tenant_id) as work:
+            try:
+                grant = await self._rows.load_grant(work, held.grant.account_id)
+            except MCPistError:
+                return None
+        return None if grant is None or _has_same_tokens(grant, held.grant) else replace(held, grant=grant)
+
+    async def end_if_unused(self, actor: Actor, tenant_id: UUID, account_id: UUID) -> DisconnectResult | None:
+        """End an account that something else has taken the place of, unless a credential still leads to it."""
+        async with self._database.tenant(tenant_id) as work:
+            unused = await self._rows.find_orphans(work, [account_id])
+        return await self.end_account(actor, tenant_id, account_id, "replaced") if unused else None
+
+    async def delete_without_revoking(
+        self, actor: Actor, tenant_id: UUID, account_id: UUID, cause: DisconnectCause
+    ) -> DisconnectResult | None:
+        """End one account without a word to its vendor, for which there was no time; None where it is gone already."""
+        async with self._database.tenant(tenant_id) as work:
+            ending = await mark_account_ending(work, account_id, None)
+            provider = await self._book.find(work, ending.provider) if ending else None
+        if ending is None:
+            return None
+        return await self._delete_and_audit(
+            actor, tenant_id, ending, "late", _build_manage_url(_RevocationContext(provider)), cause
+        )
+
+    async def _delete_and_audit(
+        self,
+        actor: Actor,
+        tenant_id: UUID,
+        ending: EndingAccount,
+        told: RevocationOutcome,
+        manage_url: str,
+        cause: DisconnectCause,
+    ) -> DisconnectResult | None:
+        async with self._database.tenant(tenant_id) as work:
+            modules = await delete_account(work, ending.id)
+            if modules is None:
+                return None
+            ended = DisconnectResult(tuple(modules), told, manage_url, ending.provider, ending.name)
+            await _audit_disconnect(work, actor, ending, ended, cause)
+        return ended
+
+    async def _load_context(
+        self, tenant_id: UUID, ending: EndingAccount, with_others: Sequence[UUID]
+    ) -> "_RevocationContext":
+        """What the vendor has to be told, or why it is not."""
+        async with self._database.tenant(tenant_id) as work:
+            provider = await self._book.find(work, ending.provider)
+            chosen = await self._clients.find(work, ending.oauth_client_id)
+            if provider is None or chosen is None:
+                return _RevocationContext(provider, outcome="unreadable")
+            client = OAuthClientConfig(chosen.client_id, None, chosen.auth_method, chosen.settings)
+            if await is_shared_grant(work, ending.id, with_others):
+                return _RevocationContext(provider, client, outcome="shared")
+            try:
+                client = await self._clients.decrypt_client(work, chosen)
+                return _RevocationContext(provider, client, await self._rows.load_grant(work, ending.id))
+            except MCPistError:  # changed in the database, without its key, or in a copy that may not tell anybody
+                return _RevocationContext(provider, client, outcome="unreadable")
+
+    async def _revoke_at_vendor(self, held: "_RevocationContext") -> RevocationOutcome:
+        provider, client, grant = held.provider, held.client, held.grant
+        if (
+            provider is None
+            or client is None
+            or grant is None
+            or (grant.access_token is None and grant.refresh_token is None)
+        ):
+            return "unreadable"
+        access = grant.access_token or Secret("")
+        revocation = await self._endpoint.revoke(provider, client, access=access, refresh=grant.refresh_token)
+        if revocation.done:
+            return "revoked"
+        if revocation.exchange is None:
+            return "no_way"
+        log.warning("a vendor was not told that a grant is over", extra={"provider": provider.id})
+        return "unreachable"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _RevocationContext:
+    provider: Provider | None
+    client: OAuthClientConfig | None = None
+    grant: StoredGrant | None = None
+    outcome: RevocationOutcome | None = None
+
+
+def _has_same_tokens(one: StoredGrant, other: StoredGrant) -> bool:
+    return (one.access_token, one.refresh_token) == (other.access_token, other.refresh_token)
+
+
+def _build_manage_url(held: _RevocationContext) -> str:
+    """Where the person can end the grant by hand, "" where nobody knows."""
+    provider, client = held.provider, held.client
+    if provider is None or not provider.manage_url:
+        return ""
+    try:
+        return fill_url(provider.manage_url, resolve_settings(provider, client.settings if client else {}))
+    except Invalid:
+        return ""
+
+
+async def _audit_disconnect(
+    work: UnitOfWork, actor: Actor, ending: EndingAccount, ended: DisconnectResult, cause: DisconnectCause
+) -> None:
+    detail = {"provider": ending.provider, "modules": " ".join(ended.modules), "account": ending.name, "cause": cause}
+    kind, told = AuditEventKind.ACCOUNT_DISCONNECTED, {"revoked": int(ended.revoked)}
+    await audit_change(
+        work,
+        actor,
+        kind,
+        credential=str(ending.id),
+        vendor=ended.outcome,
+        **detail,
+        **told,
+        **ending.owner.audit_details,
+    )

@@ -1,0 +1,52 @@
+"""Everything that signs people in, put together on the broker's database role."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from broker.identity.admission import Admission
+from broker.identity.browser_sessions import Sessions
+from broker.identity.identities import Identities
+from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.providers.idp_client import IdpClient
+from broker.identity.providers.provider_factory import build_identity_providers
+from broker.identity.settings import ProviderSettings
+from broker.identity.sign_in_service import SignInService
+from broker.identity.sign_in_state import PendingSignIns
+from core.db import Database
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityServices:
+    """Build it with :func:`build_identity_services`."""
+
+    sessions: Sessions
+    identities: Identities
+    links: OneTimeLinks
+    admission: Admission
+    sign_in: SignInService
+
+
+def build_identity_services(
+    database: Database,
+    providers: Iterable[ProviderSettings],
+    public_url: str,
+    *,
+    clock: Callable[[], datetime],
+    outgoing: IdpClient | None = None,
+) -> IdentityServices:
+    """What the settings say, on `database` (the broker's role). Nothing is asked of any provider yet."""
+    sessions = Sessions(database, clock=clock)
+    identities = Identities(database, clock=clock)
+    links = OneTimeLinks(database, sessions, clock=clock)
+    admission = Admission(database, identities, sessions, clock=clock)
+    sign_in = SignInService(
+        database,
+        build_identity_providers(providers, outgoing or IdpClient(), clock=clock),
+        PendingSignIns(database, clock=clock),
+        admission,
+        identities,
+        links,
+        public_url=public_url,
+    )
+    return IdentityServices(sessions, identities, links, admission, sign_in)

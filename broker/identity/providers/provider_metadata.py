@@ -1,0 +1,152 @@
+"""What an OpenID provider publishes of itself: its metadata (OpenID Connect Discovery 1.0) and its keys."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar, cast
+from urllib.parse import urlsplit
+
+from joserfc.jwk import Key
+
+from broker.authorization_server import jose
+from broker.identity.providers.identity_provider import SignInFailed
+
+CACHE_TTL = timedelta(hours=1)
+STALE_TTL = timedelta(hours=24)
+FAILURE_PAUSE = timedelta(seconds=5)
+"""After a failure, before the provider is asked again."""
+UNKNOWN_KEY_PAUSE = timedelta(minutes=1)
+MAX_KEYS = 100
+
+Clock = Callable[[], datetime]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderMetadata:
+    """The parts of it that we use; every URL is https, or http where the issuer itself is."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    userinfo_endpoint: str
+    algorithms: frozenset[str]
+    """Those that its ID tokens are signed with and that we believe: asymmetric ones."""
+    auth_methods: frozenset[str]
+    sends_issuer: bool
+    """Every authorization answer has `iss` (RFC 9207 §3)."""
+
+
+def read_metadata(found: Mapping[str, Any], configured: str) -> ProviderMetadata:
+    """Read it.
+
+    Raises:
+        SignInFailed: a URL is missing or of another kind, or no algorithm is left.
+    """
+    plain = urlsplit(configured).scheme == "http"
+    algorithms = _read_texts(found, "id_token_signing_alg_values_supported", ("RS256",)) & jose.ASYMMETRIC_ALGORITHMS
+    if not algorithms:
+        raise SignInFailed("provider", "algorithms")
+    return ProviderMetadata(
+        issuer=_read_text(found, "issuer"),
+        authorization_endpoint=_read_url(found, "authorization_endpoint", plain),
+        token_endpoint=_read_url(found, "token_endpoint", plain),
+        jwks_uri=_read_url(found, "jwks_uri", plain),
+        userinfo_endpoint=_read_url(found, "userinfo_endpoint", plain) if found.get("userinfo_endpoint") else "",
+        algorithms=algorithms,
+        auth_methods=_read_texts(found, "token_endpoint_auth_methods_supported", ("client_secret_basic",)),
+        sends_issuer=found.get("authorization_response_iss_parameter_supported") is True,
+    )
+
+
+class CachedDocument(Generic[_T]):
+    """Something fetched that is kept for an hour, and for a day where its source is away; one fetch at a time."""
+
+    def __init__(self, fetch: Callable[[], Awaitable[_T]], clock: Clock) -> None:
+        self._fetch = fetch
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._value: _T | None = None
+        self._fetched: datetime | None = None
+        self._failed: datetime | None = None
+
+    async def get(self, *, newer_than: timedelta = CACHE_TTL) -> _T:
+        """What was fetched last, or anew where that is older than `newer_than`.
+
+        Raises:
+            SignInFailed: there is nothing, or nothing of the last day.
+        """
+        async with self._turn:
+            now = self._clock()
+            if self._value is not None and self._is_within(self._fetched, newer_than, now):
+                return self._value
+            if not self._is_within(self._failed, FAILURE_PAUSE, now):
+                try:
+                    self._value, self._fetched = await self._fetch(), now
+                except SignInFailed:
+                    self._failed = now
+            if self._value is not None and self._is_within(self._fetched, STALE_TTL, now):
+                return self._value
+            raise SignInFailed("provider_away", "metadata")
+
+    @staticmethod
+    def _is_within(moment: datetime | None, limit: timedelta, now: datetime) -> bool:
+        return moment is not None and now - moment < limit
+
+
+class ProviderKeySet:
+    """The provider's keys. One that is unknown has them fetched again, at most once a minute."""
+
+    def __init__(self, fetch: Callable[[], Awaitable[Mapping[str, Any]]], clock: Clock) -> None:
+        async def fetch_keys() -> tuple[Key, ...]:
+            return _parse_keys(await fetch())
+
+        self._kept = CachedDocument(fetch_keys, clock)
+
+    async def find_candidates(self, kid: str) -> tuple[Key, ...]:
+        """The keys that may have signed what names `kid`: that one, or all where nothing is named.
+
+        Raises:
+            SignInFailed: the keys cannot be fetched.
+        """
+        found = _select_by_id(await self._kept.get(), kid)
+        return found or _select_by_id(await self._kept.get(newer_than=UNKNOWN_KEY_PAUSE), kid)
+
+
+def _select_by_id(keys: tuple[Key, ...], kid: str) -> tuple[Key, ...]:
+    return tuple(key for key in keys if not kid or key.kid == kid)
+
+
+def _parse_keys(found: Mapping[str, Any]) -> tuple[Key, ...]:
+    listed = found.get("keys")
+    if not isinstance(listed, list):
+        raise SignInFailed("provider", "keys")
+    entries = cast("list[Any]", listed)[:MAX_KEYS]
+    tables = [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
+    return tuple(key for key in map(jose.import_public_key, tables) if key is not None)
+
+
+def _read_text(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name)
+    if not isinstance(value, str) or not 1 <= len(value) <= 2_000:
+        raise SignInFailed("provider", "metadata")
+    return value
+
+
+def _read_url(found: Mapping[str, Any], name: str, plain: bool) -> str:
+    value = _read_text(found, name)
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        raise SignInFailed("provider", "metadata") from None
+    if not parts.hostname or parts.fragment or not (parts.scheme == "https" or (plain and parts.scheme == "http")):
+        raise SignInFailed("provider", "metadata")
+    return value
+
+
+def _read_texts(found: Mapping[str, Any], name: str, default: tuple[str, ...]) -> frozenset[str]:
+    value = found.get(name, default)
+    entries = cast("list[Any]", value) if isinstance(value, list | tuple) else []
+    return frozenset(entry for entry in entries if isinstance(entry, str))

@@ -1,0 +1,283 @@
+"""Leases: whose credential a tool uses, decided and opened by the broker (broker-security.md §3.3).
+
+The caller's own credential is verified here, and the sieve's function is applied here once more: a gateway that is
+taken over gets nothing for users who are away, and nothing beyond the roles of those who are there.
+"""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from uuid import UUID
+
+from broker.connections.credential_selection import (
+    MAX_LEASE_SECONDS,
+    READING_ONLY,
+    build_connection,
+    build_no_credential,
+    compute_lease_ttl,
+    get_credential_kind,
+    restrict_by_scopes,
+    select_credential,
+)
+from broker.connections.token_result import TokenUnavailable
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason, Verifier
+from broker.oauth_client.vendor_scopes import covers_module
+from broker.providers.error_reasons import SCOPE
+from broker.refresh.endpoint_key import get_api_endpoint_key
+from broker.refresh.token_service import AccountTokenService
+from broker.rejections.rejection_timing import RejectionTiming
+from broker.rejections.report import IN_DOUBT, get_hold_seconds, report_rejection
+from broker.user_policy import UserPolicy, load_user_policy
+from broker.vault.credential_store import UNREADABLE, decrypt_credential, mark_broken
+from broker.vault.envelope import DecryptionError
+from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy, read_attributes
+from broker.vault.stored_credentials import decode_scheme
+from broker.vault.vault import Vault
+from core import scopes
+from core.audit.event import AuditEvent, AuditEventKind
+from core.audit.transactional import append_in_transaction
+from core.caller import Credential
+from core.connection_state import ConnectionState, ModuleConnection
+from core.db import Database, Row, UnitOfWork
+from core.http.origins import get_origin
+from core.permissions import permits
+from core.secret import Secret
+
+UNSUPPORTED = "unsupported"
+
+log = logging.getLogger(__name__)
+
+ToolHints = Mapping[tuple[str, str], bool]
+"""Whether a tool only reads, by module and tool, for every tool of every module that has a vendor."""
+
+
+class LeaseService:
+    """Implements `status` and `lease` of :class:`broker.interface.Broker` on the broker's own database role."""
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        database: Database,
+        vault: Vault,
+        tool_hints: ToolHints,
+        *,
+        base_urls: Mapping[str, str],
+        clock: Callable[[], datetime],
+        accounts: AccountTokenService | None = None,
+        rejections: RejectionTiming | None = None,
+    ) -> None:
+        self._verifier = verifier
+        self._database = database
+        self._vault = vault
+        self._tools = _group_by_module(tool_hints)
+        self._clock = clock
+        self._accounts = accounts
+        self._bounds, self._base_urls = OriginPolicy(base_urls), base_urls
+        self._rejections = rejections or RejectionTiming()
+
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
+        """See :meth:`broker.interface.Broker.get_connections`."""
+        caller = await self._verifier.verify(subject)
+        if isinstance(caller, CredentialRefusal):
+            return caller
+        async with self._database.tenant(caller.tenant_id) as work:
+            access = await load_user_policy(work, caller.user_id)
+            usable = self._list_usable_modules(access, caller)
+            rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
+            counting = {module: select_credential(rows, module, roles) for module, roles in usable.items()}
+            lacks = {
+                module: await self._find_missing_kinds(work, row, self._list_tool_kinds(access, caller, module))
+                for module, row in counting.items()
+                if row
+            }
+        found = {module: self._build_connection(access, module, row) for module, row in counting.items()}
+        return {module: restrict_by_scopes(one, lacks.get(module, ())) for module, one in found.items()}
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
+        """See :meth:`broker.interface.Broker.lease`."""
+        caller = await self._verifier.verify(request.subject)
+        if isinstance(caller, CredentialRefusal):
+            return caller
+        async with self._database.tenant(caller.tenant_id) as work:
+            access = await load_user_policy(work, caller.user_id)
+            read_only = self._tools.get(request.module, {}).get(request.tool)
+            if read_only is None or not _is_allowed(access, caller, request.module, request.tool, read_only):
+                await append_in_transaction(work, _build_denied_event(caller, request))
+                return CredentialRefusal(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
+            roles = access.list_permitting_roles(request.module, {request.tool: read_only})
+            rows = await work.fetch(_FIND, [request.module], caller.user_id, roles)
+            row = select_credential(rows, request.module, roles)
+            if row is None:
+                return NoCredential(request.module, "missing")
+            if self._has_origin_changed(access, row):
+                return NoCredential(request.module, "broken", get_credential_kind(row), ORIGIN_CHANGED)
+            if row["type"] == "A" and row["state"] == "broken":
+                return NoCredential(request.module, "broken", get_credential_kind(row), row["cause"])
+            if _is_fixed(row):
+                held = await self._find_hold_seconds(work, access, request, row)
+                if held is not None:
+                    return NoCredential(request.module, "broken", get_credential_kind(row), IN_DOUBT, held)
+                await self._record_use(work, access, row)
+            if row["type"] == "A":
+                return await self._lease_stored_key(work, access, row)
+            if await self._find_missing_kinds(work, row, [read_only]):
+                return NoCredential(
+                    request.module, "broken", get_credential_kind(row), SCOPE if read_only else READING_ONLY
+                )
+        return await self._lease_account_token(caller.tenant_id, access, request, row)
+
+    async def _lease_account_token(
+        self, tenant_id: UUID, access: UserPolicy, request: LeaseRequest, row: Row
+    ) -> Lease | NoCredential:
+        """Of type B, outside of any transaction: the token may have to be refreshed first."""
+        if self._accounts is None:
+            return NoCredential(request.module, "broken", get_credential_kind(row), UNSUPPORTED)
+        rejected = None if _is_fixed(row) else request.rejected_version
+        answer = await self._accounts.get_access_token(tenant_id, row["account_id"], rejected_version=rejected)
+        if isinstance(answer, TokenUnavailable):
+            return build_no_credential(request.module, row, answer)
+        token, version = answer.token, answer.version
+        return self._build_lease(access, row, token, version, compute_lease_ttl(answer), renewable=answer.renewable)
+
+    async def _find_missing_kinds(self, work: UnitOfWork, row: Row, kinds: Iterable[bool]) -> list[bool]:
+        """For which kinds of tools the account was granted nothing: True for those that read, False for those that
+        change something."""
+        if self._accounts is None or row["type"] == "A" or row["status"] != "active":
+            return []  # what is wrong then is told in other words
+        provider = await self._accounts.find_provider(work, row["provider"])
+        if provider is None:
+            return []
+        return [reads for reads in kinds if not covers_module(provider, row["module"], row["scopes"], reading=reads)]
+
+    def _list_tool_kinds(self, access: UserPolicy, caller: Credential, module: str) -> set[bool]:
+        """Those of the caller's tools."""
+        return {
+            reads for tool, reads in self._tools[module].items() if _is_permitted(access, caller, module, tool, reads)
+        }
+
+    async def _find_hold_seconds(
+        self, work: UnitOfWork, access: UserPolicy, request: LeaseRequest, row: Row
+    ) -> float | None:
+        """For how many seconds nothing is sent with a credential that the vendor has refused, and that nobody can
+        renew; None where it may be."""
+        version = row["version"] if row["type"] == "A" else row["account_version"]
+        held = get_hold_seconds(row, version, self._rejections)
+        if held is not None or request.rejected_version != version:
+            return held
+        return await report_rejection(
+            work, row["id"], version, self._get_origin(access, row["module"]), self._rejections
+        )
+
+    def _get_origin(self, access: UserPolicy, module: str) -> str:
+        """Where the service's requests go."""
+        return get_origin(access.get_service_settings(module).get("base_url") or self._base_urls[module])
+
+    async def _lease_stored_key(self, work: UnitOfWork, access: UserPolicy, row: Row) -> Lease | NoCredential:
+        try:
+            token = await decrypt_credential(self._vault, work, row)
+        except DecryptionError:
+            log.error("a stored credential was changed in the database", extra={"row": str(row["id"])})
+            return await self._mark_broken(work, row, UNREADABLE)
+        return self._build_lease(access, row, token, row["version"], MAX_LEASE_SECONDS, renewable=False)
+
+    def _build_lease(
+        self, access: UserPolicy, row: Row, token: Secret, version: int, expires_in: float, *, renewable: bool
+    ) -> Lease:
+        module = row["module"]
+        return Lease(
+            token,
+            version,
+            expires_in,
+            get_credential_kind(row),
+            row["id"],
+            access.get_service_settings(module),
+            renewable,
+            self._bounds.get_origins(module, row["origins"]),
+            read_attributes(row["details"]),
+            decode_scheme(row["scheme"]),
+            _compute_grant_key(row),
+        )
+
+    def _has_origin_changed(self, access: UserPolicy, row: Row) -> bool:
+        """Whether the service was given another address since the credential was stored."""
+        return self._bounds.is_origin_changed(row["module"], row["origins"], access.get_service_settings(row["module"]))
+
+    def _build_connection(self, access: UserPolicy, module: str, row: Row | None) -> ModuleConnection:
+        if row is not None and self._has_origin_changed(access, row):
+            return ModuleConnection(module, ConnectionState.BROKEN, get_credential_kind(row), ORIGIN_CHANGED)
+        return build_connection(module, row)
+
+    async def _mark_broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
+        await mark_broken(work, row["id"], row["version"], cause, self._clock())
+        return NoCredential(row["module"], "broken", get_credential_kind(row), cause)
+
+    async def _record_use(self, work: UnitOfWork, access: UserPolicy, row: Row) -> None:
+        if row["stale_use"]:
+            endpoint = get_api_endpoint_key(work.tenant_id, self._get_origin(access, row["module"]))
+            await work.execute(_USED, row["id"], endpoint)
+
+    def _list_usable_modules(self, access: UserPolicy, caller: Credential) -> dict[str, list[UUID]]:
+        """The modules of which the caller may use a tool, each with the roles that give it, the highest first."""
+        usable: dict[str, list[UUID]] = {}
+        for module, tools in self._tools.items():
+            seen = {tool: reads for tool, reads in tools.items() if _is_permitted(access, caller, module, tool, reads)}
+            if seen:
+                usable[module] = access.list_permitting_roles(module, seen)
+        return usable
+
+
+def _compute_grant_key(row: Row) -> str:
+    """What the vendor counts requests for: a pasted key, or an account since its person connected it last."""
+    since = row["granted_at"]
+    return f"{row['id']}.{row['version']}" if since is None else f"{row['account_id']}.{since.timestamp()}"
+
+
+def _is_fixed(row: Row) -> bool:
+    """Whether there is no other token to be had in its place: a pasted key, or an account without a refresh token."""
+    return row["type"] == "A" or (row["status"] == "active" and row["unrenewable"])
+
+
+def _group_by_module(hints: ToolHints) -> dict[str, dict[str, bool]]:
+    modules: dict[str, dict[str, bool]] = defaultdict(dict)
+    for (module, tool), read_only in sorted(hints.items()):
+        modules[module][tool] = read_only
+    return dict(modules)
+
+
+def _is_permitted(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+    return permits(access.policy, module, tool, read_only=read_only, only_reading=caller.read_only)
+
+
+def _is_allowed(access: UserPolicy, caller: Credential, module: str, tool: str, read_only: bool) -> bool:
+    needed = scopes.READ if read_only else scopes.WRITE
+    return scopes.covers(caller.scopes, needed) and _is_permitted(access, caller, module, tool, read_only)
+
+
+def _build_denied_event(caller: Credential, request: LeaseRequest) -> AuditEvent:
+    """An honest gateway has asked the same function before: this is a change of the last second, or an attack."""
+    return AuditEvent(
+        at=time.time_ns(),
+        kind=AuditEventKind.DENIED,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        credential_id=caller.id,
+        module=request.module,
+        tool=request.tool,
+        outcome="denied",
+        detail={"by": "broker"},
+    )
+
+
+_FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.type,
+    c.last_used_at IS NULL OR c.last_used_at < vault.clock() - interval '1 minute' AS stale_use,
+    c.rejected_version, c.held_back, extract(epoch FROM c.recheck_at - vault.clock())::float8 AS recheck_in,
+    c.account_id, a.version AS account_version, a.status, a.reason, a.provider, a.scopes, a.account AS vendor_account,
+    a.refresh IS NULL AS unrenewable, c.origins, c.scheme, a.granted_at,
+    coalesce(a.details, '{}'::jsonb) AS details, coalesce(a.details ->> 'warning', '') AS warning,
+    o.state = 'misconfigured' AS misconfigured
+    FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
+    LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
+    WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = ANY ($4::uuid[]))"""
+_USED = "UPDATE vault.credentials SET last_used_at = vault.clock(), endpoint = $3 WHERE tenant_id = $1 AND id = $2"

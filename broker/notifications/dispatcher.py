@@ -1,0 +1,114 @@
+"""Takes what is due and tells it by every channel, again and again until each has taken it, or three days are over."""
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from broker.notifications.outbox import (
+    MOST_ATTEMPTS,
+    DeliveryOutcome,
+    NotificationKey,
+    UserNotification,
+    close_notification,
+    read_notification,
+    record_delivery,
+    take_due,
+)
+from broker.notifications.templates import NotificationText, render_notification
+from core.db import Database
+from core.errors import Unavailable
+
+POLL_SECONDS = 30.0
+SWEEP_TURNS = 120
+
+log = logging.getLogger(__name__)
+
+
+class NotificationChannel(Protocol):
+    """A way to tell."""
+
+    name: str
+
+    async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
+        """Whether it was taken. Never raises for what happens outside."""
+        ...
+
+
+class NotificationDispatcher:
+    """`title` gives the name for people of a module or provider."""
+
+    def __init__(
+        self,
+        database: Database,
+        channels: Sequence[NotificationChannel],
+        title: Callable[[str], str],
+        public_url: str,
+        *,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._database = database
+        self._channels = channels
+        self._title = title
+        self._public_url = public_url
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Look every half minute, until cancelled; once an hour, what was closed a month ago is swept away."""
+        for turn in itertools.count():
+            try:
+                await self.send_due()
+                if turn % SWEEP_TURNS == 0:
+                    await self._database.call("SELECT vault.sweep_notices()")
+            except Exception as error:  # noqa: BLE001 nothing may end it: what is due now is due in two minutes
+                log.warning("notices are not told for now", extra={"cause": type(error).__name__})
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def send_due(self) -> int:
+        """Tell what is due; how many notices were looked at.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        taken = await take_due(self._database)
+        for one in taken:
+            await self._send(one)
+        return len(taken)
+
+    async def _send(self, taken: NotificationKey) -> None:
+        tenant_id, notice_id = taken
+        async with self._database.tenant(tenant_id) as work:
+            notice = await read_notification(work, notice_id)
+            if notice is None:
+                return
+            if outcome := self._decide_outcome(notice):
+                await close_notification(work, notice_id, outcome)
+                return
+        # No transaction is open while somebody else's server takes its time.
+        wording = render_notification(notice, self._title(notice.service), self._public_url)
+        told = [await self._deliver(channel, notice, wording) for channel in self._channels]
+        if all(told):
+            async with self._database.tenant(tenant_id) as work:
+                await close_notification(work, notice_id, "told")
+
+    def _decide_outcome(self, notice: UserNotification) -> DeliveryOutcome | None:
+        if notice.is_resolved:
+            return "over"
+        if not self._channels:
+            return "nobody"
+        return "given_up" if notice.attempts > MOST_ATTEMPTS else None
+
+    async def _deliver(self, channel: NotificationChannel, notice: UserNotification, wording: NotificationText) -> bool:
+        if channel.name in notice.delivered_channels:
+            return True
+        if not await channel.send(notice, wording, self._clock()):
+            log.warning("a notice could not be told", extra={"channel": channel.name, "notice": str(notice.id)})
+            return False
+        try:
+            async with self._database.tenant(notice.tenant_id) as work:
+                await record_delivery(work, notice.id, channel.name)
+        except Unavailable:
+            log.warning("a notice may be told twice", extra={"channel": channel.name, "notice": str(notice.id)})
+        return True

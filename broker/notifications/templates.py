@@ -1,0 +1,61 @@
+"""What a notice says: in English and in Japanese, because nobody knows which of them the reader reads."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from broker.connections.connection_status import OAUTH_CLIENTS_PATH, build_connect_path, describe_cause
+from broker.notifications.outbox import UserNotification
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationText:
+    """Plain text. `link` is where it is mended."""
+
+    subject: str
+    body: str
+    link: str
+
+
+def render_notification(notice: UserNotification, title: str, public_url: str) -> NotificationText:
+    """`title` is the service's or provider's name for people."""
+    if notice.subject_type == "oauth_client":
+        return _render_client_refusal(notice, title, public_url + OAUTH_CLIENTS_PATH)
+    link = public_url + (build_connect_path(notice.module, notice.role_id) if notice.module else OAUTH_CLIENTS_PATH)
+    account = f" ({notice.account})" if notice.account else ""
+    if notice.ends_at is not None:
+        return _render_expiry_warning(notice, f"{title}{account}", notice.ends_at, link)
+    whose = "the account that a role shares" if notice.role_id else "your account"
+    whose_ja = "ロールで共有しているアカウント" if notice.role_id else "あなたのアカウント"
+    body = (
+        f"MCPist can no longer use {whose} at {title}{account}.\n"
+        f"Why: {describe_cause(notice.cause)}.\n"
+        f"Connect it again: {link}\n\n"
+        f"MCPist は {title}{account} の{whose_ja}を使えなくなりました。\n"
+        f"次のページで接続し直してください: {link}\n"
+    )
+    return NotificationText(f"MCPist: {title} has to be connected again / 再接続が必要です", body, link)
+
+
+def _render_expiry_warning(notice: UserNotification, whose: str, ends_at: datetime, link: str) -> NotificationText:
+    until = f"{ends_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    body = (
+        f"The access to {whose} ends on {until}.\n"
+        f"Why: {describe_cause(notice.cause)}.\n"
+        f"Connect it again before that, and nothing is interrupted: {link}\n\n"
+        f"{whose} へのアクセスは {until} に終了します。\n"
+        f"それまでに次のページで接続し直せば、中断なく利用できます: {link}\n"
+    )
+    return NotificationText(f"MCPist: {whose} has to be connected again by {until} / 再接続のお願い", body, link)
+
+
+def _render_client_refusal(notice: UserNotification, title: str, link: str) -> NotificationText:
+    body = (
+        f"{title} refuses the OAuth client that is registered for {notice.tenant}.\n"
+        f"Why: {describe_cause(notice.cause)}.\n"
+        f"No account is lost. Look at the client's id, secret and redirect URI: {link}\n\n"
+        f"{title} が {notice.tenant} の OAuth クライアントを拒否しています。接続済みのアカウントは失われていません。\n"
+        f"クライアント ID、シークレット、リダイレクト URI を確認してください: {link}\n"
+    )
+    return NotificationText(
+        f"MCPist: {title} refuses the OAuth client / OAuth クライアントが拒否されています", body, link
+    )

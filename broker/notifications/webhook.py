@@ -1,0 +1,64 @@
+"""Notices by webhook, in the form of Standard Webhooks (https://www.standardwebhooks.com): any chat or alarm system
+can take them, and knows by the signature that they are ours."""
+
+import base64
+import hmac
+from datetime import datetime
+
+import orjson
+
+from broker.connections.connection_status import describe_cause
+from broker.notifications.outbox import UserNotification
+from broker.notifications.settings import WebhookSettings, decode_webhook_secret
+from broker.notifications.templates import NotificationText
+from broker.oauth_client.vendor_http import VendorHttpClient, VendorRequest, VendorResponse
+
+EVENT_TYPES = {
+    "account": "account.needs_reconnect",
+    "account_end": "account.ending",
+    "credential": "credential.broken",
+    "oauth_client": "oauth_client.refused",
+}
+
+
+class WebhookChannel:
+    """Posts to one URL, by the guarded client: to other networks' hosts only where the operator lists them."""
+
+    name = "webhook"
+
+    def __init__(self, settings: WebhookSettings, http: VendorHttpClient) -> None:
+        self._settings = settings
+        self._http = http
+
+    async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
+        """Whether it was taken (2xx)."""
+        body = orjson.dumps(self._build_event(notice, wording))
+        stamp = str(int(now.timestamp()))
+        headers = {
+            "Content-Type": "application/json",
+            "webhook-id": str(notice.id),
+            "webhook-timestamp": stamp,
+            "webhook-signature": sign_event(self._settings, str(notice.id), stamp, body),
+        }
+        reply = await self._http.send(VendorRequest("POST", self._settings.url, headers, body))
+        return isinstance(reply, VendorResponse) and 200 <= reply.status < 300
+
+    def _build_event(self, notice: UserNotification, wording: NotificationText) -> dict[str, object]:
+        data = {
+            "tenant": {"id": str(notice.tenant_id), "name": notice.tenant},
+            "service": notice.service,
+            "account": notice.account,
+            "shared": notice.role_id is not None,
+            "cause": notice.cause,
+            "meaning": describe_cause(notice.cause),
+            "link": wording.link,
+            "ends_at": notice.ends_at and notice.ends_at.isoformat(),
+            "recipients": list(notice.recipients),
+        }
+        return {"type": EVENT_TYPES[notice.subject_type], "timestamp": notice.created_at.isoformat(), "data": data}
+
+
+def sign_event(settings: WebhookSettings, id: str, stamp: str, body: bytes) -> str:
+    """``v1,`` and the HMAC-SHA-256 of id, time and body in base64."""
+    signed = b".".join((id.encode(), stamp.encode(), body))
+    return "v1," + base64.b64encode(hmac.digest(decode_webhook_secret(settings.secret), signed, "sha256")).decode()

@@ -1,0 +1,167 @@
+"""Asks vendors' token endpoints and sorts what they answer. Nothing here retries, and nothing a vendor does raises."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from broker.oauth_client.error_classifier import ClassifiedError, classify_error, has_error, utc_now
+from broker.oauth_client.requests import build_code_request, build_refresh_request, build_revocation_request
+from broker.oauth_client.response_fields import parse_fields
+from broker.oauth_client.token_response import UnusableTokens, read_tokens
+from broker.oauth_client.types import (
+    ErrorClass,
+    GrantKind,
+    OAuthClientConfig,
+    RedactedExchange,
+    TokenResponse,
+    TokenResult,
+    VendorFailure,
+    VendorRevocation,
+    allow_sending,
+)
+from broker.oauth_client.vendor_http import TransportFailure, VendorHttpClient, VendorRequest, VendorResponse
+from broker.providers import error_reasons
+from broker.providers.schema import OAuthServer, Provider
+from core.errors import Invalid
+from core.secret import Secret
+
+SUCCESS_STATUSES = frozenset({200, 201})
+LONGEST_PATH = 200
+
+
+class HttpTokenEndpointClient:
+    """Implements :class:`broker.oauth_client.types.TokenEndpointClient`. `now` is for dates in Retry-After only."""
+
+    def __init__(self, http: VendorHttpClient, *, now: Callable[[], datetime] = utc_now) -> None:
+        self._http = http
+        self._now = now
+
+    async def redeem_code(
+        self, provider: Provider, client: OAuthClientConfig, code: Secret, redirect_uri: str, verifier: Secret | None
+    ) -> TokenResult:
+        try:
+            request = build_code_request(provider, client, code, redirect_uri, verifier)
+        except Invalid:
+            return _build_settings_failure("authorization_code")
+        return await self._request_tokens(provider, client, "authorization_code", request, allow_sending)
+
+    async def refresh(
+        self,
+        provider: Provider,
+        client: OAuthClientConfig,
+        refresh: Secret,
+        *,
+        may_send: Callable[[], bool] = allow_sending,
+    ) -> TokenResult:
+        try:
+            request = build_refresh_request(provider, client, refresh)
+        except Invalid:
+            return _build_settings_failure("refresh_token")
+        return await self._request_tokens(provider, client, "refresh_token", request, may_send)
+
+    async def revoke(
+        self, provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None
+    ) -> VendorRevocation:
+        try:
+            request = build_revocation_request(provider, client, access=access, refresh=refresh)
+        except Invalid:
+            return VendorRevocation(False, _build_settings_failure("revoke").exchange)
+        if request is None:
+            return VendorRevocation(False)
+        assert provider.oauth is not None, "build_revocation_request saw to it"
+        gone = provider.oauth.revoke.gone if provider.oauth.revoke else ()
+        began = self._http.clock()
+        reply = await self._http.send(request)
+        seconds = self._http.clock() - began
+        if isinstance(reply, VendorResponse) and (200 <= reply.status < 300 or reply.status in gone):
+            return VendorRevocation(True, _redact_exchange(request, "revoke", seconds, reply.status))
+        failed = self._classify_reply(provider.oauth, "revoke", request, reply, None, seconds)
+        return VendorRevocation(False, failed.exchange)
+
+    async def _request_tokens(
+        self,
+        provider: Provider,
+        client: OAuthClientConfig,
+        grant: GrantKind,
+        request: VendorRequest,
+        may_send: Callable[[], bool],
+    ) -> TokenResult:
+        assert provider.oauth is not None, "a request was made of it"
+        began = self._http.clock()
+        reply = await self._http.send(request, may_send)
+        seconds = self._http.clock() - began
+        answer = parse_fields(reply.body) if isinstance(reply, VendorResponse) else None
+        if isinstance(reply, TransportFailure) or reply.status not in SUCCESS_STATUSES or answer is None:
+            return self._classify_reply(provider.oauth, grant, request, reply, answer, seconds)
+        if has_error(provider.oauth, answer) and not answer.get("access_token"):
+            return self._classify_reply(provider.oauth, grant, request, reply, answer, seconds)
+        return _build_result(provider, client, grant, request, reply.status, answer, seconds)
+
+    def _classify_reply(
+        self,
+        oauth: OAuthServer,
+        grant: GrantKind,
+        request: VendorRequest,
+        reply: VendorResponse | TransportFailure,
+        answer: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> VendorFailure:
+        if isinstance(reply, TransportFailure):
+            return _build_failure(
+                request, grant, reply.status, ClassifiedError(reply.error_class, reply.reason), seconds
+            )
+        found = answer if answer is not None else parse_fields(reply.body)
+        return _build_failure(
+            request, grant, reply.status, classify_error(oauth, grant, reply, found, self._now()), seconds
+        )
+
+
+def _build_result(
+    provider: Provider,
+    client: OAuthClientConfig,
+    grant: GrantKind,
+    request: VendorRequest,
+    status: int,
+    answer: Mapping[str, Any],
+    seconds: float,
+) -> TokenResult:
+    """The tokens of an answer that seems to have some. What cannot be read may still have spent the old ones."""
+    try:
+        if provider.oauth is not None and has_error(provider.oauth, answer):
+            raise UnusableTokens
+        tokens = read_tokens(provider, client.client_id, answer)
+    except UnusableTokens as problem:
+        cls = ErrorClass.SERVICE if problem.other_type else ErrorClass.UNCERTAIN
+        reason = error_reasons.TOKEN_TYPE if problem.other_type else error_reasons.UNREADABLE
+        return _build_failure(request, grant, status, ClassifiedError(cls, reason), seconds)
+    return TokenResponse(tokens, _redact_exchange(request, grant, seconds, status))
+
+
+def _build_settings_failure(grant: GrantKind) -> VendorFailure:
+    exchange = RedactedExchange("", "", grant, 0.0, None, ErrorClass.SERVICE, error_reasons.SETTINGS)
+    return VendorFailure(ErrorClass.SERVICE, error_reasons.SETTINGS, exchange)
+
+
+def _build_failure(
+    request: VendorRequest, grant: GrantKind, status: int | None, found: ClassifiedError, seconds: float
+) -> VendorFailure:
+    exchange = _redact_exchange(request, grant, seconds, status, found)
+    return VendorFailure(found.error_class, found.reason, exchange, found.retry_after, status)
+
+
+def _redact_exchange(
+    request: VendorRequest, grant: GrantKind, seconds: float, status: int | None, found: ClassifiedError | None = None
+) -> RedactedExchange:
+    """Host and path only: a query could hold anything."""
+    parts = urlsplit(request.url)
+    return RedactedExchange(
+        host=parts.netloc,
+        path=parts.path[:LONGEST_PATH],
+        grant=grant,
+        seconds=seconds,
+        status=status,
+        error_class=found.error_class if found else None,
+        reason=found.reason if found else "",
+        vendor_error=found.vendor_error if found else "",
+    )

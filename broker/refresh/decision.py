@@ -1,0 +1,124 @@
+"""What to do about an account as it was just seen: pure decisions, each a step of docs/refresh.pml.
+
+`recover`: a call whose outcome nobody knows is answered by the vendor's profile. Where a spent refresh token may be
+shown again, it is; where it may not, the old access token is used while it lasts, and the refresh token is shown once
+more only when nothing is left to lose (broker-security.md §3.2, rule 7).
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from broker.connections.account_snapshot import AccountSnapshot
+from broker.connections.token_result import TokenUnavailable, UnavailableReason
+from broker.providers.schema import RefreshRules
+from broker.refresh.timing import RefreshTiming
+
+LOST_ROTATION = "lost_rotation"
+EXPIRED = "expired"
+HALF = 0.5
+REVOKED = "revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRequirement:
+    """What whoever asks needs: a token for `need` more seconds, other than the `rejected` version. `beyond` is a
+    version that shall be refreshed though it is good.
+
+    However great the need, a token is good for half of its life: of those that live shortly another would be no better.
+    """
+
+    min_ttl: float
+    rejected_version: int | None = None
+    outdated_version: int | None = None
+
+    def is_met_by(self, seen: AccountSnapshot) -> bool:
+        """Whether the account's token is what was wished for."""
+        if not seen.is_access_valid(self.rejected_version) or seen.version == self.outdated_version:
+            return False
+        return seen.expires_in is None or seen.expires_in > min(self.min_ttl, HALF * seen.access_lifetime)
+
+
+class RefreshAction(Enum):
+    """The next step."""
+
+    HAND_OUT = auto()
+    """The access token as it is."""
+    WAIT = auto()
+    """Another process holds the lease: look again."""
+    PROBE = auto()
+    """Claim, if it is us who try whether the OAuth client works again."""
+    CLAIM = auto()
+    TAKE_OVER_LEASE = auto()
+    """Take the lease from a holder that is late, and give it a moment to come after all."""
+    USE_OLD_TOKEN = auto()
+    """Hand out the old access token, and do not present the refresh token before that has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReauthRequired:
+    """The account's owner has to come back."""
+
+    reason: str
+
+
+RefreshStep = RefreshAction | ReauthRequired | TokenUnavailable
+
+
+def choose_next_step(
+    seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming
+) -> RefreshStep:
+    """Decide."""
+    if seen.status != "active":
+        state = UnavailableReason.DISABLED if seen.status == "disabled" else UnavailableReason.NEEDS_REAUTH
+        return TokenUnavailable(state, seen.reason)
+    if wish.is_met_by(seen):
+        return RefreshAction.HAND_OUT
+    obstacle = _find_obstacle(seen, wish, timing)
+    if obstacle is not None:
+        return RefreshAction.HAND_OUT if seen.is_access_valid(wish.rejected_version) else obstacle
+    if seen.refresh is None:
+        ended = seen.expires_in is not None and seen.expires_in <= 0
+        return (
+            RefreshAction.HAND_OUT
+            if seen.is_access_valid(wish.rejected_version)
+            else ReauthRequired(EXPIRED if ended else REVOKED)
+        )
+    if seen.answer_lost:
+        return recover(seen, wish, rules, timing)
+    return RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
+
+
+def _find_obstacle(seen: AccountSnapshot, wish: TokenRequirement, timing: RefreshTiming) -> RefreshStep | None:
+    """What keeps the refresh token from being presented now."""
+    if seen.lease_left is not None:
+        return RefreshAction.WAIT
+    if seen.breaker_open_for > 0:
+        return TokenUnavailable(UnavailableReason.MISCONFIGURED, seen.client_cause, seen.breaker_open_for)
+    if seen.retry_in > 0:
+        return TokenUnavailable(UnavailableReason.VENDOR, seen.last_error_class, seen.retry_in)
+    if (
+        wish.rejected_version == seen.version
+        and seen.refreshed_ago is not None
+        and seen.refreshed_ago < timing.rejection_cooldown
+    ):
+        return TokenUnavailable(UnavailableReason.REFUSED, "rejected", timing.rejection_cooldown - seen.refreshed_ago)
+    return None
+
+
+def recover(seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming) -> RefreshStep:
+    """The step for a row whose last call has no known outcome."""
+    present = RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
+    if rules.profile == "non_rotating" or _is_in_grace(seen, rules, timing):
+        return present
+    if seen.is_access_valid(wish.rejected_version):
+        return RefreshAction.USE_OLD_TOKEN
+    if seen.lease_lapsed:
+        return RefreshAction.TAKE_OVER_LEASE
+    return ReauthRequired(LOST_ROTATION) if rules.reuse_kills_siblings else present
+
+
+def _is_in_grace(seen: AccountSnapshot, rules: RefreshRules, timing: RefreshTiming) -> bool:
+    """Whether the vendor gives the lost answer again, even if our call takes as long as it may."""
+    if rules.profile != "grace" or seen.presented_ago is None:
+        return False
+    return seen.presented_ago + timing.call_timeout < rules.grace_seconds

@@ -1,0 +1,55 @@
+"""Accounts as a process keeps them: what was left in the spool stored first, refreshed ahead of time, drained last."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from broker.oauth_client.types import TokenEndpointClient
+from broker.refresh.attempt import boottime
+from broker.refresh.claim import ProviderLookup
+from broker.refresh.outcome_writer import OutcomeWriter
+from broker.refresh.refresher import RefreshDependencies
+from broker.refresh.scheduler import SWEEP_INTERVAL, RefreshScheduler
+from broker.refresh.spool import Spool
+from broker.refresh.timing import RefreshTiming
+from broker.refresh.token_service import AccountTokenService
+from broker.vault.vault import Vault
+from core.db import Database
+
+log = logging.getLogger(__name__)
+
+
+@contextlib.asynccontextmanager
+async def run_refresher(
+    database: Database,
+    vault: Vault,
+    providers: ProviderLookup,
+    endpoint: TokenEndpointClient,
+    spool: Path,
+    *,
+    timing: RefreshTiming | None = None,
+    every: float = SWEEP_INTERVAL,
+) -> AsyncGenerator[AccountTokenService]:
+    """The accounts, until the block is left: then no refresh begins any more, and those under way get up to 15 s.
+
+    `database` is in the broker's role, and `spool` a folder on a disk that outlives the process. The block has to be
+    left on SIGTERM, and before `endpoint` and `database` are closed.
+
+    Raises:
+        core.errors.Unavailable: the database is away.
+    """
+    timing, folder = timing or RefreshTiming(), Spool(spool)
+    folder.open()
+    settler = OutcomeWriter(database, vault, folder, timing, boottime)
+    accounts = AccountTokenService(RefreshDependencies(database, vault, providers, endpoint, settler, timing))
+    await accounts.replay_spool()
+    sweeping = asyncio.create_task(RefreshScheduler(accounts, database, timing, every=every).run())
+    try:
+        yield accounts
+    finally:
+        sweeping.cancel()
+        await asyncio.wait([sweeping])
+        if not await accounts.drain():
+            log.error("a refresh did not end in time; its answer will be in the spool, if it comes")

@@ -1,0 +1,150 @@
+"""Refreshes ahead of time what is in use, and keeps alive what is not, for all tenants.
+
+Every broker process may run one: the lease decides who refreshes, and nobody waits for anybody: what one tenant's
+vendor keeps waiting delays no other's, neither in a look nor from one look to the next.
+"""
+
+import asyncio
+import logging
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import UUID
+
+import asyncpg
+
+from broker.refresh.fair_semaphore import FairSemaphore
+from broker.refresh.timing import RefreshTiming
+from broker.refresh.token_service import AccountTokenService
+from core.db import Database
+from core.errors import Unavailable
+
+SWEEP_INTERVAL = 15.0
+MIN_SWEEP_PAUSE = 1.0
+"""Seconds until the next look where more was due than one look takes."""
+CLEANUP_INTERVAL = 3600.0
+MAX_PER_CLIENT = 50
+"""Of one OAuth client, in one look."""
+MAX_PER_SWEEP = 1000
+PARALLEL_PER_CLIENT = 4
+PARALLEL_PER_TENANT = 8
+PARALLEL_TOTAL = 64
+
+log = logging.getLogger(__name__)
+
+_Client = tuple[UUID, UUID]
+"""A tenant and one of its OAuth clients: one token endpoint."""
+
+
+class RefreshScheduler:
+    """Looks for due accounts every :data:`EVERY` seconds, each time a little earlier or later than the others.
+
+    In a copy of another's database that nobody has adopted it leaves all of them alone, and says so once.
+    """
+
+    def __init__(
+        self,
+        accounts: AccountTokenService,
+        database: Database,
+        timing: RefreshTiming,
+        *,
+        every: float = SWEEP_INTERVAL,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._accounts = accounts
+        self._database = database
+        self._timing = timing
+        self._is_idle = False
+        self._every = every
+        self._chance = chance
+        self._turns = FairSemaphore(each=PARALLEL_PER_CLIENT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
+        self._under_way: dict[_Client, asyncio.Task[int]] = {}
+        self._more = asyncio.Event()
+
+    async def run(self) -> None:
+        """Until cancelled. What it has begun goes on: cancel it first, then drain the accounts."""
+        until_tidy = 0.0
+        try:
+            while True:
+                pause = self._every * (0.5 + self._chance())
+                await self._pause(pause)
+                until_tidy -= pause
+                try:
+                    await self._begin()
+                    if until_tidy <= 0:
+                        await self._clean_up()
+                        until_tidy = CLEANUP_INTERVAL
+                except (Unavailable, asyncpg.PostgresError) as error:
+                    log.warning("accounts were not swept", extra={"error": type(error).__name__})
+        finally:
+            for task in self._under_way.values():
+                task.cancel()
+
+    async def sweep(self) -> int:
+        """Refresh what is due now, and wait for it; how many of those are not due any more.
+
+        Raises:
+            core.errors.Unavailable: the database is away.
+        """
+        return sum(await asyncio.gather(*(await self._begin())))
+
+    async def _pause(self, seconds: float) -> None:
+        self._more.clear()
+        await asyncio.sleep(min(MIN_SWEEP_PAUSE, seconds))
+        try:
+            async with asyncio.timeout(max(0.0, seconds - MIN_SWEEP_PAUSE)):
+                await self._more.wait()
+        except TimeoutError:
+            pass
+
+    async def _clean_up(self) -> None:
+        await self._database.call("SELECT vault.sweep()")
+        await self._database.call("SELECT vault.announce_ends()")
+
+    async def _begin(self) -> list["asyncio.Task[int]"]:
+        """Begin with what is due, of each OAuth client that has nothing under way."""
+        if not self._is_awake():
+            return []
+        used_within = timedelta(seconds=self._timing.used_within)
+        due: defaultdict[_Client, list[UUID]] = defaultdict(list)
+        listed = self._accounts.read_boottime()
+        for row in await self._database.fetch(_DUE, used_within, MAX_PER_CLIENT, MAX_PER_SWEEP):
+            due[row["tenant_id"], row["client_id"]].append(row["account_id"])
+        idle = {client: accounts for client, accounts in due.items() if client not in self._under_way}
+        return [self._start(client, accounts, listed) for client, accounts in idle.items()]
+
+    def _is_awake(self) -> bool:
+        was_idle, self._is_idle = self._is_idle, not self._accounts.outbound_allowed
+        if self._is_idle and not was_idle:
+            log.warning("accounts are not kept fresh: this is a copy of another's database that nobody has adopted")
+        return not self._is_idle
+
+    def _start(self, client: _Client, accounts: list[UUID], listed: float) -> "asyncio.Task[int]":
+        task = self._under_way[client] = asyncio.create_task(self._run_batch(client, accounts, listed))
+        task.add_done_callback(lambda _: self._under_way.pop(client, None))
+        return task
+
+    async def _run_batch(self, client: _Client, accounts: list[UUID], listed: float) -> int:
+        count = sum(await asyncio.gather(*(self._refresh_account(client, one, listed) for one in accounts)))
+        if count == len(accounts) == MAX_PER_CLIENT:
+            self._more.set()
+        return count
+
+    async def _refresh_account(self, client: _Client, account_id: UUID, listed: float) -> bool:
+        """Whether it got an outcome, good or bad; without one it is due still, and waits for the next look.
+
+        Another process may have refreshed it since it was listed, which is an outcome as well."""
+        tenant_id, client_id = client
+        async with self._turns.slot(tenant_id, client_id):
+            try:
+                await self._accounts.refresh(tenant_id, account_id, listed=listed)
+                return True
+            except Exception as error:  # noqa: BLE001 what is wrong with one account ends no other's turn
+                log.warning(
+                    "an account was not refreshed", extra={"error": type(error).__name__, "account": str(account_id)}
+                )
+                return False
+
+
+_DUE = "SELECT tenant_id, account_id, client_id FROM vault.due_accounts($1, $2, $3)"

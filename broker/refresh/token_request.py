@@ -1,0 +1,39 @@
+"""Step `present`: show the refresh token to the vendor, once."""
+
+import logging
+
+from broker.oauth_client.types import ErrorClass, RedactedExchange, TokenEndpointClient, TokenResult, VendorFailure
+from broker.refresh.attempt import Attempt, Boottime
+from broker.refresh.timing import RefreshTiming
+from core.failpoints import failpoint
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = "cut_off"
+
+
+async def present(
+    endpoint: TokenEndpointClient, attempt: Attempt, timing: RefreshTiming, boottime: Boottime
+) -> TokenResult:
+    """The vendor's answer. What goes wrong in our own code counts as uncertain: the token may have been sent."""
+    prepared = attempt.prepared
+    await failpoint("before_send")
+
+    def may_send() -> bool:
+        """Not if a frozen process has woken up so late that another may hold the lease before the call has ended."""
+        return boottime() + timing.call_timeout < attempt.claim_boottime + timing.lease
+
+    if not may_send():
+        return _build_failure(attempt, ErrorClass.NOT_SENT, "withdrawn")
+    try:
+        answer = await endpoint.refresh(prepared.provider, prepared.client, prepared.refresh_token, may_send=may_send)
+    except Exception as error:  # noqa: BLE001 whatever it is, the intent must get its outcome
+        log.error("a refresh broke off", extra={"error": type(error).__name__, "account": str(attempt.ref.id)})
+        return _build_failure(attempt, ErrorClass.UNCERTAIN, INTERRUPTED)
+    await failpoint("answered")
+    return answer
+
+
+def _build_failure(attempt: Attempt, cls: ErrorClass, reason: str) -> VendorFailure:
+    exchange = RedactedExchange("", "", "refresh_token", 0.0, error_class=cls, reason=reason)
+    return VendorFailure(cls, reason, exchange)

@@ -1,0 +1,153 @@
+"""The broker's side of the wire: an ASGI application with three paths, and no way to ask about anyone who is absent."""
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from broker.interface import Broker
+from broker.rpc.codec import (
+    EXCHANGE,
+    MOST_REQUEST,
+    STATUS,
+    VERIFY,
+    BrokerResult,
+    MalformedMessage,
+    decode_lease_request,
+    decode_subject_request,
+    encode_result,
+)
+from broker.rpc.service_token import (
+    ANSWER_HEADER,
+    Claims,
+    InvalidServiceToken,
+    ServiceTokenVerifier,
+    compute_answer_mark,
+)
+from core.concurrency.rate_limits import CallerLimits
+from core.errors import LimitReached, Unavailable
+
+BODY_SECONDS = 5.0
+RATE, BURST, CONCURRENCY = 1_000.0, 2_000, 256
+"""Of one gateway: a second, at once, and at the same time. A cached credential asks for nothing."""
+
+LOG_INTERVAL_SECONDS = 10.0
+
+log = logging.getLogger(__name__)
+
+
+class BrokerApp:
+    """Serves a :class:`broker.interface.Broker` to gateways. Every request needs a service token and a subject token.
+
+    Whatever is wrong with a service token, the answer is one 401; what was wrong is in the broker's log only.
+    """
+
+    def __init__(
+        self, broker: Broker, tokens: ServiceTokenVerifier, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._limits = CallerLimits(RATE, BURST, CONCURRENCY, clock=clock)
+        self._told: dict[str, float] = {}
+        self._paths: dict[str, Callable[[bytes], Awaitable[BrokerResult]]] = {
+            VERIFY: lambda body: broker.verify(decode_subject_request(body)),
+            STATUS: lambda body: broker.get_connections(decode_subject_request(body)),
+            EXCHANGE: lambda body: broker.lease(decode_lease_request(body)),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return  # the server sends nothing else
+        try:
+            status, body, retry_after = await self._serve(scope, receive)
+        except InvalidServiceToken as error:
+            self._log_cause("a request had no valid service token", error.cause)
+            status, body, retry_after = 401, b'{"error":"unauthorized"}', None
+        await _send_response(
+            send, status, body, retry_after, compute_answer_mark(_read_authorization(scope).removeprefix("Bearer "))
+        )
+
+    async def _serve(self, scope: Scope, receive: Receive) -> tuple[int, bytes, float | None]:
+        claims = self._tokens.verify(_read_bearer_token(scope), scope["method"], scope["path"])
+        if scope["path"] not in self._paths or scope["method"] != "POST":
+            self._log_cause(
+                "a gateway asks for what this version does not have", "do both run the same version of MCPist?"
+            )
+            return 404, b'{"error":"not_found"}', None
+        try:
+            self._limits.enter(claims.iss)
+        except LimitReached as error:
+            return 429, b'{"error":"too_many_requests"}', error.retry_after
+        try:
+            return await self._dispatch(claims, scope["path"], await _read_body(receive))
+        finally:
+            self._limits.leave(claims.iss)
+
+    async def _dispatch(self, claims: Claims, path: str, body: bytes) -> tuple[int, bytes, float | None]:
+        self._tokens.consume(claims, body)
+        try:
+            return 200, encode_result(await self._paths[path](body)), None
+        except MalformedMessage:
+            return 400, b'{"error":"malformed"}', None
+        except Unavailable as error:
+            log.warning("a request was not served", extra={"cause": type(error).__name__})
+            return 503, b'{"error":"unavailable"}', error.retry_after
+        except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, and may not end the connection
+            log.error("a request failed", extra={"cause": type(error).__name__})
+            return 500, b'{"error":"internal"}', None
+
+    def _log_cause(self, text: str, cause: str) -> None:
+        """Log each cause now and then: whoever can reach the port must not be able to fill the log."""
+        now = self._clock()
+        if now - self._told.get(cause, -math.inf) >= LOG_INTERVAL_SECONDS:
+            self._told[cause] = now
+            log.warning(text, extra={"cause": cause})
+
+
+def _read_bearer_token(scope: Scope) -> str:
+    given = _read_authorization(scope)
+    if not given.startswith("Bearer "):
+        raise InvalidServiceToken("none")
+    return given.removeprefix("Bearer ")
+
+
+def _read_authorization(scope: Scope) -> str:
+    """The one Authorization header; empty for none or several."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    return given[0].decode("latin-1") if len(given) == 1 else ""
+
+
+async def _read_body(receive: Receive) -> bytes:
+    """The whole body; one that is too large, too slow or cut off cannot be what the token is for."""
+    parts = bytearray()
+    more = True
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while more:
+                message: Any = await receive()
+                if message["type"] != "http.request":
+                    raise InvalidServiceToken("cut off")
+                parts += message.get("body", b"")
+                if len(parts) > MOST_REQUEST:
+                    raise InvalidServiceToken("too large")
+                more = message.get("more_body", False)
+    except TimeoutError:
+        raise InvalidServiceToken("too slow") from None
+    return bytes(parts)
+
+
+async def _send_response(send: Send, status: int, body: bytes, retry_after: float | None, mark: str) -> None:
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"cache-control", b"no-store"),
+        (ANSWER_HEADER.lower().encode(), mark.encode()),
+    ]
+    if retry_after is not None:
+        headers.append((b"retry-after", b"%d" % max(1, math.ceil(retry_after))))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,173 @@
+"""The messages between gateway and broker, as JSON. Here, and nowhere else, a secret becomes text on a wire."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential
+from core.caller import Credential
+from core.connection_state import CredentialKind, ModuleConnection
+from core.http.credential_headers import CredentialScheme
+from core.secret import Secret
+
+VERIFY = "/v1/verify"
+STATUS = "/v1/status"
+EXCHANGE = "/v2/token-exchange"
+"""Its number is raised when a lease gets a field that a gateway must not pass over: one of another version then gets no
+token at all, and the log says why."""
+PATHS = (VERIFY, STATUS, EXCHANGE)
+MOST_REQUEST = 64 * 1024
+MOST_ANSWER = 256 * 1024
+
+
+_Message = TypeVar("_Message")
+
+
+class MalformedMessage(Exception):
+    """Not a message of ours. Says nothing of what it was, which may hold a secret."""
+
+
+class SubjectRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Asks for whom a token speaks, or how their modules stand."""
+
+    subject_token: str
+
+
+class TokenExchangeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Asks for a lease."""
+
+    subject_token: str
+    module: str
+    tool: str
+    rejected_version: int | None = None
+
+
+class LeasePayload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A lease as it travels."""
+
+    access_token: str
+    version: int
+    expires_in: float
+    kind: CredentialKind
+    credential_id: UUID
+    settings: dict[str, Any]
+    renewable: bool
+    origins: tuple[str, ...]
+    attributes: dict[str, str]
+    scheme: CredentialScheme
+    grant: str
+
+
+class BrokerResponse(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What the broker says: exactly one of these."""
+
+    credential: Credential | None = None
+    connections: dict[str, ModuleConnection] | None = None
+    lease: LeasePayload | None = None
+    no_credential: NoCredential | None = None
+    refused: CredentialRefusal | None = None
+
+
+BrokerResult = Credential | Mapping[str, ModuleConnection] | Lease | NoCredential | CredentialRefusal
+
+
+def encode_subject_request(subject: Secret) -> bytes:
+    """The body that asks about a token."""
+    return msgspec.json.encode(SubjectRequest(subject.reveal()))
+
+
+def encode_lease_request(request: LeaseRequest) -> bytes:
+    """The body that asks for a lease."""
+    subject = request.subject.reveal()
+    return msgspec.json.encode(TokenExchangeRequest(subject, request.module, request.tool, request.rejected_version))
+
+
+def decode_subject_request(body: bytes) -> Secret:
+    """The token that is asked about.
+
+    Raises:
+        Malformed: as the name says.
+    """
+    return Secret(_decode(body, SubjectRequest).subject_token)
+
+
+def decode_lease_request(body: bytes) -> LeaseRequest:
+    """The lease that is asked for.
+
+    Raises:
+        Malformed: as the name says.
+    """
+    said = _decode(body, TokenExchangeRequest)
+    return LeaseRequest(Secret(said.subject_token), said.module, said.tool, said.rejected_version)
+
+
+def encode_result(outcome: BrokerResult) -> bytes:
+    """The body of an answer."""
+    match outcome:
+        case Credential():
+            answer = BrokerResponse(credential=outcome)
+        case Lease():
+            answer = BrokerResponse(lease=_build_payload(outcome))
+        case NoCredential():
+            answer = BrokerResponse(no_credential=outcome)
+        case CredentialRefusal():
+            answer = BrokerResponse(refused=outcome)
+        case _:
+            answer = BrokerResponse(connections=dict(outcome))
+    return msgspec.json.encode(answer)
+
+
+def decode_result(body: bytes) -> BrokerResult:
+    """What the broker said.
+
+    Raises:
+        Malformed: it is not one of ours.
+    """
+    answer = _decode(body, BrokerResponse)
+    lease = None if answer.lease is None else _build_lease(answer.lease)
+    said = [answer.credential, answer.connections, lease, answer.no_credential, answer.refused]
+    given: list[BrokerResult] = [one for one in said if one is not None]
+    if len(given) != 1:
+        raise MalformedMessage
+    return given[0]
+
+
+def _decode(body: bytes, kind: type[_Message]) -> _Message:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise MalformedMessage from None
+
+
+def _build_payload(lease: Lease) -> LeasePayload:
+    return LeasePayload(
+        lease.access_token.reveal(),
+        lease.version,
+        lease.expires_in,
+        lease.kind,
+        lease.credential_id,
+        dict(lease.settings),
+        lease.renewable,
+        lease.origins,
+        dict(lease.attributes),
+        lease.scheme,
+        lease.grant,
+    )
+
+
+def _build_lease(lease: LeasePayload) -> Lease:
+    return Lease(
+        Secret(lease.access_token),
+        lease.version,
+        lease.expires_in,
+        lease.kind,
+        lease.credential_id,
+        lease.settings,
+        lease.renewable,
+        lease.origins,
+        lease.attributes,
+        lease.scheme,
+        lease.grant,
+    )

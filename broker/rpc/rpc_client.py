@@ -1,0 +1,161 @@
+"""The gateway's side of the wire. It holds the gateway's own key and nothing of the broker's."""
+
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import aiohttp
+
+from broker.interface import BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from broker.rpc.codec import (
+    EXCHANGE,
+    MOST_ANSWER,
+    STATUS,
+    VERIFY,
+    BrokerResult,
+    MalformedMessage,
+    decode_result,
+    encode_lease_request,
+    encode_subject_request,
+)
+from broker.rpc.service_token import ANSWER_HEADER, ServiceTokenSigner, compute_answer_mark
+from core.caller import Credential
+from core.connection_state import ModuleConnection
+from core.errors import Unavailable
+from core.secret import Secret
+
+CONNECT_SECONDS = 2.0
+TOTAL_SECONDS = 8.0
+MOST_CONNECTIONS = 64
+KEEPALIVE_SECONDS = 30.0
+UNIX_PREFIX = "unix:"
+RETRY_AFTER = 2.0
+MOST_RETRY_AFTER = 60.0
+BROKER_UNAVAILABLE = "MCPist is not ready: its broker is away"
+VERSION_HINT = "do the gateway and the broker run the same version of MCPist?"
+# Both are raised before a byte of the request is sent.
+CONNECT_ERRORS = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+
+log = logging.getLogger(__name__)
+
+
+class _MismatchedAnswer(MalformedMessage):
+    """The answer is that to another request."""
+
+
+class HttpBroker:
+    """Implements :class:`broker.interface.Broker` on a broker that is a process of its own.
+
+    A broker that cannot be reached is not asked again here, but for a kept connection that turns out to be dead:
+    whoever calls has the deadline. :class:`broker.interface.BrokerUnreachable` tells them that nothing was sent.
+    """
+
+    def __init__(self, base_url: str, key: ServiceTokenSigner, session: aiohttp.ClientSession) -> None:
+        self._base_url = base_url
+        self._key = key
+        self._session = session
+        self._cause = ""
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the last request was answered."""
+        return not self._cause
+
+    async def verify(self, token: Secret) -> Credential | CredentialRefusal:
+        return await self._call(VERIFY, encode_subject_request(token), Credential)
+
+    async def get_connections(self, subject: Secret) -> Mapping[str, ModuleConnection] | CredentialRefusal:
+        return await self._call(STATUS, encode_subject_request(subject), dict)
+
+    async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
+        return await self._call(EXCHANGE, encode_lease_request(request), Lease, NoCredential)
+
+    async def _call(self, path: str, body: bytes, *kinds: type[Any]) -> Any:
+        """The answer, which is one of `kinds` or a refusal: one to another question is none."""
+        try:
+            outcome = await self._post_with_retry(path, body)
+            if not isinstance(outcome, (*kinds, CredentialRefusal)):
+                raise MalformedMessage
+        except (aiohttp.ClientError, OSError, TimeoutError, MalformedMessage) as error:
+            self._log_cause(
+                f"Malformed: {VERSION_HINT}" if isinstance(error, MalformedMessage) else type(error).__name__
+            )
+            kind = BrokerUnreachable if isinstance(error, CONNECT_ERRORS) else Unavailable
+            raise kind(BROKER_UNAVAILABLE, RETRY_AFTER) from None
+        self._log_cause("")
+        return outcome
+
+    async def _post_with_retry(self, path: str, body: bytes) -> BrokerResult:
+        """A kept connection of a broker that was started anew, or on which an answer came that nobody had asked for,
+        fails once; nothing asked here is harmed by a second."""
+        try:
+            return await self._post(path, body)
+        except (aiohttp.ServerDisconnectedError, ConnectionResetError, BrokenPipeError, _MismatchedAnswer):
+            return await self._post(path, body)
+
+    async def _post(self, path: str, body: bytes) -> BrokerResult:
+        token = self._key.sign("POST", path, body)
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        request = self._session.post(self._base_url + path, data=body, headers=headers, allow_redirects=False)
+        async with request as response:
+            if response.headers.get(ANSWER_HEADER) != compute_answer_mark(token):
+                response.close()  # every later answer on this connection is another request's too
+                raise _MismatchedAnswer
+            if response.status != 200:
+                self._raise_refusal(response)
+            return decode_result(await _read_body(response))
+
+    def _raise_refusal(self, response: aiohttp.ClientResponse) -> None:
+        """Whatever it was, the caller can do no more than try again; the operator reads what to do."""
+        if response.status == 401:
+            self._log_cause("401: is this gateway's public key in the broker's file, and do the clocks agree?")
+        elif response.status == 404:
+            self._log_cause(f"404: {VERSION_HINT}")
+        else:
+            self._log_cause(str(response.status))
+        raise Unavailable(BROKER_UNAVAILABLE, _parse_retry_after(response))
+
+    def _log_cause(self, cause: str) -> None:
+        if cause == self._cause:
+            return
+        if cause:
+            log.warning("the broker does not serve this gateway", extra={"cause": cause})
+        else:
+            log.info("the broker serves this gateway again")
+        self._cause = cause
+
+
+@contextlib.asynccontextmanager
+async def open_http_broker(url: str, key: ServiceTokenSigner) -> AsyncGenerator[HttpBroker]:
+    """A client over one kept session. `url` is ``http(s)://host:port``, or ``unix:/path`` of a socket."""
+    connector: aiohttp.BaseConnector
+    if url.startswith(UNIX_PREFIX):
+        connector = aiohttp.UnixConnector(
+            url.removeprefix(UNIX_PREFIX), limit=MOST_CONNECTIONS, keepalive_timeout=KEEPALIVE_SECONDS
+        )
+        url = "http://broker"
+    else:
+        connector = aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=KEEPALIVE_SECONDS)
+    async with aiohttp.ClientSession(
+        connector=connector,
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        skip_auto_headers=("User-Agent", "Accept-Encoding", "Accept"),
+        timeout=aiohttp.ClientTimeout(total=TOTAL_SECONDS, connect=CONNECT_SECONDS),
+    ) as session:
+        yield HttpBroker(url, key, session)
+
+
+async def _read_body(response: aiohttp.ClientResponse) -> bytes:
+    parts = bytearray()
+    async for part in response.content.iter_any():
+        parts += part
+        if len(parts) > MOST_ANSWER:
+            raise MalformedMessage
+    return bytes(parts)
+
+
+def _parse_retry_after(response: aiohttp.ClientResponse) -> float:
+    said = response.headers.get("Retry-After", "")
+    return min(float(said), MOST_RETRY_AFTER) if said.isascii() and said.isdigit() else RETRY_AFTER

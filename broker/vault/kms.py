@@ -1,0 +1,172 @@
+"""What key management services have in common: a deadline, patience with throttling, and a way to be away without
+taking the rest of the broker along.
+"""
+
+import asyncio
+import hashlib
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from broker.vault.key_wrapping import KeyMissing, WrappedKey
+from core.errors import Unavailable
+
+TOTAL_TIMEOUT_SECONDS = 5.0
+MAX_ATTEMPTS = 4
+INITIAL_BACKOFF_SECONDS = 0.1
+COOLDOWN_SECONDS = 2.0
+ACTIVE_KEY_TTL_SECONDS = 60.0
+CHECK_LABEL = b"mcpist.vault.key-name.1:"
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+
+class KmsThrottled(Exception):
+    """The service asks for patience."""
+
+
+class KmsUnreachable(Exception):
+    """The service could not be reached, or has a fault of its own."""
+
+
+class KmsDenied(Exception):
+    """The service refuses; its text says what the operator has to do, and nothing that the service has said."""
+
+
+class KmsUnavailable(Unavailable):
+    """Data keys that are not in memory cannot be opened now."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__(f"MCPist's key service ({title}) is away; try again", retry_after=COOLDOWN_SECONDS)
+
+
+class KmsClient(Protocol):
+    """One key of one service. Its methods make one attempt each.
+
+    They raise :class:`Throttled`, :class:`Away`, :class:`Denied`, and `decrypt` also
+    :class:`broker.vault.envelope.DecryptionError`.
+    """
+
+    @property
+    def title(self) -> str:
+        """The service as a person calls it."""
+        ...
+
+    def owns(self, kek_id: str) -> bool:
+        """Whether `kek_id` is an id of this key, or of a version of it."""
+        ...
+
+    async def encrypt(self, plain: bytes, context: bytes) -> WrappedKey:
+        """`plain` under the key's newest version, bound to `context`."""
+        ...
+
+    async def decrypt(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
+        """What was wrapped."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection."""
+        ...
+
+
+class KmsKeyProvider:
+    """Implements :class:`broker.vault.key_wrapping.KeyProvider` on a key service.
+
+    After a failure one question at a time is let through, so that an outage binds one connection of the broker's and
+    not all of them: data keys in memory go on being used meanwhile.
+    """
+
+    def __init__(
+        self,
+        service: KmsClient,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        seconds: float = TOTAL_TIMEOUT_SECONDS,
+    ) -> None:
+        self._service = service
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._seconds = seconds
+        self._known = ""
+        self._known_until = 0.0
+        self._failing = False
+        self._probing = False
+        self._rests_until = 0.0
+
+    async def get_active_id(self) -> str:
+        """The version that the service wraps with; it is asked at most once a minute."""
+        if self._monotonic() >= self._known_until:
+            await self.wrap(b"which key?", CHECK_LABEL)
+        return self._known
+
+    @property
+    def kek_ids(self) -> frozenset[str]:
+        return frozenset({self._known} if self._known else ())
+
+    def has(self, kek_id: str) -> bool:
+        return self._service.owns(kek_id)
+
+    async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
+        wrapped = await self._call(lambda: self._service.encrypt(plain, context))
+        self._known, self._known_until = wrapped.kek_id, self._monotonic() + ACTIVE_KEY_TTL_SECONDS
+        return wrapped
+
+    async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
+        if not self._service.owns(kek_id):
+            raise KeyMissing(kek_id)
+        return await self._call(lambda: self._service.decrypt(kek_id, wrapped, context))
+
+    def compute_check_value(self, kek_id: str) -> bytes:
+        """Of the name alone: a service never gives another key of the same name and version."""
+        return hashlib.sha256(CHECK_LABEL + kek_id.encode()).digest()
+
+    async def find_problem(self) -> str:
+        """Wraps and unwraps once."""
+        try:
+            wrapped = await self.wrap(b"mcpist doctor", CHECK_LABEL)
+            await self.unwrap(wrapped.kek_id, wrapped.blob, CHECK_LABEL)
+        except Unavailable as error:
+            return str(error)
+        return ""
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._service.close()
+
+    async def _call(self, ask: Callable[[], Awaitable[_T]]) -> _T:
+        if self._failing and (self._probing or self._monotonic() < self._rests_until):
+            raise KmsUnavailable(self._service.title)
+        self._probing = True
+        try:
+            answer = await self._call_with_retries(ask)
+        except (KmsThrottled, KmsUnreachable, TimeoutError) as error:
+            self._record_failure(type(error).__name__)
+            raise KmsUnavailable(self._service.title) from None
+        except KmsDenied as denied:
+            self._record_failure("denied")
+            raise Unavailable(str(denied), retry_after=COOLDOWN_SECONDS) from None
+        finally:
+            self._probing = False
+        self._failing = False
+        return answer
+
+    async def _call_with_retries(self, ask: Callable[[], Awaitable[_T]]) -> _T:
+        async with asyncio.timeout(self._seconds):
+            for tried in range(MAX_ATTEMPTS - 1):
+                try:
+                    return await ask()
+                except (KmsThrottled, KmsUnreachable):
+                    # Nothing is changed by asking twice: wrapping leaves no trace at the service.
+                    await self._sleep(INITIAL_BACKOFF_SECONDS * 2**tried * (0.5 + random.random() / 2))  # noqa: S311 no secret
+            return await ask()
+
+    def _record_failure(self, cause: str) -> None:
+        if not self._failing:
+            log.error("the key service fails", extra={"service": self._service.title, "cause": cause})
+        self._failing = True
+        self._rests_until = self._monotonic() + COOLDOWN_SECONDS

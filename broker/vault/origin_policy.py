@@ -1,0 +1,37 @@
+"""Where stored credentials may be sent, as it counts when they are used, and what is known of their connections."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from core.http.origins import get_origin, is_within_origins
+
+ORIGIN_CHANGED = "elsewhere"
+"""The cause of a credential whose service was given another address since."""
+WARNING_DETAIL = "warning"
+"""The detail of an account that works, but needs its owner's attention: for people, not for modules."""
+
+
+class OriginPolicy:
+    """The bounds of all modules; `base_urls` are those that the modules' code names."""
+
+    def __init__(self, base_urls: Mapping[str, str]) -> None:
+        self._base_urls = base_urls
+
+    def get_origins(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:
+        """The origins that a credential may be sent to: what is stored, else the module's own."""
+        if origins or module not in self._base_urls:
+            return tuple(origins)
+        return (get_origin(self._base_urls[module]),)
+
+    def is_origin_changed(self, module: str, origins: Sequence[str], settings: Mapping[str, Any]) -> bool:
+        """Whether the service, by these settings of the tenant's, is at no address that the credential is for."""
+        url = settings.get("base_url") or self._base_urls.get(module)
+        return not isinstance(url, str) or not is_within_origins(url, self.get_origins(module, origins))
+
+
+def read_attributes(details: str) -> dict[str, str]:
+    """What modules are told of a connection."""
+    found: dict[str, Any] = orjson.loads(details)
+    return {name: value for name, value in found.items() if isinstance(value, str) and name != WARNING_DETAIL}

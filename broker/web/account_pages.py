@@ -1,0 +1,204 @@
+"""The routes of one's own account: sessions, applications, API tokens, accounts at identity providers; each only one's
+own."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from broker.authorization_server.grant_records import GrantEntry
+from broker.authorization_server.grants import Grants
+from broker.identity.api_tokens import ApiToken, ApiTokens
+from broker.identity.browser_sessions import SessionEntry
+from broker.identity.identities import Identity
+from broker.identity.identity_services import IdentityServices
+from broker.identity.sign_in_outcomes import SignInRefused
+from broker.web.page_errors import PageError
+from broker.web.request_parsing import read_form, read_query
+from broker.web.sign_in_pages import FLOW_SECONDS, find_browser_session, identify_browser
+from broker.web.user_agent import get_browser_name
+from broker.web.web_dependencies import WebDependencies
+from core.errors import NotFound
+
+ACCOUNT_PATH = "/account"
+DONE_NOTICES = frozenset({"session_ended", "grant_revoked", "token_revoked", "account_tied", "account_untied"})
+_TOKEN_ID = re.compile(r"[0-9A-Za-z]{12}")
+
+
+def build_account_routes(
+    parts: WebDependencies, door: IdentityServices, tokens: ApiTokens, grants: Grants | None
+) -> list[Route]:
+    """What :func:`broker.web.app.build_identity_app` gets; no `grants` where another server makes access tokens."""
+    pages = AccountPages(parts, door, tokens, grants)
+    return [
+        Route("/account", pages.show, methods=["GET"]),
+        Route("/account/sessions/end", pages.end_session, methods=["POST"]),
+        Route("/account/sessions/end-all", pages.end_all_sessions, methods=["POST"]),
+        Route("/account/grants/end", pages.end_grant, methods=["POST"]),
+        Route("/account/tokens/end", pages.end_token, methods=["POST"]),
+        Route("/account/identities/tie", pages.link_identity, methods=["POST"]),
+        Route("/account/identities/untie", pages.unlink_identity, methods=["POST"]),
+    ]
+
+
+class AccountPages:
+    """The handlers. Nobody without a session gets to any of them."""
+
+    def __init__(
+        self, parts: WebDependencies, door: IdentityServices, tokens: ApiTokens, grants: Grants | None
+    ) -> None:
+        self._parts = parts
+        self._door = door
+        self._tokens = tokens
+        self._grants = grants
+
+    async def show(self, request: Request) -> Response:
+        session = await find_browser_session(self._parts, self._door, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        done = read_query(request).get("done", "")
+        whose = (session.tenant_id, session.user_id)
+        sessions = [_build_session_view(one, session.id) for one in await self._door.sessions.list(*whose)]
+        identities = [self._build_identity_view(one) for one in await self._door.identities.list(*whose)]
+        grants = await self._grants.list_for_user(*whose) if self._grants else []
+        return self._parts.pages.render(
+            request,
+            "account.html",
+            email=session.email,
+            tenant=session.tenant_name,
+            done=done if done in DONE_NOTICES else "",
+            sessions=sessions,
+            identities=identities,
+            grants=[_build_grant_view(one) for one in grants],
+            tokens=[_build_token_view(one) for one in await self._tokens.list_live(*whose)],
+            providers=self._door.sign_in.providers,
+        )
+
+    async def end_session(self, request: Request) -> Response:
+        session = await find_browser_session(self._parts, self._door, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        session_id = _parse_id(await read_form(request))
+        await self._door.sessions.end(session.actor, session.tenant_id, session_id, user_id=session.user_id)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=session_ended", 303)
+
+    async def end_all_sessions(self, request: Request) -> Response:
+        """This browser's too: whoever is not sure who else is signed in begins anew."""
+        session = await find_browser_session(self._parts, self._door, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        await self._door.sessions.end_all(session.actor, session.tenant_id, session.user_id)
+        response = RedirectResponse("/signed-out", 303)
+        self._parts.cookies.drop(response, "session")
+        return response
+
+    async def end_grant(self, request: Request) -> Response:
+        session = await find_browser_session(self._parts, self._door, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        grant_id = _parse_id(await read_form(request))
+        if self._grants is None:
+            raise NotFound("another server gives access to clients here")
+        await self._grants.revoke(session.actor, session.tenant_id, grant_id, "user", user_id=session.user_id)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=grant_revoked", 303)
+
+    async def end_token(self, request: Request) -> Response:
+        session = await find_browser_session(self._parts, self._door, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        token_id = (await read_form(request)).get("id", "")
+        if not _TOKEN_ID.fullmatch(token_id):
+            raise NotFound("there is nothing of that id")
+        await self._tokens.revoke(session.actor, session.tenant_id, token_id, user_id=session.user_id)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=token_revoked", 303)
+
+    async def link_identity(self, request: Request) -> Response:
+        """One more account for the person themselves: whoever borrows their open browser has no recent sign-in."""
+        session = await find_browser_session(self._parts, self._door, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        if not session.is_fresh(self._parts.clock()):
+            return _redirect_to_sign_in("&notice=recent")
+        provider = (await read_form(request)).get("provider", "")
+        try:
+            started = await self._door.sign_in.start(
+                provider, ACCOUNT_PATH, identify_browser(self._parts, request), session=session
+            )
+        except SignInRefused as refused:
+            raise PageError(refused.key, 503, provider=refused.provider) from None
+        response = self._parts.pages.render_forward_page(request, started.url)
+        self._parts.cookies.set(response, "flow", started.binding, FLOW_SECONDS)
+        return response
+
+    async def unlink_identity(self, request: Request) -> Response:
+        """One account less, as long as there is another: it takes a recent sign-in as one more does."""
+        session = await find_browser_session(self._parts, self._door, request)
+        if session is None:
+            return _redirect_to_sign_in()
+        if not session.is_fresh(self._parts.clock()):
+            return _redirect_to_sign_in("&notice=recent")
+        identity_id = _parse_id(await read_form(request))
+        await self._door.identities.unlink(session.actor, session.tenant_id, identity_id, user_id=session.user_id)
+        return RedirectResponse(f"{ACCOUNT_PATH}?done=account_untied", 303)
+
+    def _build_identity_view(self, identity: Identity) -> Mapping[str, Any]:
+        provider = next(
+            (one.label for one in self._parts.identity.providers if identity.issuer in (one.issuer, one.base_url)),
+            urlsplit(identity.issuer).hostname or identity.issuer,
+        )
+        return {
+            "id": identity.id,
+            "provider": provider,
+            "email": identity.email,
+            "last_sign_in_at": identity.last_sign_in_at,
+        }
+
+
+def _build_session_view(entry: SessionEntry, current: UUID) -> Mapping[str, Any]:
+    return {
+        "id": entry.id,
+        "current": entry.id == current,
+        "browser": get_browser_name(entry.user_agent),
+        "address": entry.address,
+        "method": entry.method,
+        "created_at": entry.created_at,
+        "last_seen_at": entry.last_seen_at,
+    }
+
+
+def _build_grant_view(entry: GrantEntry) -> Mapping[str, Any]:
+    return {
+        "id": entry.id,
+        "client": entry.client_name or entry.client_id,
+        "scopes": entry.scopes,
+        "created_at": entry.created_at,
+        "last_used_at": entry.last_used_at,
+    }
+
+
+def _build_token_view(token: ApiToken) -> Mapping[str, Any]:
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": sorted(token.scopes),
+        "read_only": token.read_only,
+        "created_at": token.created_at,
+        "last_used_at": token.last_used_at,
+        "expires_at": token.expires_at,
+    }
+
+
+def _parse_id(fields: Mapping[str, str]) -> UUID:
+    try:
+        return UUID(fields.get("id", ""))
+    except ValueError:
+        raise NotFound("there is nothing of that id") from None
+
+
+def _redirect_to_sign_in(more: str = "") -> Response:
+    return RedirectResponse(f"/sign-in?next={quote(ACCOUNT_PATH, safe='')}{more}", 303)

@@ -1,0 +1,217 @@
+"""The pages of connecting: what can be connected, and one service with its key and its end."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from broker.connect.connect_services import ConnectServices
+from broker.connect.connect_session import ConnectSessionRequest
+from broker.connect.connect_session_store import MAX_SESSION_MODULES
+from broker.connections.api_keys import OtherAccount, PastedKey
+from broker.connections.available_services import ADMINISTRATOR
+from broker.connections.connect_errors import ConnectError
+from broker.connections.connection_status import ConnectionStatus
+from broker.connections.oauth_client_store import OAuthClient
+from broker.identity.browser_sessions import Session
+from broker.identity.identity_services import IdentityServices
+from broker.web.client_metadata_documents import build_client_document_route
+from broker.web.connect_flow_pages import ConnectFlowPages
+from broker.web.connect_urls import (
+    CONNECT_PATH,
+    REFUSAL_STATUS,
+    ConnectQueue,
+    build_next_path,
+    get_session_path,
+    parse_module,
+    parse_queue,
+    parse_role_id,
+)
+from broker.web.connect_views import (
+    build_refused_client_views,
+    build_service_list,
+    build_service_view,
+    build_shared_views,
+    find_connected_title,
+    get_display_state,
+    is_current,
+    list_connectable_modules,
+)
+from broker.web.request_parsing import read_form, read_query
+from broker.web.sign_in_pages import find_browser_session, redirect_to_sign_in
+from broker.web.web_dependencies import WebDependencies
+from core.errors import NotFound
+from core.secret import Secret
+
+DONE_NOTICES = frozenset({"connected", "connected_less", "kept", "declined", "disconnected", "removed"})
+
+
+def build_connect_routes(parts: WebDependencies, door: IdentityServices, connect: ConnectServices) -> list[Route]:
+    """What :func:`broker.web.app.build_identity_app` is given of connecting."""
+    pages, flow = ServicePages(parts, door, connect), ConnectFlowPages(parts, door, connect)
+    return [
+        Route(CONNECT_PATH, pages.show_overview, methods=["GET"]),
+        Route("/connect/-/all", pages.begin_all, methods=["POST"]),
+        build_client_document_route(connect.client_registration),
+        Route("/connect/-/question/{flow}", flow.show_question, methods=["GET"]),
+        Route("/connect/-/question/{flow}", flow.decide, methods=["POST"]),
+        Route("/connect/callback/{provider}", flow.callback, methods=["GET"]),
+        Route("/connect/{module}", pages.show, methods=["GET"]),
+        Route("/connect/{module}", flow.start, methods=["POST"]),
+        Route("/connect/{module}/key", pages.store_key, methods=["POST"]),
+        Route("/connect/{module}/disconnect", pages.disconnect, methods=["POST"]),
+    ]
+
+
+class ServicePages:
+    """The handlers. Nobody without a session gets to any of them."""
+
+    def __init__(self, parts: WebDependencies, door: IdentityServices, connect: ConnectServices) -> None:
+        self._parts = parts
+        self._door = door
+        self._connect = connect
+
+    async def show_overview(self, request: Request) -> Response:
+        session = await self._find_session(request)
+        if session is None:
+            return redirect_to_sign_in(CONNECT_PATH)
+        asked = read_query(request)
+        services = await self._connect.available_services.list_for_person(session)
+        refused: Sequence[OAuthClient] = ()
+        if session.system_role == ADMINISTRATOR:
+            refused = await self._connect.oauth_clients.list(session.tenant_id)
+        shared, more = await self._connect.available_services.list_shared_credentials(session)
+        titles = {
+            one.name: one.title
+            for one in self._connect.available_services.get_manifests([one.module for one in shared])
+        }
+        return self._parts.pages.render(
+            request,
+            "connect_list.html",
+            email=session.email,
+            tenant=session.tenant_name,
+            done="connected" if asked.get("done") == "connected" else "",
+            done_title=find_connected_title(asked.get("module", ""), services, shared, titles),
+            refused=build_refused_client_views(refused, self._parts.settings.public_url),
+            by_roles=build_shared_views(shared, titles),
+            more=more,
+            **build_service_list(services, await self._load_standings(session)),
+        )
+
+    async def begin_all(self, request: Request) -> Response:
+        """Begin with the first of those that are not connected, and go on with the others."""
+        session = await self._find_session(request)
+        if session is None:
+            return redirect_to_sign_in(CONNECT_PATH)
+        services, standings = (
+            await self._connect.available_services.list_for_person(session),
+            await self._load_standings(session),
+        )
+        names = list_connectable_modules(services, standings)[:MAX_SESSION_MODULES]
+        if not names:
+            return RedirectResponse(CONNECT_PATH, 303)
+        made, _ = await self._connect.connect_sessions.start(session.actor, session, ConnectSessionRequest(names))
+        return RedirectResponse(get_session_path(made.id), 303)
+
+    async def show(self, request: Request) -> Response:
+        module, asked = parse_module(request.path_params), read_query(request)
+        session = await self._find_session(request)
+        if session is None:
+            return redirect_to_sign_in(_get_current_path(request))
+        return await self._render_page(request, session, module, parse_role_id(asked), parse_queue(asked), asked)
+
+    async def store_key(self, request: Request) -> Response:
+        module, fields = parse_module(request.path_params), await read_form(request)
+        session = await self._find_session(request)
+        if session is None:
+            return redirect_to_sign_in(f"{CONNECT_PATH}/{module}")
+        role_id, queue = parse_role_id(fields), parse_queue(fields)
+        user, provider = fields.get("key_user", "").strip(), fields.get("provider", "")
+        pasted, replace = (
+            PastedKey(Secret(fields.get("key", "").strip()), user, provider),
+            fields.get("replace") == "on",
+        )
+        try:
+            await self._connect.api_keys.connect(session, module, role_id, pasted, replace=replace)
+        except OtherAccount as other:
+            return await self._render_page(request, session, module, role_id, queue, {}, other=other)
+        except ConnectError as refused:
+            return await self._render_page(request, session, module, role_id, queue, {}, refused=refused)
+        return RedirectResponse(build_next_path(module, role_id, queue, "connected"), 303)
+
+    async def disconnect(self, request: Request) -> Response:
+        module, fields = parse_module(request.path_params), await read_form(request)
+        session = await self._find_session(request)
+        if session is None:
+            return redirect_to_sign_in(f"{CONNECT_PATH}/{module}")
+        role_id = parse_role_id(fields)
+        found = await self._connect.available_services.find_with_subject(session, module, role_id)
+        if found is None or found[0].own is None:
+            raise NotFound("there is nothing to disconnect")
+        service, whom = found
+        assert service.own is not None
+        ended = await self._connect.disconnect_service.disconnect(
+            session.actor, session.tenant_id, service.own, whom.owner
+        )
+        done = "disconnected" if ended.revoked else "removed"
+        return RedirectResponse(build_next_path(module, role_id, ConnectQueue(), done), 303)
+
+    async def _load_standings(self, session: Session) -> Mapping[UUID | None, ConnectionStatus]:
+        async with self._connect.database.tenant(session.tenant_id) as work:
+            return {one.id: one for one in await self._connect.connection_health.list_for_user(work, session.user_id)}
+
+    async def _find_session(self, request: Request) -> Session | None:
+        return await find_browser_session(self._parts, self._door, request)
+
+    async def _render_page(
+        self,
+        request: Request,
+        session: Session,
+        module: str,
+        role_id: UUID | None,
+        queue: ConnectQueue,
+        asked: Mapping[str, str],
+        **more: Any,
+    ) -> Response:
+        found = await self._connect.available_services.find_with_subject(session, module, role_id)
+        if found is None:
+            raise NotFound("there is no such service for you")
+        service, whom = found
+        refused: ConnectError | None = more.get("refused")
+        done = asked.get("done", "")
+        return self._parts.pages.render(
+            request,
+            "connect.html",
+            status=200 if refused is None else REFUSAL_STATUS.get(refused.key, 400),
+            email=session.email,
+            tenant=session.tenant_name,
+            done=done if done in DONE_NOTICES and is_current(done, service) else "",
+            roles=[
+                (str(one), name)
+                for one, name in await self._connect.available_services.list_sharing_roles(session, module)
+            ],
+            role_id="" if role_id is None else str(role_id),
+            role=whom.shared_with,
+            queue=queue,
+            queue_fields=queue.to_fields(),
+            skip=queue.after() if queue.of else "",
+            other=more.get("other"),
+            refused="" if refused is None else refused.key,
+            after=await self._find_connected_title(session, asked.get("after", ""), role_id),
+            administers=session.system_role == ADMINISTRATOR,
+            standing=get_display_state(service, await self._load_standings(session)),
+            **build_service_view(service, self._parts.settings.public_url),
+        )
+
+    async def _find_connected_title(self, session: Session, module: str, role_id: UUID | None) -> str:
+        """The title of a service that is connected, "" for any other word."""
+        found = await self._connect.available_services.find_with_subject(session, module, role_id) if module else None
+        return "" if found is None else find_connected_title(module, [found[0]])
+
+
+def _get_current_path(request: Request) -> str:
+    asked: bytes = request.scope["query_string"]
+    return request.scope["path"] + ("?" + asked.decode("latin-1") if asked else "")

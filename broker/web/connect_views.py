@@ -1,0 +1,216 @@
+"""What the pages of connecting show of a service: plain values for the templates."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID
+
+from broker.connect.code_exchange import NO_REACH
+from broker.connect.redirect_uris import build_redirect_uri
+from broker.connections.available_services import AvailableService
+from broker.connections.connect_methods import ConnectMethod, build_method_scope_request
+from broker.connections.connection_status import ConnectionStatus, HealthState
+from broker.connections.credential_summary import CredentialSummary
+from broker.connections.oauth_client_store import OAuthClient
+from broker.providers.templates import fill_url, resolve_settings
+from broker.vault.origin_policy import ORIGIN_CHANGED
+from core.errors import Invalid
+
+CREDENTIAL_WARNINGS = frozenset({NO_REACH})
+CREDENTIAL_CAUSES = frozenset(
+    {"revoked", "expired", "lost_rotation", "scope", "account_disabled", "interaction", "rejected", ORIGIN_CHANGED}
+)
+EXPLAINED_PROVIDERS = frozenset({"github", "github_oauth_app"})
+"""Providers between which an administrator has to choose: ``connect.unregistered.admin.<id>`` tells them apart."""
+CLIENT_CAUSES = frozenset({"client_refused", "secret_expired", "client_not_allowed", "scope_refused", "not_found"})
+DISPLAY_STATES = {
+    HealthState.REFRESHING: "refreshing",
+    HealthState.REFUSED: "refused",
+    HealthState.VENDOR_DOWN: "away",
+    HealthState.SERVICE_MISCONFIGURED: "misconfigured",
+}
+"""What a person can do nothing about; besides there are connected, broken and none."""
+
+
+def build_service_list(
+    services: Sequence[AvailableService], standings: Mapping[UUID | None, ConnectionStatus]
+) -> Mapping[str, Any]:
+    """The list: one entry a service, and how many their person can connect."""
+    entries = [
+        {
+            "name": one.required_tools.module.name,
+            "title": one.required_tools.module.title,
+            "own": _build_credential_view(one.own),
+            "shared": _build_credential_view(next(iter(one.shared), None)),
+            "state": get_display_state(one, standings),
+            "connectable": one.connectable,
+        }
+        for one in services
+    ]
+    return {"services": entries, "open": len(list_connectable_modules(services, standings))}
+
+
+def list_connectable_modules(
+    services: Sequence[AvailableService], standings: Mapping[UUID | None, ConnectionStatus]
+) -> list[str]:
+    """The modules that somebody can connect now, and that nothing counts for, or something that they can mend."""
+    return [
+        one.required_tools.module.name
+        for one in services
+        if one.connectable and get_display_state(one, standings) in ("none", "broken")
+    ]
+
+
+def get_display_state(service: AvailableService, standings: Mapping[UUID | None, ConnectionStatus]) -> str:
+    """How the credential stands that a call uses."""
+    if service.effective is None:
+        return "none"
+    found = standings.get(service.effective.id)
+    return service.effective.state if found is None else DISPLAY_STATES.get(found.state, service.effective.state)
+
+
+def build_refused_client_views(clients: Sequence[OAuthClient], public_url: str) -> Sequence[Mapping[str, Any]]:
+    """The OAuth clients that vendors refuse, for administrators."""
+    return [
+        {
+            "provider": one.provider,
+            "role": one.role,
+            "cause": one.cause if one.cause in CLIENT_CAUSES else "other",
+            "redirect_uri": build_redirect_uri(public_url, one.provider),
+        }
+        for one in clients
+        if one.state == "misconfigured"
+    ]
+
+
+def build_shared_views(held: Sequence[CredentialSummary], titles: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """What roles share, for an administrator."""
+    return [
+        {
+            "module": one.module,
+            "title": titles[one.module],
+            "role_id": str(one.role_id),
+            **(_build_credential_view(one) or {}),
+        }
+        for one in held
+    ]
+
+
+def find_connected_title(
+    module: str,
+    services: Sequence[AvailableService],
+    shared: Sequence[CredentialSummary] = (),
+    titles: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """The title of a module that is connected for somebody, or by a role that they administer, "" for any other
+    word."""
+    for one in services:
+        if one.required_tools.module.name == module and is_current("connected", one):
+            return one.required_tools.module.title
+    return titles[module] if any(one.module == module and one.state == "connected" for one in shared) else ""
+
+
+def is_current(done: str, service: AvailableService) -> bool:
+    """Whether what an address says was done is what there is: anybody can write an address."""
+    if done in ("connected", "connected_less"):
+        return service.own is not None and service.own.state == "connected"
+    return done not in ("disconnected", "removed") or service.own is None
+
+
+def build_service_view(service: AvailableService, public_url: str) -> Mapping[str, Any]:
+    """One service with the ways to connect it."""
+    module = service.required_tools.module
+    return {
+        "name": module.name,
+        "title": module.title,
+        "reading": service.required_tools.read_tools,
+        "writing": service.required_tools.write_tools,
+        "own": _build_credential_view(service.own),
+        "shared": [_build_credential_view(one) for one in service.shared],
+        "ways": [_build_method_view(service, way) for way in service.methods],
+        "lacking": service.missing_scopes,
+        "unregistered": [
+            {
+                "title": one.title,
+                "id": one.id,
+                "redirect_uri": build_redirect_uri(public_url, one.id),
+                "explained": one.id if one.id in EXPLAINED_PROVIDERS else "",
+            }
+            for one in service.unregistered_providers
+        ],
+    }
+
+
+def _build_credential_view(held: CredentialSummary | None) -> Mapping[str, Any] | None:
+    if held is None:
+        return None
+    return {
+        "type": held.type,
+        "name": held.name,
+        "state": held.state,
+        "cause": held.cause if held.cause in CREDENTIAL_CAUSES else "other",
+        "role": held.role,
+        "site": str(held.details.get("site_name", "")),
+        "warning": held.warning if held.warning in CREDENTIAL_WARNINGS else "",
+        "scopes": held.scopes,
+        "provider": held.provider,
+    }
+
+
+def _build_method_view(service: AvailableService, way: ConnectMethod) -> Mapping[str, Any]:
+    provider, asked = way.provider, way.scope_request
+    shown: dict[str, Any] = {
+        "kind": way.kind,
+        "provider": provider.id if provider else "",
+        "title": provider.title if provider else service.required_tools.module.title,
+        "help_url": _get_fixed_url(provider.key.help_url if provider and provider.key else None),
+        "user_kind": provider.key.user_kind if provider and provider.key else None,
+    }
+    if provider is None or asked is None:
+        return shown
+    base = build_method_scope_request(way, service.required_tools, writing=False)
+    more = build_method_scope_request(way, service.required_tools, writing=True)
+    granted = service.own is not None and service.own.provider == provider.id and service.own.state == "connected"
+    return shown | {
+        "scopes": base.scopes,
+        "fixed_scopes": provider.oauth is not None and provider.oauth.fixed_scopes,
+        "more_scopes": tuple(one for one in more.scopes if one not in base.scopes),
+        "offers_writing": asked.can_request_write,
+        "writing": not asked.can_request_write,
+        "again": granted,
+        "joined": [one.module.title for one in way.joined_tools],
+        "also": [
+            {
+                "name": one.module.name,
+                "title": one.module.title,
+                "adds": _list_added(
+                    base.scopes, build_method_scope_request(way, service.required_tools, [one], writing=False).scopes
+                ),
+                "taken": one.module.name in way.connected_modules,
+            }
+            for one in way.optional_tools
+        ],
+        "manage_url": _get_fixed_url(provider.manage_url),
+        "reach_url": _build_reach_url(way),
+    }
+
+
+def _build_reach_url(way: ConnectMethod) -> str:
+    """Where the person lets the grant reach something; where the vendor's app has no such page, all their apps."""
+    provider = way.provider
+    if provider is None or provider.reach is None:
+        return ""
+    try:
+        values = resolve_settings(provider, way.client.settings if way.client else {})
+    except Invalid:
+        return ""
+    return fill_url(provider.reach.help_url, values) or fill_url(provider.manage_url or "", values)
+
+
+def _list_added(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one for one in now if one not in before)
+
+
+def _get_fixed_url(url: str | None) -> str:
+    """A page of a vendor's; none where it depends on a setting."""
+    return "" if url is None or "{" in url else url

@@ -1,0 +1,24 @@
+"""Why a vendor's key was not stored: one text for the page, the API and the command line."""
+
+from collections.abc import Mapping
+
+from broker.connections.api_keys import KeyProblem
+from broker.web.i18n import Translations
+from core.errors import Forbidden, Invalid, LimitReached, MCPistError, Unavailable
+
+_WAIT: Mapping[str, float] = {"busy": 60.0, "often": 60.0, "away": 30.0}
+
+
+def build_key_error(trouble: KeyProblem, service: str) -> MCPistError:
+    """The error of a key that was not stored, in the words of the page."""
+    text = f"{render_key_error(trouble, service)} Nothing was stored"
+    if trouble in ("busy", "often"):
+        return LimitReached(text, _WAIT[trouble])
+    if trouble == "away":
+        return Unavailable(text, _WAIT[trouble])
+    return Forbidden(text) if trouble == "forbidden" else Invalid(text)
+
+
+def render_key_error(trouble: KeyProblem, service: str) -> str:
+    """What the page says, in English and without markup."""
+    return Translations("en")(f"connect.refused.key_{trouble}", service=service).striptags()

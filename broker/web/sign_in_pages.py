@@ -1,0 +1,205 @@
+"""The routes of sign-in: choose a provider, come back from it, choose a tenant, use a one-time link, sign out."""
+
+from urllib.parse import quote
+from uuid import UUID
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from broker.identity.browser_sessions import Session
+from broker.identity.identity_services import IdentityServices
+from broker.identity.return_to import sanitize_return_to
+from broker.identity.sign_in_outcomes import Browser, SignInRefused, SignInResult, TenantSelection
+from broker.identity.sign_in_state import SIGN_IN_LIFETIME
+from broker.web.display import render_contact
+from broker.web.page_errors import PageError
+from broker.web.request_parsing import get_client_address, read_form, read_query
+from broker.web.web_dependencies import WebDependencies
+from core.errors import NotFound
+from core.secret import Secret
+
+SIGN_IN_NOTICES = frozenset({"session_ended", "recent", "link_needed"})
+FLOW_SECONDS = int(SIGN_IN_LIFETIME.total_seconds())
+CONTACT_KEYS = frozenset({"suspended", "other_account", "unverified_email"})
+"""Of the reasons for a refusal, those that an administrator knows a way out of."""
+SIGN_IN_REFUSAL_STATUS = {"link_used": 410, "expired": 410, "provider_away": 503}
+
+
+def build_sign_in_routes(parts: WebDependencies, door: IdentityServices) -> list[Route]:
+    """What :func:`broker.web.app.build_identity_app` is given of sign-in."""
+    pages = SignInPages(parts, door)
+    return [
+        Route("/login", pages.redirect_login, methods=["GET"]),
+        Route("/sign-in", pages.choose_provider, methods=["GET"]),
+        Route("/sign-in/start", pages.start, methods=["POST"]),
+        Route("/sign-in/callback/{provider}", pages.callback, methods=["GET"]),
+        Route("/sign-in/tenant", pages.choose_tenant, methods=["GET"]),
+        Route("/sign-in/tenant", pages.handle_tenant_choice, methods=["POST"]),
+        Route("/sign-in/link", pages.show_link, methods=["GET"]),
+        Route("/sign-in/link", pages.use_link, methods=["POST"]),
+        Route("/sign-out", pages.sign_out, methods=["POST"]),
+        Route("/signed-out", pages.show_signed_out, methods=["GET"]),
+    ]
+
+
+async def find_browser_session(parts: WebDependencies, door: IdentityServices, request: Request) -> Session | None:
+    """The live session of the browser that asks."""
+    cookie = parts.cookies.read(request, "session")
+    return await door.sessions.find(cookie) if cookie else None
+
+
+def redirect_to_sign_in(to: str) -> Response:
+    """On to the sign-in, and from there to an address of ours."""
+    return RedirectResponse(f"/sign-in?next={quote(to, safe='')}", 303)
+
+
+def identify_browser(parts: WebDependencies, request: Request) -> Browser:
+    """The browser that asks, as far as can be known."""
+    return Browser(get_client_address(request, parts.proxies), request.headers.get("user-agent", ""))
+
+
+class SignInPages:
+    """The handlers."""
+
+    def __init__(self, parts: WebDependencies, door: IdentityServices) -> None:
+        self._parts = parts
+        self._door = door
+        self._sign_in = door.sign_in
+
+    async def redirect_login(self, request: Request) -> Response:
+        """The name that people guess."""
+        return RedirectResponse("/sign-in", 307)
+
+    async def choose_provider(self, request: Request) -> Response:
+        asked = read_query(request)
+        notice = asked.get("notice", "")
+        return self._parts.pages.render(
+            request,
+            "sign_in.html",
+            providers=self._sign_in.providers,
+            next=sanitize_return_to(asked["next"]) if "next" in asked else "",
+            notice=notice if notice in SIGN_IN_NOTICES else "",
+        )
+
+    async def start(self, request: Request) -> Response:
+        fields = await read_form(request)
+        try:
+            started = await self._sign_in.start(
+                fields.get("provider", ""), fields.get("next", ""), identify_browser(self._parts, request)
+            )
+        except SignInRefused as refused:
+            return self._render_refusal(request, refused)
+        response = self._parts.pages.render_forward_page(request, started.url)
+        self._parts.cookies.set(response, "flow", started.binding, FLOW_SECONDS)
+        return response
+
+    async def callback(self, request: Request) -> Response:
+        session = await find_browser_session(self._parts, self._door, request)
+        binding = self._parts.cookies.read(request, "flow")
+        browser = identify_browser(self._parts, request)
+        try:
+            outcome = await self._sign_in.handle_callback(
+                request.path_params["provider"], binding, read_query(request), browser, session=session
+            )
+        except SignInRefused as refused:
+            return self._render_refusal(request, refused)
+        if isinstance(outcome, TenantSelection):
+            return RedirectResponse("/sign-in/tenant", 303)  # so that a reload is no second use of the answer
+        if isinstance(outcome, SignInResult):
+            return await self._start_session(outcome, session)
+        response = RedirectResponse("/account?done=account_tied", 303)
+        self._parts.cookies.drop(response, "flow")
+        return response
+
+    async def choose_tenant(self, request: Request) -> Response:
+        try:
+            found = await self._sign_in.list_choices(self._parts.cookies.read(request, "flow"))
+        except SignInRefused as refused:
+            return self._render_refusal(request, refused)
+        choices = [(str(one.tenant_id), one.name) for one in found.choices]
+        return self._parts.pages.render(request, "tenant.html", email=found.email, choices=choices, fields={})
+
+    async def handle_tenant_choice(self, request: Request) -> Response:
+        fields = await read_form(request)
+        try:
+            tenant_id = UUID(fields.get("tenant", ""))
+        except ValueError:
+            raise NotFound("there is no such organisation") from None
+        binding = self._parts.cookies.read(request, "flow")
+        session = await find_browser_session(self._parts, self._door, request)
+        try:
+            outcome = await self._sign_in.choose_tenant(binding, tenant_id, identify_browser(self._parts, request))
+        except SignInRefused as refused:
+            return self._render_refusal(request, refused)
+        return await self._start_session(outcome, session)
+
+    async def show_link(self, request: Request) -> Response:
+        asked = read_query(request)
+        try:
+            target = await self._sign_in.find_link_target(
+                Secret(asked.get("code", "")), identify_browser(self._parts, request)
+            )
+        except SignInRefused as refused:
+            return self._render_refusal(request, refused)
+        return self._parts.pages.render(
+            request,
+            "link.html",
+            code=asked.get("code", ""),
+            email=target.email,
+            tenant=target.tenant_name,
+            next=sanitize_return_to(asked.get("next", "")),
+        )
+
+    async def use_link(self, request: Request) -> Response:
+        fields = await read_form(request)
+        session = await find_browser_session(self._parts, self._door, request)
+        code, browser = Secret(fields.get("code", "")), identify_browser(self._parts, request)
+        try:
+            outcome = await self._sign_in.use_link(code, fields.get("next", ""), browser)
+        except SignInRefused as refused:
+            return self._render_refusal(request, refused)
+        return await self._start_session(outcome, session)
+
+    async def sign_out(self, request: Request) -> Response:
+        session = await find_browser_session(self._parts, self._door, request)
+        await self._end_session(session)
+        response = RedirectResponse("/signed-out", 303)
+        self._parts.cookies.drop(response, "session")
+        self._parts.cookies.drop(response, "flow")
+        return response
+
+    async def show_signed_out(self, request: Request) -> Response:
+        return self._parts.pages.render(request, "show_signed_out.html")
+
+    async def _start_session(self, outcome: SignInResult, before: Session | None) -> Response:
+        """A new session in the place of the browser's old one, whoever's that was."""
+        await self._end_session(before)
+        response = RedirectResponse(outcome.next_path, 303)
+        self._parts.cookies.set(response, "session", outcome.session)
+        self._parts.cookies.drop(response, "flow")
+        return response
+
+    async def _end_session(self, session: Session | None) -> None:
+        if session is None:
+            return
+        try:
+            await self._door.sessions.end(session.actor, session.tenant_id, session.id)
+        except NotFound:
+            return  # it ended in the same moment elsewhere
+
+    def _render_refusal(self, request: Request, refused: SignInRefused) -> Response:
+        whom = self._parts.identity.contact
+        if refused.key == "not_listed":
+            asked = render_contact(whom) if whom else ""
+            response: Response = self._parts.pages.render(
+                request, "refused.html", status=403, email=refused.email, provider=refused.provider, contact=asked
+            )
+        else:
+            words: dict[str, str] = {"provider": refused.provider, "email": refused.email}
+            if whom and refused.key in CONTACT_KEYS:
+                words["contact"] = render_contact(whom)
+            problem = PageError(refused.key, SIGN_IN_REFUSAL_STATUS.get(refused.key, 403), **words)
+            response = self._parts.pages.render_error(request, problem)
+        self._parts.cookies.drop(response, "flow")
+        return response

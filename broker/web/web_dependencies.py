@@ -1,0 +1,52 @@
+"""What every route of the pages and endpoints of identity needs. What only some need, they are given beside it::
+
+def routes(parts: WebDependencies, sign_in: SignInService, sessions: Sessions) -> list[Route]: ...
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from broker.identity.settings import IdentitySettings
+from broker.web.cookies import Cookies
+from broker.web.pages import Pages
+from core.config.settings import Settings
+from core.http.allowed_hosts import AllowedHosts
+from core.http.trusted_proxies import TrustedProxies
+
+
+@dataclass(frozen=True, slots=True)
+class WebDependencies:
+    """Build it with :func:`build_web_dependencies`."""
+
+    settings: Settings
+    identity: IdentitySettings
+    clock: Callable[[], datetime]
+    pages: Pages
+    cookies: Cookies
+    proxies: TrustedProxies
+    hosts: AllowedHosts
+
+    @property
+    def issuer(self) -> str:
+        """The authorization server's name, which is the public URL."""
+        return self.settings.public_url
+
+    def build_url(self, path: str) -> str:
+        """The public URL of a path of ours."""
+        return self.settings.public_url + path
+
+
+def build_web_dependencies(
+    settings: Settings, identity: IdentitySettings, clock: Callable[[], datetime]
+) -> WebDependencies:
+    """What the settings say, put together."""
+    return WebDependencies(
+        settings,
+        identity,
+        clock,
+        Pages(),
+        Cookies(settings.public_url),
+        TrustedProxies(settings.trusted_proxies),
+        AllowedHosts(settings.public_url),
+    )

@@ -1,0 +1,107 @@
+"""The admin API as the command line uses it: one method for each verb, pages put together, errors as ours.
+
+What makes a credential needs a new sign-in: where the API says so, the person is asked for it, once, and the request is
+sent again.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from cli.client.api_errors import NewSignInRequired, build_api_error
+from cli.client.bearer_auth import BearerAuth
+from cli.client.server_http import ServerHttp, ServerResponse
+from cli.output import print_note
+from core.errors import Invalid, NotFound, Unavailable
+
+API_PREFIX = "/api/v1"
+PAGE_SIZE = 200
+
+_View = TypeVar("_View")
+
+
+class AdminApiClient:
+    """One server's admin API. Parts of a path that a person has typed go in as `names`, which are escaped."""
+
+    def __init__(self, http: ServerHttp, server: str, access: BearerAuth) -> None:
+        self._http = http
+        self._access = access
+        self.server = server
+
+    def get(self, path: str, form: type[_View], *names: str, **query: Any) -> _View:
+        """One thing, read as `form`."""
+        return _decode_answer(self._send("GET", _build_path(path, names, query)), form)
+
+    def iterate(self, path: str, form: type[_View], *names: str, **query: Any) -> Iterator[_View]:
+        """Everything that a list has, page by page."""
+        cursor: str | None = None
+        while True:
+            page = self._send("GET", _build_path(path, names, {"limit": PAGE_SIZE, **query, "cursor": cursor})).json()
+            for item in page.get("items", ()):
+                yield _convert(item, form)
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
+    def create(self, path: str, form: type[_View], body: Mapping[str, Any], *names: str) -> tuple[_View, bool]:
+        """Post something; what came of it, and whether it is new."""
+        answer = self._send("POST", _build_path(path, names, {}), body)
+        return _decode_answer(answer, form), answer.status == 201
+
+    def change(
+        self, method: str, path: str, body: Mapping[str, Any] | None, *names: str, missing: str = "", **query: Any
+    ) -> ServerResponse:
+        """Put or patch something.
+
+        Raises:
+            NotFound: with the text `missing`, if there is one.
+        """
+        try:
+            return self._send(method, _build_path(path, names, query), body)
+        except NotFound as error:
+            raise NotFound(missing or str(error)) from None
+
+    def delete(self, path: str, *names: str, missing: str = "", **query: Any) -> ServerResponse:
+        """Delete something; raises as :meth:`change` does."""
+        return self.change("DELETE", path, None, *names, missing=missing, **query)
+
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> ServerResponse:
+        try:
+            return self._send_once(method, path, body)
+        except NewSignInRequired:
+            bearer = self._access.reauthenticate()
+            print_note("You have signed in; going on.")
+            answer = self._http.send(method, self.server + path, body=body, bearer=bearer)
+        if answer.status >= 400:
+            raise build_api_error(answer)
+        return answer
+
+    def _send_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> ServerResponse:
+        bearer = self._access.get_token()
+        answer = self._http.send(method, self.server + path, body=body, bearer=bearer)
+        if answer.status == 401 and (other := self._access.renew_token(bearer)) is not None:
+            answer = self._http.send(method, self.server + path, body=body, bearer=other)
+        if answer.status >= 400:
+            raise build_api_error(answer)
+        return answer
+
+
+def _build_path(path: str, names: tuple[str, ...], query: Mapping[str, Any]) -> str:
+    if not all(name.strip(".") for name in names):
+        raise Invalid("an id or a name is needed here, and not nothing or dots")  # which lead to another address
+    whole = API_PREFIX + path.format(*(quote(name, safe="") for name in names))
+    said = {name: value for name, value in query.items() if value is not None}
+    return f"{whole}?{urlencode(said)}" if said else whole
+
+
+def _decode_answer(answer: ServerResponse, form: type[_View]) -> _View:
+    return _convert(answer.json(), form)
+
+
+def _convert(item: Any, form: type[_View]) -> _View:
+    try:
+        return msgspec.convert(item, form)
+    except msgspec.ValidationError:
+        raise Unavailable("this MCPist answers in a form that is not known here: is one of the two older?") from None

@@ -1,0 +1,58 @@
+"""What a server refuses, as the errors that local commands have: the same codes, the same exit codes, clear texts."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from cli.client.server_http import ServerResponse
+from core.errors import Conflict, Forbidden, Invalid, LimitReached, MCPistError, NotFound, Unavailable
+
+MAX_TEXT_LENGTH = 1_000
+MAX_FIELD_ERRORS = 10
+
+
+class NotSignedIn(MCPistError):
+    """There is no access to the server, or it has ended."""
+
+    status, code, exit_code = 401, "unauthenticated", 3
+
+
+class MissingScope(MCPistError):
+    """The credential may not do this for its user."""
+
+    status, code, exit_code = 403, "insufficient_scope", 3
+
+
+class NewSignInRequired(MCPistError):
+    """This needs a person who has signed in just now."""
+
+    status, code, exit_code = 403, "sign_in_again", 3
+
+
+_ERROR_TYPES: Mapping[str, type[MCPistError]] = {
+    kind.code: kind
+    for kind in (
+        *(Conflict, Forbidden, Invalid, LimitReached, NotFound, Unavailable),
+        *(NotSignedIn, MissingScope, NewSignInRequired),
+    )
+}
+
+
+def build_api_error(answer: ServerResponse) -> MCPistError:
+    """The error that a problem document (RFC 9457) stands for."""
+    said = answer.json()
+    code, told = str(said.get("code", "")), str(said.get("detail") or f"the server answers {answer.status}")
+    text = told[:MAX_TEXT_LENGTH] + _describe_field_errors(said.get("errors"))
+    if code in _ERROR_TYPES:
+        return _ERROR_TYPES[code](text)
+    if answer.status >= 500:
+        return Unavailable(f"{text} (request {str(said.get('request_id', ''))[:100]})")
+    return MCPistError(text)
+
+
+def _describe_field_errors(errors: Any) -> str:
+    """What is wrong with each field of the request."""
+    if not isinstance(errors, list):
+        return ""
+    listed = cast("list[Any]", errors)
+    told = [f"{one.get('field')}: {one.get('problem')}" for one in listed[:MAX_FIELD_ERRORS] if isinstance(one, dict)]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return f" ({'; '.join(told)[:MAX_TEXT_LENGTH]})" if told else ""

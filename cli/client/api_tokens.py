@@ -1,0 +1,56 @@
+"""API tokens at a server: a person makes them for themselves, after a new sign-in."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from broker.identity.api_tokens import ApiToken
+from cli.client.admin_api import AdminApiClient
+from cli.client.me import fetch_profile
+from cli.client.users import fetch_user
+from core.errors import Forbidden
+from core.known_clients import ResultText
+from core.secret import Secret
+
+
+class _CreatedToken(msgspec.Struct):
+    id: str
+    token: str
+
+
+def create_token(
+    api: AdminApiClient,
+    user: str | None,
+    name: str,
+    scopes: Sequence[str],
+    read_only: bool,
+    expires_at: datetime | None,
+    result_text: ResultText | None,
+) -> tuple[str, Secret, str]:
+    """Make a token; its id, the token, and whose it is.
+
+    Raises:
+        Forbidden: it shall be somebody else's.
+    """
+    mine = fetch_profile(api).email
+    if user is not None and user.lower() != mine:
+        raise Forbidden(f"at a server people make tokens for themselves, and you are {mine}: leave out --user")
+    body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
+    if result_text is not None:  # a server of before it knows no such field
+        body["result_text"] = result_text
+    made, _ = api.create("/tokens", _CreatedToken, body)
+    return made.id, Secret(made.token), mine
+
+
+def fetch_tokens(api: AdminApiClient, user: str | None) -> list[ApiToken]:
+    """One's own tokens, or for administrators those of a user; newest first."""
+    owner = None if user is None or user.lower() == fetch_profile(api).email else str(fetch_user(api, user).id)
+    return list(api.iterate("/tokens", ApiToken, user=owner))
+
+
+def revoke_token(api: AdminApiClient, token_id: str) -> None:
+    """End a token."""
+    api.delete(
+        "/tokens/{}", token_id, missing=f"there is no live token {token_id[:100]}; `mcpist token list` shows them"
+    )

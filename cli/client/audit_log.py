@@ -1,0 +1,92 @@
+"""The audit log at a server: one page of it, as the person may see it."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from cli.client.admin_api import PAGE_SIZE, AdminApiClient
+from cli.client.me import fetch_profile
+from cli.client.users import fetch_user, fetch_users
+from core.audit.query import AuditEntry, AuditFilter, AuditPage
+
+
+class _AuditItem(msgspec.Struct):
+    seq: int
+    at: datetime
+    kind: str
+    user_id: UUID | None
+    actor: str
+    credential_id: str
+    client: str
+    request_id: str
+    module: str
+    tool: str
+    outcome: str
+    duration_us: int | None
+    digest: str
+    arguments: str | None
+    detail: dict[str, str | int]
+
+
+class _AuditPage(msgspec.Struct):
+    items: tuple[_AuditItem, ...]
+    next_cursor: str | None
+
+
+def fetch_tenant_audit(
+    api: AdminApiClient, asked: AuditFilter, user: str | None, cursor: str | None, limit: int
+) -> tuple[AuditPage, dict[UUID, str]]:
+    """One page of at most 200, and the addresses of the people in it."""
+    mine = fetch_profile(api)
+    administers = mine.system_role == "admin"
+    person = None if user is None else mine.id if user.lower() == mine.email else fetch_user(api, user).id
+    found = _fetch_page(api, "/audit", asked, cursor, limit, user=person)
+    emails = {one.id: one.email for one in fetch_users(api)} if administers else {mine.id: mine.email}
+    return found, emails
+
+
+def fetch_deployment_audit(
+    api: AdminApiClient, asked: AuditFilter, cursor: str | None, limit: int
+) -> tuple[AuditPage, dict[UUID, str]]:
+    """The same of what belongs to no tenant, for whoever operates the deployment."""
+    return _fetch_page(api, "/deployment/audit", asked, cursor, limit), {}
+
+
+def _fetch_page(
+    api: AdminApiClient, path: str, asked: AuditFilter, cursor: str | None, limit: int, **whose: UUID | None
+) -> AuditPage:
+    found = api.get(
+        path,
+        _AuditPage,
+        since=None if asked.since is None else asked.since.isoformat(),
+        until=None if asked.until is None else asked.until.isoformat(),
+        kind=asked.kind,
+        module=asked.module,
+        tool=asked.tool,
+        outcome=asked.outcome,
+        limit=min(limit, PAGE_SIZE),
+        cursor=cursor,
+        **whose,
+    )
+    return AuditPage(tuple(map(_to_audit_item, found.items)), found.next_cursor)
+
+
+def _to_audit_item(one: _AuditItem) -> AuditEntry:
+    return AuditEntry(
+        seq=one.seq,
+        at=one.at,
+        kind=one.kind,
+        user_id=one.user_id,
+        credential_id=one.credential_id,
+        client=one.client,
+        request_id=one.request_id,
+        module=one.module,
+        tool=one.tool,
+        outcome=one.outcome,
+        duration_us=one.duration_us,
+        digest=bytes.fromhex(one.digest),
+        arguments=None if one.arguments is None else one.arguments.encode(),
+        detail=one.detail,
+        actor=one.actor,
+    )

@@ -1,0 +1,150 @@
+"""What the command line shows a server: an API token that was given, or the access of a person who has signed in."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from cli.client import browser_sign_in
+from cli.client.api_errors import NewSignInRequired, NotSignedIn, build_api_error
+from cli.client.browser_sign_in import LoginTokens, SignInOptions
+from cli.client.login_store import Login, LoginStore
+from cli.client.server_http import ServerHttp, ServerResponse
+from cli.client.server_metadata import ServerEndpoints, discover_endpoints
+from core.errors import Forbidden
+from core.secret import Secret
+
+EXPIRY_MARGIN = timedelta(seconds=30)
+"""A token that ends so soon is not used any more."""
+MAX_SIGN_IN_AGE_SECONDS = 300
+"""A browser's sign-in that is older than this is not good enough where the API asks for one of ten minutes: consent and
+the request itself take time too."""
+SIGN_IN_AGAIN_REASON = (
+    "This needs a sign-in of the last ten minutes, and yours is older: sign in again, and the command goes on."
+)
+PROFILE_PATH = "/api/v1/me"
+
+
+class BearerAuth(Protocol):
+    """Gives bearer credentials for one server."""
+
+    def get_token(self) -> Secret: ...
+
+    def renew_token(self, refused: Secret) -> Secret | None:
+        """Another one in the place of one that the server has refused; None if there is none."""
+        ...
+
+    def reauthenticate(self) -> Secret:
+        """One that stands on a sign-in of these minutes."""
+        ...
+
+
+class StaticTokenAuth:
+    """An API token from the environment."""
+
+    def __init__(self, token: Secret) -> None:
+        self._token = token
+
+    def get_token(self) -> Secret:
+        return self._token
+
+    def renew_token(self, refused: Secret) -> Secret | None:
+        return None
+
+    def reauthenticate(self) -> Secret:
+        raise NewSignInRequired(
+            "no token can do this, only a person who has just signed in: unset MCPIST_TOKEN and try again"
+        )
+
+
+class LoginAuth:
+    """The stored login of a person."""
+
+    def __init__(self, http: ServerHttp, logins: LoginStore, server: str) -> None:
+        self._http = http
+        self._logins = logins
+        self._server = server
+
+    def get_token(self) -> Secret:
+        """The access token, refreshed before it ends.
+
+        Raises:
+            NotSignedIn: nobody is signed in at the server, or not any more.
+        """
+        tokens = self._get_login().tokens
+        lasts = tokens.expires_at - datetime.now(UTC) > EXPIRY_MARGIN
+        return tokens.access if lasts else self._refresh_token(tokens.access)
+
+    def renew_token(self, refused: Secret) -> Secret | None:
+        return self._refresh_token(refused)
+
+    def reauthenticate(self) -> Secret:
+        """Ask the person to sign in again, who has to be the same one.
+
+        Raises:
+            Forbidden: somebody else has signed in.
+        """
+        before = self._get_login()
+        wish = SignInOptions(max_age=MAX_SIGN_IN_AGE_SECONDS, reason=SIGN_IN_AGAIN_REASON)
+        login = sign_in_and_store(self._http, self._logins, self._server, wish, expected=before.user_id)
+        return login.tokens.access
+
+    def _get_login(self) -> Login:
+        found = self._logins.find(self._server)
+        if found is None:
+            raise NotSignedIn(f"you are not signed in at {self._server}: run `mcpist login {self._server}`")
+        return found
+
+    def _refresh_token(self, old: Secret) -> Secret:
+        """Of several processes that come here at once, one refreshes and the others take what it got."""
+        with self._logins.lock_login(self._server):
+            login = self._get_login()
+            if login.tokens.access.reveal() != old.reveal():
+                return login.tokens.access
+            tokens = browser_sign_in.refresh_tokens(
+                self._http, discover_endpoints(self._http, self._server), login.tokens.refresh
+            )
+            self._logins.put(Login(login.server, login.user_id, login.email, login.tenant, tokens))
+            return tokens.access
+
+
+def sign_in_and_store(
+    http: ServerHttp, logins: LoginStore, server: str, wish: SignInOptions, *, expected: str = ""
+) -> Login:
+    """Sign a person in and keep it, in the place of an earlier login, which ends.
+
+    Raises:
+        Forbidden: they did not agree, or another person than `expected` (a user's id) has signed in.
+        Unavailable: nobody came in time, or the server is away.
+    """
+    endpoints = discover_endpoints(http, server)
+    tokens = browser_sign_in.run_browser_sign_in(http, endpoints, wish)
+    login = _fetch_login(http, server, tokens)
+    if expected and login.user_id != expected:
+        browser_sign_in.revoke_refresh_token(http, endpoints, tokens.refresh)
+        raise Forbidden(f"{login.email} has signed in, another person than before; `mcpist login {server}` changes it")
+    with logins.lock_login(server):
+        before = logins.find(server)
+        logins.put(login)
+    if before is not None:
+        browser_sign_in.revoke_refresh_token(http, endpoints, before.tokens.refresh)
+    return login
+
+
+def sign_out(http: ServerHttp, logins: LoginStore, login: Login) -> bool:
+    """Forget a login, and end it at the server; whether that is sure.
+
+    Raises:
+        Unavailable: the server is away. The login is forgotten here all the same.
+    """
+    with logins.lock_login(login.server):
+        logins.remove(login.server)
+        endpoints: ServerEndpoints = discover_endpoints(http, login.server)
+        return browser_sign_in.revoke_refresh_token(http, endpoints, login.tokens.refresh)
+
+
+def _fetch_login(http: ServerHttp, server: str, tokens: LoginTokens) -> Login:
+    """Whose tokens they are."""
+    answer: ServerResponse = http.send("GET", server + PROFILE_PATH, bearer=tokens.access)
+    if answer.status != 200:
+        raise build_api_error(answer)
+    said = answer.json()
+    return Login(server, str(said["id"]), str(said["email"]), str(said["tenant"]["slug"]), tokens)

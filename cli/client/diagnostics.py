@@ -1,0 +1,33 @@
+"""How a server's keys stand, and what its doctor says."""
+
+from pathlib import Path
+
+import msgspec
+
+from cli.client.admin_api import AdminApiClient
+from server.diagnostics.finding import Finding
+from server.diagnostics.vault_key_report import KeyReport, VaultKeys
+
+
+class _KeysView(msgspec.Struct, frozen=True):
+    file: str
+    keepers: tuple[str, ...]
+    keys: tuple[KeyReport, ...]
+    trouble: str
+    to_rewrap: int
+    to_reencrypt: int
+
+
+class _DoctorView(msgspec.Struct, frozen=True):
+    checks: list[Finding]
+
+
+def fetch_keys(api: AdminApiClient) -> VaultKeys:
+    """The keys, for whoever operates the server."""
+    found = api.get("/keys", _KeysView)
+    return VaultKeys(Path(found.file), found.keepers, found.keys, found.trouble, found.to_rewrap, found.to_reencrypt)
+
+
+def fetch_findings(api: AdminApiClient) -> list[Finding]:
+    """What the person may know of what is wrong."""
+    return api.get("/doctor", _DoctorView).checks

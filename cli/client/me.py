@@ -1,0 +1,52 @@
+"""Who is asking, as the server sees them."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from cli.client.admin_api import AdminApiClient
+from core.errors import Invalid
+
+
+class ProfileTenant(msgspec.Struct, frozen=True):
+    """The tenant of whoever asks."""
+
+    id: UUID
+    slug: str
+    name: str
+
+
+class UserProfile(msgspec.Struct, frozen=True):
+    """Whoever asks. `operator` may administer the whole deployment."""
+
+    id: UUID
+    email: str
+    name: str
+    system_role: str
+    roles: tuple[str, ...]
+    tenant: ProfileTenant
+    scopes: tuple[str, ...]
+    by: str
+    authenticated_at: datetime | None
+    operator: bool
+
+
+def fetch_profile(api: AdminApiClient) -> UserProfile:
+    """Who is asking."""
+    return api.get("/me", UserProfile)
+
+
+def check_tenant(api: AdminApiClient, slug: str | None) -> None:
+    """At a server the tenant is that of the person, and cannot be chosen.
+
+    Raises:
+        Invalid: another one is named.
+    """
+    if slug is None:
+        return
+    mine = fetch_profile(api).tenant.slug
+    if slug != mine:
+        raise Invalid(
+            f"at {api.server} you act for the tenant {mine}, and not for {slug[:100]}: sign in there as one of it"
+        )

@@ -1,0 +1,58 @@
+"""OAuth apps at vendors, at a server."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from broker.connections.oauth_client_store import OAuthClient
+from cli.client.admin_api import AdminApiClient
+from cli.client.remaining_accounts import parse_remaining_accounts
+from cli.client.roles import fetch_role
+from core.directory.account_revocation import RevocationResult
+from core.errors import NotFound
+from core.secret import Secret
+
+
+class _RegisteredView(msgspec.Struct, frozen=True):
+    redirect_uri: str
+
+
+def fetch_oauth_clients(api: AdminApiClient) -> list[OAuthClient]:
+    """All of them, by provider."""
+    return list(api.iterate("/oauth-clients", OAuthClient))
+
+
+def register_oauth_client(
+    api: AdminApiClient,
+    provider: str,
+    role: str | None,
+    client_id: str,
+    secret: Secret | None,
+    auth_method: str,
+    settings: Mapping[str, str] | None,
+) -> str:
+    """Register one; the redirect URI that it has to have."""
+    body = {
+        "provider": provider,
+        "role_id": None if role is None else str(fetch_role(api, role).id),
+        "client_id": client_id,
+        "client_secret": None if secret is None else secret.reveal(),
+        "auth_method": auth_method,
+        "settings": settings,
+    }
+    missing = "there is no such provider; `mcpist provider list` shows them"
+    answer = api.change("PUT", "/oauth-clients", body, missing=missing)
+    return msgspec.convert(answer.json(), _RegisteredView).redirect_uri
+
+
+def remove_oauth_client(api: AdminApiClient, provider: str, role: str | None) -> Sequence[RevocationResult]:
+    """Forget one; which of the accounts that it has connected live on at their vendor.
+
+    Raises:
+        NotFound: there is none for that provider, or for that role.
+    """
+    role_id = None if role is None else fetch_role(api, role).id
+    for one in fetch_oauth_clients(api):
+        if (one.provider, one.role_id) == (provider, role_id):
+            return parse_remaining_accounts(api.delete("/oauth-clients/{}", str(one.id)))
+    raise NotFound("there is no such OAuth app; `mcpist oauth-client list` shows them")

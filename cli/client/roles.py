@@ -1,0 +1,82 @@
+"""Roles at a server."""
+
+from collections.abc import Sequence
+
+from cli.client.admin_api import AdminApiClient
+from cli.client.remaining_accounts import parse_remaining_accounts
+from core.directory.account_revocation import RevocationResult
+from core.directory.roles import RoleEntry, validate_role
+from core.directory.roles_by_id import RoleRecord
+from core.directory.users import User
+from core.errors import Conflict, NotFound
+from core.permissions import parse_permission
+
+
+def fetch_roles(api: AdminApiClient) -> list[RoleEntry]:
+    """All of them, the highest priority first."""
+    found = api.iterate("/roles", RoleRecord)
+    return [RoleEntry(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
+
+
+def fetch_role(api: AdminApiClient, name: str) -> RoleRecord:
+    """The role of a name.
+
+    Raises:
+        NotFound: there is none.
+    """
+    for one in api.iterate("/roles", RoleRecord):
+        if one.name == name:
+            return one
+    raise NotFound(f"there is no role {name[:100]!r}; `mcpist role list` shows them")
+
+
+def fetch_role_members(api: AdminApiClient, role: RoleRecord) -> list[str]:
+    """The addresses of those who have a role."""
+    return [one.email for one in api.iterate("/roles/{}/users", User, str(role.id))]
+
+
+def create_role(api: AdminApiClient, name: str, priority: int) -> None:
+    """Make a role without permissions.
+
+    Raises:
+        Conflict: there is one of that name.
+    """
+    validate_role(name, priority)
+    _, new = api.create("/roles", RoleRecord, {"name": name, "priority": priority})
+    if not new:
+        raise Conflict(f"there is a role {name!r} already")
+
+
+def delete_role(api: AdminApiClient, name: str) -> Sequence[RevocationResult]:
+    """Delete a role; which of the accounts that it shared live on at vendors."""
+    role = fetch_role(api, name)
+    return parse_remaining_accounts(
+        api.delete("/roles/{}", str(role.id), missing=f"there is no role {name[:100]!r} any more")
+    )
+
+
+def grant(api: AdminApiClient, name: str, effect: str, permission: str, *, unknown_ok: bool = False) -> None:
+    """Add a permission to what a role allows or denies; one that matches no tool there only if `unknown_ok`."""
+    wanted, role = parse_permission(permission), fetch_role(api, name)
+    allow, deny = {*role.allow}, {*role.deny}
+    (allow if effect == "allow" else deny).add(wanted)
+    _put_permissions(api, role, allow, deny, unknown_ok=unknown_ok)
+
+
+def revoke(api: AdminApiClient, name: str, permission: str) -> None:
+    """Take a permission out of what a role allows and denies.
+
+    Raises:
+        NotFound: it has no such permission.
+    """
+    wanted, role = parse_permission(permission), fetch_role(api, name)
+    if wanted not in (*role.allow, *role.deny):
+        raise NotFound(f"role {name!r} has no permission {wanted}")
+    _put_permissions(api, role, {*role.allow} - {wanted}, {*role.deny} - {wanted})
+
+
+def _put_permissions(
+    api: AdminApiClient, role: RoleRecord, allow: set[str], deny: set[str], *, unknown_ok: bool = False
+) -> None:
+    body = {"allow": sorted(allow), "deny": sorted(deny)} | ({"unknown_ok": True} if unknown_ok else {})
+    api.change("PUT", "/roles/{}/permissions", body, str(role.id))

@@ -1,0 +1,128 @@
+"""The one place that chooses where a command acts: on this machine's data folder, or at a server.
+
+A server that is named (``--server``, MCPIST_SERVER) always counts. Otherwise whoever has a data folder or a database
+here is its operator; on a machine without either, the only stored login counts.
+"""
+
+import contextlib
+import os
+from collections.abc import Generator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.config.settings import Settings
+from core.errors import Invalid
+
+if TYPE_CHECKING:
+    from cli.client.admin_api import AdminApiClient
+    from cli.client.login_store import LoginStore
+    from cli.client.server_http import ServerHttp
+
+SERVER_OPTION = "--server"
+SERVER_VARIABLE = "MCPIST_SERVER"
+LOCAL_ONLY = (
+    "this command works on the machine where MCPist keeps its data, and not at a server; run it there, without "
+    f"{SERVER_OPTION} and with {SERVER_VARIABLE} unset"
+)
+
+_named_server: ContextVar[str | None] = ContextVar("named server", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSelection:
+    """A server; `named` is False for the only stored login, which nobody has named."""
+
+    server: str
+    is_explicit: bool
+
+
+def hoist_server_option(arguments: Sequence[str]) -> list[str]:
+    """The arguments with ``--server URL`` at their beginning, wherever it stood: it is for every command."""
+    before, after = list(arguments), []
+    if "--" in before:
+        place = before.index("--")
+        before, after = before[:place], before[place:]
+    hoisted, rest = list[str](), list[str]()
+    words = iter(before)
+    for word in words:
+        if word == SERVER_OPTION:
+            hoisted += [word, *([value] if (value := next(words, None)) is not None else [])]
+        elif word.startswith(SERVER_OPTION + "="):
+            hoisted.append(word)
+        else:
+            rest.append(word)
+    return [*hoisted, *rest, *after]
+
+
+def set_named_server(server: str | None) -> None:
+    """Remember what this command line names, for :func:`chosen`."""
+    _named_server.set(server or None)
+
+
+def get_named_server() -> str | None:
+    """The URL of the server that was named.
+
+    Raises:
+        Invalid: it is none.
+    """
+    from cli.client.server_metadata import normalize_server_url
+
+    given = _named_server.get()
+    return None if given is None else normalize_server_url(given)
+
+
+def refuse_named_server() -> None:
+    """For what has no counterpart at a server.
+
+    Raises:
+        Invalid: one was named.
+    """
+    if _named_server.get() is not None:
+        raise Invalid(LOCAL_ONLY)
+
+
+def select_server(settings: Settings) -> ServerSelection | None:
+    """Where a command acts that could do both; None is here.
+
+    Raises:
+        Invalid: nothing is here, and somebody is signed in at several servers.
+    """
+    if (server := get_named_server()) is not None:
+        return ServerSelection(server, is_explicit=True)
+    if _has_local_deployment(settings):
+        return None
+    servers = open_login_store().list_servers()
+    if len(servers) > 1:
+        raise Invalid(f"you are signed in at {', '.join(servers[:10])}: say which one with {SERVER_OPTION} URL")
+    return ServerSelection(servers[0], is_explicit=False) if servers else None
+
+
+def open_login_store() -> "LoginStore":
+    """This user's logins."""
+    from cli.client.login_store import LoginStore, get_config_folder
+
+    return LoginStore(get_config_folder(os.environ))
+
+
+@contextlib.contextmanager
+def open_admin_api(settings: Settings, server: ServerSelection) -> Generator["AdminApiClient"]:
+    """A server's admin API. An API token of the environment comes before a stored login, at a server that was named."""
+    from cli.client.admin_api import AdminApiClient
+    from cli.client.bearer_auth import LoginAuth, StaticTokenAuth
+
+    with create_server_http(server.server) as http:
+        given = settings.token if server.is_explicit else None
+        access = LoginAuth(http, open_login_store(), server.server) if given is None else StaticTokenAuth(given)
+        yield AdminApiClient(http, server.server, access)
+
+
+def create_server_http(server: str) -> "ServerHttp":
+    """A client for one server."""
+    from cli.client.server_http import ServerHttp
+
+    return ServerHttp(server)
+
+
+def _has_local_deployment(settings: Settings) -> bool:
+    return settings.database_url is not None or settings.home.exists()

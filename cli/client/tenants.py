@@ -1,0 +1,54 @@
+"""Tenants at a server, for whoever operates it; and one's own tenant, for its administrators."""
+
+from collections.abc import Sequence
+
+from cli.client.admin_api import AdminApiClient
+from cli.client.me import fetch_profile
+from cli.client.remaining_accounts import parse_remaining_accounts
+from core.directory.account_revocation import RevocationResult
+from core.directory.tenants import Tenant
+from core.errors import Conflict, NotFound
+
+
+def fetch_tenants(api: AdminApiClient) -> list[Tenant]:
+    """All of them, by slug."""
+    return list(api.iterate("/tenants", Tenant))
+
+
+def create_tenant(api: AdminApiClient, slug: str, name: str, administrator: str) -> Tenant:
+    """Make a tenant with its first administrator.
+
+    Raises:
+        Conflict: the slug is taken.
+    """
+    made, new = api.create("/tenants", Tenant, {"slug": slug, "name": name, "administrator": administrator})
+    if not new:
+        raise Conflict(f"there is a tenant {slug!r} already")
+    return made
+
+
+def set_status(api: AdminApiClient, slug: str, status: str) -> None:
+    """Suspend a tenant, or let it in again."""
+    api.change("PATCH", "/tenants/{}", {"status": status}, str(_fetch_tenant(api, slug).id))
+
+
+def remove_tenant(api: AdminApiClient, slug: str, confirmation: str) -> Sequence[RevocationResult]:
+    """Delete a tenant with all that is its people's; which of their accounts live on at vendors."""
+    return parse_remaining_accounts(api.delete("/tenants/{}", str(_fetch_tenant(api, slug).id), confirm=confirmation))
+
+
+def set_recording(api: AdminApiClient, slug: str | None, arguments: bool) -> str:
+    """Keep the arguments of calls, or only a digest; the tenant's slug."""
+    mine, change = fetch_profile(api).tenant.slug, {"record_arguments": arguments}
+    if slug in (None, mine):
+        api.change("PATCH", "/tenant", change)
+        return mine
+    api.change("PATCH", "/tenants/{}", change, str(_fetch_tenant(api, slug or "").id))
+    return slug or mine
+
+
+def _fetch_tenant(api: AdminApiClient, slug: str) -> Tenant:
+    for one in fetch_tenants(api):
+        if one.slug == slug:
+            return one
+    raise NotFound(f"there is no tenant {slug[:100]!r}; `mcpist tenant list` shows them")

@@ -1,0 +1,113 @@
+"""Users, their roles and the allow list at a server; named as a person names them, by address and name."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from cli.client.admin_api import AdminApiClient
+from cli.client.remaining_accounts import parse_remaining_accounts
+from cli.client.roles import fetch_role
+from core.directory.account_revocation import RevocationResult
+from core.directory.allow_list import AllowListEntry, normalize_entry
+from core.directory.users import User, normalize_email
+from core.errors import Conflict, Invalid, NotFound
+from core.secret import Secret
+
+
+class _SignInLinkView(msgspec.Struct):
+    url: str
+    expires_at: datetime
+
+
+class _EntryView(msgspec.Struct):
+    entry: str
+
+
+def fetch_users(api: AdminApiClient) -> list[User]:
+    """All of them, by address."""
+    return list(api.iterate("/users", User))
+
+
+def fetch_user(api: AdminApiClient, email: str) -> User:
+    """The user of an address.
+
+    Raises:
+        NotFound: there is none.
+    """
+    wanted = normalize_email(email)
+    for one in api.iterate("/users", User):
+        if one.email == wanted:
+            return one
+    raise NotFound(f"there is no user {email}; `mcpist user list` shows them")
+
+
+def create_user(api: AdminApiClient, email: str, name: str, system_role: str, roles: tuple[str, ...]) -> User:
+    """Make a user with roles, all of which are there.
+
+    Raises:
+        Conflict: the tenant has this user already.
+        NotFound: a role does not exist.
+    """
+    given = [fetch_role(api, role) for role in roles]
+    body = {"email": normalize_email(email), "name": name, "system_role": system_role}
+    made, new = api.create("/users", User, body)
+    if not new:
+        raise Conflict(f"there is a user {made.email} already")
+    for role in given:
+        api.change("PUT", "/users/{}/roles/{}", None, str(made.id), str(role.id))
+    return api.get("/users/{}", User, str(made.id))
+
+
+def set_status(api: AdminApiClient, email: str, status: str) -> None:
+    """Suspend a user, or let them in again."""
+    api.change("PATCH", "/users/{}", {"status": status}, str(fetch_user(api, email).id))
+
+
+def remove_user(api: AdminApiClient, email: str) -> Sequence[RevocationResult]:
+    """Delete a user; which of their accounts live on at vendors.
+
+    Raises:
+        Conflict: they are the tenant's last active administrator.
+    """
+    return parse_remaining_accounts(
+        api.delete("/users/{}", str(fetch_user(api, email).id), missing=f"there is no user {email} any more")
+    )
+
+
+def assign_role(api: AdminApiClient, email: str, role: str) -> None:
+    """Give a user a role."""
+    api.change("PUT", "/users/{}/roles/{}", None, str(fetch_user(api, email).id), str(fetch_role(api, role).id))
+
+
+def unassign_role(api: AdminApiClient, email: str, role: str) -> None:
+    """Take a role from a user."""
+    api.change("DELETE", "/users/{}/roles/{}", None, str(fetch_user(api, email).id), str(fetch_role(api, role).id))
+
+
+def request_sign_in_link(api: AdminApiClient, email: str) -> tuple[str, Secret]:
+    """A link that signs a user in, and whom."""
+    user = fetch_user(api, email)
+    if user.status != "active":
+        raise Invalid(f"{user.email} is suspended; `mcpist user resume {user.email}` lets them in again")
+    made, _ = api.create("/users/{}/sign-in-link", _SignInLinkView, {}, str(user.id))
+    return user.email, Secret(made.url)
+
+
+def fetch_allow_list(api: AdminApiClient) -> list[AllowListEntry]:
+    """The allow list."""
+    return list(api.iterate("/allow-list", AllowListEntry))
+
+
+def add_entry(api: AdminApiClient, entry: str) -> str:
+    """Let an address or a domain in; the entry as it is stored."""
+    answer = api.change("PUT", "/allow-list/{}", None, normalize_entry(entry))
+    return msgspec.json.decode(answer.body, type=_EntryView).entry
+
+
+def remove_entry(api: AdminApiClient, entry: str) -> str:
+    """Take an entry away."""
+    stored = normalize_entry(entry)
+    missing = f"the allow list has no entry {stored}; `mcpist allow list` shows them"
+    api.delete("/allow-list/{}", stored, missing=missing)
+    return stored

@@ -1,0 +1,1 @@
+"""The commands of `mcpist`, a file for each noun."""

@@ -1,0 +1,169 @@
+"""`mcpist backup` and `mcpist restore`."""
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
+
+import typer
+
+from cli.options import JsonOption
+from cli.output import print_line, print_note, print_result
+from cli.runner import run_local
+from core.errors import Conflict
+
+if TYPE_CHECKING:
+    from cli.progress import Report
+    from core.audit.event import AuditEventKind
+    from core.config.settings import Settings
+    from core.database_url import DatabaseAddress
+    from server.deployment import Deployment
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("backup", epilog="Example: mcpist backup mcpist-monday.dump")(backup)
+    app.command("restore", epilog="Example: MCPIST_HOME=/srv/new mcpist restore mcpist-monday.dump")(restore)
+    app.command("adopt", epilog="Example: mcpist adopt")(adopt)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the whole database into one file.
+
+    MCPist may run meanwhile. The keys in the data folder are kept apart and never in it: copy them separately.
+    """
+
+    if file.exists() and not force:
+        raise Conflict(f"{file} exists already; choose another name, or add --force to replace it")
+
+    async def work(settings: "Settings", report: "Report") -> Path:
+        from core.audit.event import AuditEventKind
+        from server.data_folder import attach_database
+        from server.postgres.backup import dump
+
+        async with attach_database(settings, report) as deployment:
+            report("Writing the backup")
+            await dump(_build_url(deployment.admin), file.absolute(), force=force)
+            await _record_event(deployment, AuditEventKind.OPERATOR_BACKUP)
+        return settings.home / "keys"
+
+    keys = run_local(work)
+
+    def print_text() -> None:
+        print_line(f"Wrote {file} ({file.stat().st_size:,} bytes). It is as secret as the database.")
+        print_note(_KEYS_NOT_INCLUDED_NOTE.format(keys=keys))
+
+    print_result(
+        as_json, {"file": file.absolute().as_posix(), "bytes": file.stat().st_size, "keys": str(keys)}, print_text
+    )
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `mcpist backup` wrote.")],
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="The original runs no more: this is the one that may ask services now.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Restore a backup into an empty database.
+
+    All of it or nothing. What was restored is a copy: it asks no service and hands out no token until `mcpist adopt`.
+    The keys of the old data folder are kept apart: copy them separately. Restore only files that you trust: a
+    stranger's file runs the stranger's code.
+    """
+
+    async def work(settings: "Settings", report: "Report") -> Path:
+        from core.audit.event import AuditEventKind
+        from core.migrations import create_roles, migrate
+        from server.data_folder import attach_database
+        from server.postgres.backup import restore
+
+        async with attach_database(settings, report, maker="restore") as deployment:
+            report("Restoring the backup")
+            await create_roles(deployment.admin, deployment.passwords)
+            await restore(_build_url(deployment.admin), file.absolute())
+            await migrate(deployment.admin, deployment.passwords)
+            await _adopt_or_disown(deployment, adopted=adopt)
+            await _record_event(deployment, AuditEventKind.OPERATOR_RESTORE)
+        return settings.home / "keys"
+
+    keys = run_local(work)
+
+    def print_text() -> None:
+        print_line(f"Restored {file}.")
+        print_note(_COPY_KEYS_NOTE.format(keys=keys))
+        if not adopt:
+            print_note(_COPY_NOTE)
+
+    print_result(as_json, {"file": file.absolute().as_posix(), "keys": str(keys), "adopted": adopt}, print_text)
+
+
+def adopt(as_json: JsonOption = False) -> None:
+    """Let this MCPist use connected accounts, although its database is a copy of another's.
+
+    Do it only when the original runs no more: where both ask a service, each spends the other's tokens, and people
+    have to connect their accounts anew. MCPist may run meanwhile; it needs no restart.
+    """
+
+    async def work(settings: "Settings", report: "Report") -> Path:
+        from core.migrations import migrate
+        from server.data_folder import attach_database
+
+        async with attach_database(settings, report) as deployment:
+            await migrate(deployment.admin, deployment.passwords)
+            await _adopt_or_disown(deployment, adopted=True)
+        return settings.home
+
+    home = run_local(work)
+    print_result(as_json, {"adopted": True}, lambda: print_line(f"The MCPist of {home} asks services from now on."))
+    print_note(
+        "Accounts that the original has refreshed since the backup have to be connected anew: see mcpist doctor."
+    )
+
+
+_COPY_NOTE = "This is a copy: it asks no service and hands out no token. When the original runs no more: mcpist adopt"
+_KEYS_NOT_INCLUDED_NOTE = (
+    "The keys in {keys} are not in it: copy that folder too, and keep it apart from the backup.\n"
+    "Without them no token and no connected account of the backup works."
+)
+_COPY_KEYS_NOTE = (
+    "Tokens and connected accounts of the backup work only with its keys: copy token-peppers.json, vault-kek.json\n"
+    "and audit-digest.json of the old data folder into {keys} (mode 0600), then start MCPist."
+)
+
+
+def _build_url(admin: "DatabaseAddress") -> str:
+    """One URL with everything in it; the password goes on in an environment, never on a command line."""
+    url = admin.url.reveal()
+    login: dict[str, Any] = {}
+    if admin.password is not None:
+        login["password"] = admin.password.reveal()
+    return url + ("&" if "?" in url else "?") + urlencode(login) if login else url
+
+
+async def _adopt_or_disown(deployment: "Deployment", *, adopted: bool) -> None:
+    from broker.vault import deployment_guard
+    from server.bootstrap import OPERATOR_ACTOR
+    from server.operator_context import BROKER_ROLE, open_role_database
+    from server.operator_vault import get_id_file_path
+
+    async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
+        if adopted:
+            await deployment_guard.adopt(broker, get_id_file_path(deployment), OPERATOR_ACTOR)
+        else:
+            await deployment_guard.mark_as_copy(broker)
+
+
+async def _record_event(deployment: "Deployment", kind: "AuditEventKind") -> None:
+    from core.audit.event import AuditEvent
+    from core.audit.writer import append_events
+    from server.operator_context import CONSOLE_ROLE, open_role_database
+
+    actor = f"operator (uid {os.getuid()})"
+    async with open_role_database(deployment, CONSOLE_ROLE, most=1) as console:
+        await append_events(console, [AuditEvent(at=time.time_ns(), kind=kind, outcome="ok", actor=actor)])

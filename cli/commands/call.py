@@ -1,0 +1,126 @@
+"""`mcpist call` and `mcpist schema`: use the tools as a user would, without a client."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import orjson
+import typer
+
+from cli.failures import ToolCallError
+from cli.options import JsonOption, TenantOption
+from cli.output import format_json, print_line, print_result
+from cli.runner import run_local
+from core.errors import Invalid, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from cli.progress import Report
+    from core.config.settings import Settings
+    from server.local_call import LocalCaller
+
+MAX_PARAMS_BYTES = 4 * 1024 * 1024
+
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="EMAIL", help="The user to act as; default: the only administrator.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("call", epilog='Example: mcpist call knowledge_graph search --params \'{"query": "Ada"}\'')(call)
+    app.command("schema", epilog="Example: mcpist schema knowledge_graph --user ada@acme.example")(schema)
+
+
+def call(
+    module: Annotated[str, typer.Argument(metavar="MODULE", help="The module's name.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.")],
+    params: Annotated[
+        str,
+        typer.Option("--params", metavar="JSON|@FILE|-", help="Its arguments: JSON, a file, or - for standard input."),
+    ] = "{}",
+    user: UserOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Call a tool as a user.
+
+    It takes the same way as a client's call: the same permissions, the same checks, the same audit log.
+    """
+    given = _parse_params(params)
+
+    async def work(caller: "LocalCaller") -> Any:
+        from gateway.tool_runner import NO_SUCH_TOOL
+
+        outcome = await caller.call(module, tool, given)
+        if outcome.error == NO_SUCH_TOOL:
+            raise NotFound("no such tool for this user; `mcpist schema` shows those that they can use")
+        if outcome.result is None:
+            raise ToolCallError(outcome.error or "the tool failed")
+        return outcome.result.model_dump(mode="json", by_alias=True)
+
+    result = _run_as_user(work, user, tenant)
+    print_result(as_json, result, lambda: print_line(format_json(result)))
+
+
+def schema(
+    module: Annotated[str | None, typer.Argument(metavar="MODULE", help="The module; none lists them all.")] = None,
+    user: UserOption = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show modules and tools as a user sees them.
+
+    Without a module it lists them all; with one, its tools and their parameters.
+    """
+
+    async def work(caller: "LocalCaller") -> Any:
+        answer = await caller.get_schema({} if module is None else {"module": module})
+        text: str = answer["content"][0]["text"]
+        if answer["isError"]:
+            raise NotFound("no such module for this user; `mcpist schema` shows those that they can use")
+        return orjson.loads(text)
+
+    result = _run_as_user(work, user, tenant)
+    print_result(as_json, result, lambda: print_line(format_json(result)))
+
+
+def _run_as_user(work: "Callable[[LocalCaller], Awaitable[Any]]", email: str | None, slug: str | None) -> Any:
+    async def run(settings: "Settings", report: "Report") -> Any:
+        from cli.lookup import resolve_tenant, resolve_user
+        from server.local_call import open_local_caller
+        from server.operator_context import open_operator_context
+
+        async with open_operator_context(settings, report) as operating:
+            tenant = await resolve_tenant(operating, slug)
+            user = await resolve_user(operating, tenant, email)
+            async with open_local_caller(operating, settings, tenant.id, user.id) as caller:
+                return await work(caller)
+
+    return run_local(run)
+
+
+def _parse_params(text: str) -> dict[str, Any]:
+    source = text.encode()
+    if text == "-":
+        source = sys.stdin.buffer.read(MAX_PARAMS_BYTES + 1)
+    elif text.startswith("@"):
+        source = _read_file(Path(text[1:]))
+    if len(source) > MAX_PARAMS_BYTES:
+        raise Invalid(f"the arguments are longer than {MAX_PARAMS_BYTES} bytes")
+    try:
+        value: Any = orjson.loads(source)
+    except orjson.JSONDecodeError as error:
+        raise Invalid(f"--params is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise Invalid('--params is an object, such as {"query": "Ada"}')
+    return cast("dict[str, Any]", value)
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_PARAMS_BYTES + 1)
+    except OSError as error:
+        raise Invalid(f"cannot read {path}: {error.strerror}") from None

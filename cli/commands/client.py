@@ -1,0 +1,298 @@
+"""`mcpist client`: programs that a tenant registers as OAuth clients. A secret is shown once, when it is made."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, create_group
+from cli.output import print_line, print_note, print_result, print_table
+from cli.runner import run_admin_command
+from core.known_clients import ResultText
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from broker.authorization_server.client_registry import Client
+    from broker.authorization_server.registered_clients import ListedClient, NewClient
+    from cli.client.admin_api import AdminApiClient
+    from core.secret import Secret
+    from server.operator_context import OperatorContext
+
+app = create_group("Programs that are registered as OAuth clients.")
+
+MAX_JWKS_BYTES = 65_536
+GRANT_LABELS = {
+    "authorization_code": "people",
+    "client_credentials": "machine",
+    "urn:ietf:params:oauth:grant-type:jwt-bearer": "identity provider",
+}
+
+ClientId = Annotated[str, typer.Argument(metavar="ID", help="The client's id, as `mcpist client list` shows it.")]
+
+
+@dataclass(frozen=True, slots=True)
+class _ClientOptions:
+    """What was said on the command line."""
+
+    name: str
+    redirect_uris: tuple[str, ...]
+    acts_as: str | None
+    enterprise: bool
+    secret: bool
+    jwks: Path | None
+    scopes: frozenset[str]
+    result_text: ResultText | None
+
+
+@app.command("add", epilog="Example: mcpist client add Claude --redirect-uri https://claude.ai/api/mcp/auth_callback")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What people read when it asks for their consent.")],
+    redirect_uri: Annotated[
+        list[str] | None,
+        typer.Option("--redirect-uri", metavar="URI", help="Where answers go; with 127.0.0.1 any port is good."),
+    ] = None,
+    acts_as: Annotated[
+        str | None,
+        typer.Option("--acts-as", metavar="EMAIL", help="A machine: it works as this user, without a browser."),
+    ] = None,
+    enterprise: Annotated[
+        bool, typer.Option("--enterprise", help="It may bring assertions of an issuer that `mcpist issuer` trusts.")
+    ] = False,
+    secret: Annotated[
+        bool, typer.Option("--secret", help="It proves who it is by a secret; machines always do.")
+    ] = False,
+    jwks: Annotated[
+        Path | None, typer.Option("--jwks", metavar="FILE", help="It signs instead: its public keys, as a JWK set.")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option("--scope", metavar="SCOPE", help="What it may ask for; default mcp:read, mcp:write."),
+    ] = None,
+    result_text: Annotated[
+        ResultText | None, typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True)
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Register a program, and show its id; and its secret, this once and never again."""
+    uris, wanted = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
+    wishes = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, wanted, result_text)
+
+    async def work(operating: "OperatorContext") -> "tuple[Client, Secret | None]":
+        from cli.lookup import resolve_tenant, resolve_user
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_clients import open_registered_clients
+
+        found = await resolve_tenant(operating, tenant)
+        person = (await resolve_user(operating, found, acts_as)).id if acts_as else None
+        async with open_registered_clients(operating.deployment) as clients:
+            return await clients.create(OPERATOR_ACTOR, found.id, _build_new_client(wishes, person))
+
+    def call_api(api: "AdminApiClient") -> "tuple[Client, Secret | None]":
+        from cli.client.registered_clients import create_client
+        from cli.client.users import fetch_user
+
+        return create_client(api, _build_new_client(wishes, fetch_user(api, acts_as).id if acts_as else None))
+
+    made, shown = run_admin_command(work, call_api, tenant=tenant)
+
+    def print_text() -> None:
+        print_line(f"client_id={made.id}")
+        if shown is not None:
+            print_line(f"client_secret={shown.reveal()}")
+            print_note("The secret is shown this once: keep it where you keep passwords.")
+
+    print_result(as_json, _build_document(made) | {"client_secret": shown.reveal() if shown else None}, print_text)
+
+
+@app.command("list", epilog="Example: mcpist client list --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show a tenant's registered clients; never their secrets."""
+
+    async def work(operating: "OperatorContext") -> "list[ListedClient]":
+        from cli.lookup import resolve_tenant
+        from server.operator_clients import open_registered_clients
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
+            return await clients.list(found.id)
+
+    def call_api(api: "AdminApiClient") -> "list[ListedClient]":
+        from cli.client.registered_clients import fetch_clients
+
+        return fetch_clients(api)
+
+    found = run_admin_command(work, call_api, tenant=tenant)
+    columns = ("Id", "Name", "For", "Proves itself by", "Redirect URIs", "Acts as", "Scopes", "Created", "Disabled")
+    rows = [
+        (
+            one.client.id,
+            one.client.name,
+            [shown for grant, shown in GRANT_LABELS.items() if grant in one.client.grant_types],
+            one.client.auth_method,
+            one.client.redirect_uris,
+            one.user_email,
+            sorted(one.client.scopes),
+            one.created_at,
+            one.disabled_at,
+        )
+        for one in found
+    ]
+    documents = [
+        _build_document(one.client)
+        | {"acts_as": one.user_email or None, "created_at": one.created_at, "disabled_at": one.disabled_at}
+        for one in found
+    ]
+    print_result(
+        as_json,
+        documents,
+        lambda: print_table(columns, rows, empty="No client yet: `mcpist client add` registers one."),
+    )
+
+
+@app.command("disable", epilog="Example: mcpist client disable client_3kTq0ZbW81xY3kTq0ZbW81")
+def disable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Switch a client off: all its tokens end within a second, on every process."""
+    _set_client_enabled(client_id, tenant, enabled=False)
+    print_result(
+        as_json, {"client_id": client_id, "enabled": False}, lambda: print_line(f"Client {client_id} is switched off.")
+    )
+
+
+@app.command("enable", epilog="Example: mcpist client enable client_3kTq0ZbW81xY3kTq0ZbW81")
+def enable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Switch a client on again. Tokens that it had stay ended: it asks for new ones."""
+    _set_client_enabled(client_id, tenant, enabled=True)
+    print_result(
+        as_json, {"client_id": client_id, "enabled": True}, lambda: print_line(f"Client {client_id} is switched on.")
+    )
+
+
+@app.command("set", epilog="Example: mcpist client set client_3kTq0ZbW81xY3kTq0ZbW81 --result-text short")
+def set_(
+    client_id: ClientId,
+    result_text: Annotated[
+        Literal["short", "full", "default"],
+        typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True),
+    ],
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change what a client is sent; it holds within a second, on every process."""
+    wanted: ResultText | None = None if result_text == "default" else result_text
+
+    async def work(operating: "OperatorContext") -> None:
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_clients import open_registered_clients
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
+            await clients.set_result_text(OPERATOR_ACTOR, found.id, client_id, wanted)
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.registered_clients import set_client_result_text
+
+        set_client_result_text(api, client_id, wanted)
+
+    run_admin_command(work, call_api, tenant=tenant)
+    document = {"client_id": client_id, "result_text": wanted}
+    print_result(as_json, document, lambda: print_line(f"Client {client_id} gets the {result_text} text of results."))
+
+
+@app.command("remove", epilog="Example: mcpist client remove client_3kTq0ZbW81xY3kTq0ZbW81")
+def remove(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Forget a client and what people have agreed to for it: all its tokens end within a second."""
+
+    async def work(operating: "OperatorContext") -> None:
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_clients import open_registered_clients
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
+            await clients.remove(OPERATOR_ACTOR, found.id, client_id)
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.registered_clients import remove_client
+
+        remove_client(api, client_id)
+
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(
+        as_json, {"client_id": client_id, "removed": True}, lambda: print_line(f"Client {client_id} is removed.")
+    )
+
+
+def _set_client_enabled(client_id: str, tenant: str | None, *, enabled: bool) -> None:
+    async def work(operating: "OperatorContext") -> None:
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_clients import open_registered_clients
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_registered_clients(operating.deployment) as clients:
+            await clients.set_enabled(OPERATOR_ACTOR, found.id, client_id, enabled)
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.registered_clients import set_client_enabled
+
+        set_client_enabled(api, client_id, enabled)
+
+    run_admin_command(work, call_api, tenant=tenant)
+
+
+def _build_new_client(wishes: _ClientOptions, acts_as: "UUID | None") -> "NewClient":
+    from broker.authorization_server.client_registry import BROWSER_GRANTS, CLIENT_CREDENTIALS, JWT_BEARER
+    from broker.authorization_server.registered_clients import NewClient
+    from core.errors import Invalid
+
+    grants = frozenset(BROWSER_GRANTS if wishes.redirect_uris else ())
+    grants |= {CLIENT_CREDENTIALS} if acts_as else frozenset()
+    grants |= {JWT_BEARER} if wishes.enterprise else frozenset()
+    if not grants:
+        raise Invalid("say what the client is for: --redirect-uri URI for people, --acts-as EMAIL for a machine")
+    if wishes.jwks is not None and wishes.secret:
+        raise Invalid("a client proves who it is by --secret or by --jwks, not by both")
+    keys = None if wishes.jwks is None else _read_jwks(wishes.jwks)
+    with_secret = wishes.secret or ((acts_as is not None or wishes.enterprise) and keys is None)
+    return NewClient(
+        name=wishes.name,
+        auth_method="private_key_jwt" if keys is not None else "client_secret_basic" if with_secret else "none",
+        redirect_uris=wishes.redirect_uris,
+        grant_types=grants,
+        scopes=wishes.scopes,
+        user_id=acts_as,
+        jwks=keys,
+        result_text=wishes.result_text,
+    )
+
+
+def _read_jwks(path: Path) -> Any:
+    import orjson
+
+    from core.errors import Invalid
+
+    try:
+        with path.open("rb") as file:
+            found: Any = orjson.loads(file.read(MAX_JWKS_BYTES))
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror}") from None
+    except orjson.JSONDecodeError:
+        raise Invalid(f'{path} is not a JWK set; that looks like {{"keys": [...]}}') from None
+    alone = isinstance(found, dict) and "kty" in found
+    return {"keys": [cast("Any", found)]} if alone else cast("Any", found)
+
+
+def _build_document(client: "Client") -> dict[str, Any]:
+    return {
+        "client_id": client.id,
+        "name": client.name,
+        "token_endpoint_auth_method": client.auth_method,
+        "grant_types": sorted(client.grant_types),
+        "redirect_uris": client.redirect_uris,
+        "scopes": sorted(client.scopes),
+        "result_text": client.result_text,
+    }

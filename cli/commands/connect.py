@@ -1,0 +1,108 @@
+"""`mcpist connect`: connect one's own accounts at a server. The browser does it, the command follows it."""
+
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from cli.client.browser import open_browser
+from cli.failures import CommandExit
+from cli.options import JsonOption
+from cli.output import print_line, print_note, print_result
+from cli.runner import run_local_or_remote
+from core.errors import Invalid
+
+if TYPE_CHECKING:
+    from cli.client.admin_api import AdminApiClient
+    from cli.client.connect_sessions import RemoteConnectSession, RemoteServiceProgress
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("connect", epilog="Example: mcpist connect github notion --server https://mcp.example.com")(connect)
+
+
+def connect(
+    service: Annotated[
+        list[str] | None, typer.Argument(metavar="[SERVICE]...", help="What to connect, such as github.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All services of yours that need it.")] = False,
+    role: Annotated[
+        str | None, typer.Option("--role", metavar="NAME", help="Share the accounts with this role's members.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Connect anew what is connected already.")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow it to its end, or only show the link.")] = True,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the browser, or only show the link.")
+    ] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Connect your own accounts at a server you are signed in to.
+
+    It shows a link, which counts for you alone and for an hour, and says what has become of each service. What is
+    connected already stays as it is. Exit code 1 unless everything is connected in the end.
+    """
+    if bool(service) == everything:
+        raise Invalid("name the services to connect, or --all")
+
+    def call_api(api: "AdminApiClient") -> "RemoteConnectSession":
+        from cli.client.connect_sessions import follow_connect_session, start_connect_session
+
+        session = start_connect_session(api, service or None, role, again=again)
+        if session.state != "open":
+            return session
+        if wait or not as_json:
+            print_note(session.link)
+        if wait and browser and not as_json and session.link.startswith(f"{api.server}/connect/"):
+            open_browser(session.link)  # and nothing else that a server may have named
+        if wait:
+            print_note(
+                "Waiting until the services are connected, for as long as the link counts (an hour); Ctrl-C stops it."
+            )
+        return follow_connect_session(api, session, _print_progress) if wait else session
+
+    session = run_local_or_remote(_fail_without_server, call_api)
+    print_result(as_json, _build_document(session), lambda: _print_summary(session))
+    if session.state != "done" and (wait or session.state != "open"):
+        raise CommandExit(1)
+
+
+def _fail_without_server() -> NoReturn:
+    raise Invalid(
+        "an account is connected by the person whose it is: sign in by `mcpist login URL`, then "
+        "`mcpist connect --server URL`, or open /connect in a browser"
+    )
+
+
+def _print_progress(one: "RemoteServiceProgress") -> None:
+    account = f" as {one.account}" if one.account else ""
+    texts = {
+        "done": f"{one.service} is connected{account}.",
+        "failed": f"{one.service} was not connected: {one.cause}.",
+    }
+    print_note(texts.get(one.state, f"{one.service} is to be connected."))
+
+
+def _print_summary(session: "RemoteConnectSession") -> None:
+    done = sum(one.state == "done" for one in session.services)
+    if not session.services:
+        print_line("Nothing needs to be connected.")
+    elif session.state == "open":
+        print_line(
+            f"{done} of {len(session.services)} services are connected; the link counts until {session.expires_at}."
+        )
+    else:
+        left = ", ".join(f"{one.service} ({one.cause or one.state})" for one in session.services if one.state != "done")
+        print_line(f"{done} of {len(session.services)} services are connected" + (f"; not {left}." if left else "."))
+
+
+def _build_document(session: "RemoteConnectSession") -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "state": session.state,
+        "link": session.link,
+        "services": [
+            {"service": one.service, "state": one.state, "cause": one.cause, "account": one.account}
+            for one in session.services
+        ],
+        "expires_at": session.expires_at,
+    }

@@ -1,0 +1,55 @@
+"""`mcpist doctor`: look at everything that can be wrong, and say what to do about it. It changes nothing."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.failures import CommandExit
+from cli.options import JsonOption
+from cli.output import print_line, print_result, print_table
+from cli.runner import load_settings, quiet_logs, run_local_or_remote
+
+if TYPE_CHECKING:
+    from cli.client.admin_api import AdminApiClient
+    from server.diagnostics.finding import Finding
+
+STATE_MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor", epilog="Example: mcpist doctor --json")(doctor)
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Look for everything that can be wrong.
+
+    It checks data folder, keys, database, schema, clock, audit log, modules, port and accounts, and changes nothing. At
+    a server, administrators are told of their tenant, and whoever operates it of all the rest. Exit code 1 if something
+    is bad.
+    """
+
+    def run_here() -> "list[Finding]":
+        from server.diagnostics.deployment_checks import diagnose
+
+        settings = load_settings()
+        quiet_logs(settings)
+        return asyncio.run(diagnose(settings))
+
+    def call_api(api: "AdminApiClient") -> "list[Finding]":
+        from cli.client.diagnostics import fetch_findings
+
+        return fetch_findings(api)
+
+    found = run_local_or_remote(run_here, call_api)
+    healthy = all(finding.state != "bad" for finding in found)
+    print_result(as_json, {"healthy": healthy, "checks": found}, lambda: _print_findings(found, healthy))
+    if not healthy:
+        raise CommandExit(1)
+
+
+def _print_findings(found: "list[Finding]", healthy: bool) -> None:
+    rows = [(STATE_MARKS[finding.state], finding.check, finding.told) for finding in found]
+    print_table(("", "Check", "Found"), rows, empty="")
+    print_line("\nAll is well." if healthy else "\nSomething is bad: the lines above say what to do.")

@@ -1,0 +1,82 @@
+"""`mcpist issuer`: identity providers whose word a tenant takes for its people (enterprise-managed authorization)."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options import JsonOption, TenantOption, create_group
+from cli.output import print_line, print_result, print_table
+from cli.runner import load_settings, run_admin_command
+
+if TYPE_CHECKING:
+    from broker.authorization_server.trusted_issuers import TrustedIssuer
+    from server.operator_context import OperatorContext
+
+app = create_group("Identity providers whose assertions a tenant accepts (enterprise-managed authorization).")
+
+Issuer = Annotated[str, typer.Argument(metavar="ISSUER", help="Exactly as its tokens have it in iss.")]
+
+
+@app.command("trust", epilog="Example: mcpist issuer trust https://acme.okta.com")
+def trust(
+    issuer: Issuer,
+    jwks_uri: Annotated[
+        str, typer.Option("--jwks-uri", metavar="URL", help="Where its keys are; default is what its metadata says.")
+    ] = "",
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Accept the assertions of an identity provider. Who gets in by them is the allow list's matter, as at sign-in.
+
+    Programs that may bring assertions are registered by `mcpist client add NAME --enterprise`.
+    """
+    private_hosts = load_settings().allowed_private_hosts
+
+    async def work(operating: "OperatorContext") -> "TrustedIssuer":
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_clients import open_trusted_issuers
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_trusted_issuers(operating.deployment, private_hosts) as issuers:
+            return await issuers.trust(OPERATOR_ACTOR, found.id, issuer, jwks_uri)
+
+    trusted = run_admin_command(work)
+    print_result(
+        as_json, trusted, lambda: print_line(f"{trusted.issuer} is trusted; its keys are at {trusted.jwks_uri}")
+    )
+
+
+@app.command("list", epilog="Example: mcpist issuer list --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show whose assertions a tenant accepts."""
+
+    async def work(operating: "OperatorContext") -> "list[TrustedIssuer]":
+        from cli.lookup import resolve_tenant
+        from server.operator_clients import open_trusted_issuers
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_trusted_issuers(operating.deployment, ()) as issuers:
+            return await issuers.list(found.id)
+
+    found = run_admin_command(work)
+    rows = [(one.issuer, one.jwks_uri, one.created_at) for one in found]
+    empty = "No issuer is trusted: `mcpist issuer trust` begins."
+    print_result(as_json, found, lambda: print_table(("Issuer", "Keys", "Since"), rows, empty=empty))
+
+
+@app.command("remove", epilog="Example: mcpist issuer remove https://acme.okta.com")
+def remove(issuer: Issuer, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Accept an identity provider's assertions no more: what was granted by its own ends within a second."""
+
+    async def work(operating: "OperatorContext") -> None:
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_clients import open_trusted_issuers
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_trusted_issuers(operating.deployment, ()) as issuers:
+            await issuers.remove(OPERATOR_ACTOR, found.id, issuer)
+
+    run_admin_command(work)
+    print_result(as_json, {"issuer": issuer, "trusted": False}, lambda: print_line(f"{issuer} is trusted no more."))

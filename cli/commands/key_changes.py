@@ -1,0 +1,144 @@
+"""`mcpist keys add|activate|rewrap|reencrypt|retire`: changing the keys that stored credentials are sealed with, while
+MCPist runs. Each may be interrupted, and run again."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from cli.failures import CommandExit
+from cli.options import JsonOption
+from cli.output import print_line, print_note, print_result
+from cli.progress import Report
+from cli.runner import run_local
+
+if TYPE_CHECKING:
+    from broker.vault.reencryption import ReencryptionResult
+    from core.config.settings import Settings
+    from server.key_rotation import KeyRotation, RewrapResult
+
+_T = TypeVar("_T")
+
+KeyId = Annotated[str, typer.Argument(metavar="ID", help="The key's id, as `mcpist keys status` shows it.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("add", epilog="Example: mcpist keys add")(add)
+    app.command("activate", epilog="Example: mcpist keys activate 1f2e3d4c")(activate)
+    app.command("rewrap", epilog="Example: mcpist keys rewrap --json")(rewrap)
+    app.command("reencrypt", epilog="Example: mcpist keys reencrypt")(reencrypt)
+    app.command("retire", epilog="Example: mcpist keys retire 0a1b2c3d")(retire)
+
+
+def add(as_json: JsonOption = False) -> None:
+    """Make one more key in the key file. It is not used yet.
+
+    First copy the file: to your copy of the keys, and to every machine that runs a broker. Then activate the key.
+    """
+
+    async def work(rotation: "KeyRotation", _report: Report) -> str:
+        return await rotation.add()
+
+    kek_id = _run_with_keys(work)
+    print_result(
+        as_json, {"id": kek_id, "active": False}, lambda: print_line(f"Made the key {kek_id}; it is not active yet.")
+    )
+    print_note(
+        f"Copy the key file to your copy of the keys, and to each machine with a broker; then: keys activate {kek_id}"
+    )
+
+
+def activate(kek_id: KeyId, as_json: JsonOption = False) -> None:
+    """Wrap new data keys with this key of the key file from now on.
+
+    MCPist on this machine knows at once, without a restart. What other keys have wrapped stays as it is until
+    `mcpist keys rewrap`.
+    """
+
+    async def work(rotation: "KeyRotation", _report: Report) -> None:
+        await rotation.activate(kek_id)
+
+    _run_with_keys(work)
+    print_result(as_json, {"id": kek_id, "active": True}, lambda: print_line(f"The key {kek_id} is active."))
+
+
+def rewrap(as_json: JsonOption = False) -> None:
+    """Wrap all data keys and signing keys under the active key.
+
+    It goes on beside everything else, and no stored credential is touched. Interrupted, run it again.
+    """
+
+    async def work(rotation: "KeyRotation", report: Report) -> "RewrapResult":
+        return await rotation.rewrap(report)
+
+    done = _run_with_keys(work)
+    print_result(as_json, done, lambda: _print_rewrapped(done))
+
+
+def reencrypt(
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Make new data keys even where they were made under the active key.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Seal all stored secrets anew, under data keys that were made under the active key.
+
+    That is for keys that somebody else may know (see docs/operations.md); to change keys now and then, `mcpist keys
+    rewrap` is enough. It goes on beside everything else. Interrupted, run it again. Exit code 1 if a secret is left.
+    """
+
+    async def work(rotation: "KeyRotation", report: Report) -> "ReencryptionResult":
+        return await rotation.reencrypt(report, fresh=fresh)
+
+    done = _run_with_keys(work)
+    print_result(
+        as_json, done, lambda: print_line(f"Sealed {done.secrets} secrets anew; {done.data_keys} new data keys.")
+    )
+    if done.busy:
+        print_note(f"{done.busy} secrets were in use all the time; run it again.")
+    if done.damaged:
+        print_note(f"{done.damaged} secrets cannot be opened and stay as they are; `mcpist doctor` names their owners.")
+    if done.busy or done.damaged:
+        raise CommandExit(1)
+
+
+def retire(kek_id: KeyId, as_json: JsonOption = False) -> None:
+    """Give up a key on which nothing hangs any more, and take it out of the key file.
+
+    Refused while a data key, a signing key or anything else hangs on it, which the database itself proves.
+    """
+
+    async def work(rotation: "KeyRotation", _report: Report) -> bool:
+        return await rotation.retire(kek_id)
+
+    removed = _run_with_keys(work)
+
+    def print_text() -> None:
+        print_line(
+            f"Nothing hangs on the key {kek_id}; it is retired" + (", and out of the key file." if removed else ".")
+        )
+        print_note("Backups that were made before still need it: keep its copy for as long as you keep them.")
+
+    print_result(as_json, {"id": kek_id, "retired": True, "removed_from_file": removed}, print_text)
+
+
+def _print_rewrapped(done: "RewrapResult") -> None:
+    print_line(
+        f"{done.data_keys} data keys and {done.signing_keys} signing keys were wrapped anew, under {done.kek_id}."
+    )
+
+
+def _run_with_keys(work: "Callable[[KeyRotation, Report], Awaitable[_T]]") -> _T:
+    async def run(settings: "Settings", report: Report) -> _T:
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.key_rotation import open_key_rotation
+        from server.operator_context import open_operator_context
+
+        async with (
+            open_operator_context(settings, report) as operating,
+            open_key_rotation(operating.deployment, operating.console, OPERATOR_ACTOR) as rotation,
+        ):
+            return await work(rotation, report)
+
+    return run_local(run)

@@ -1,0 +1,118 @@
+"""`mcpist keys`: the keys that stored credentials are sealed with, and those that sign access tokens. The keys
+themselves are never shown."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.commands import key_changes
+from cli.failures import CommandExit
+from cli.options import JsonOption, create_group
+from cli.output import print_line, print_note, print_result, print_table
+from cli.runner import run_admin_command
+
+if TYPE_CHECKING:
+    from broker.authorization_server.signing_key_store import SigningKeyInfo
+    from cli.client.admin_api import AdminApiClient
+    from server.diagnostics.vault_key_report import VaultKeys
+    from server.operator_context import OperatorContext
+
+app = create_group("Keys that stored credentials are sealed with, and keys that sign access tokens.")
+signing = create_group("Keys that sign access tokens.")
+app.add_typer(signing, name="signing")
+key_changes.register(app)
+
+
+@app.command("status", epilog="Example: mcpist keys status --json")
+def status(as_json: JsonOption = False) -> None:
+    """Show which keys are there, which is active, and what needs each.
+
+    Exit code 1 if one is missing, or its keeper cannot be asked.
+    """
+
+    async def work(operating: "OperatorContext") -> "VaultKeys":
+        from server.diagnostics.vault_key_report import inspect_vault_keys
+
+        return await inspect_vault_keys(operating.deployment, operating.console)
+
+    def call_api(api: "AdminApiClient") -> "VaultKeys":
+        from cli.client.diagnostics import fetch_keys
+
+        return fetch_keys(api)
+
+    found = run_admin_command(work, call_api)
+    print_result(
+        as_json, {"healthy": found.healthy, **asdict(found), "file": str(found.file)}, lambda: _print_vault_keys(found)
+    )
+    if not found.healthy:
+        raise CommandExit(1)
+
+
+@signing.command("list", epilog="Example: mcpist keys signing list --json")
+def list_(as_json: JsonOption = False) -> None:
+    """Show the signing keys: the one that signs, the one to follow, and those whose tokens may still be about."""
+
+    async def work(operating: "OperatorContext") -> "list[SigningKeyInfo]":
+        from server.operator_signing_keys import open_signing_key_store_without_keys
+
+        async with open_signing_key_store_without_keys(operating.deployment) as store:
+            return await store.list()
+
+    found = run_admin_command(work)
+    print_result(as_json, [asdict(key) for key in found], lambda: _print_signing_keys(found))
+
+
+@signing.command("rotate", epilog="Example: mcpist keys signing rotate")
+def rotate(
+    compromised: Annotated[
+        bool, typer.Option("--compromised", help="Somebody else may know the keys: trust none of them any more.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Sign with the next key from now on. Nobody notices: the old one counts until its last token has expired.
+
+    With --compromised all keys are replaced at once. Every access token stops counting within a second, and clients get
+    new ones by themselves.
+    """
+
+    async def work(operating: "OperatorContext") -> str:
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_signing_keys import open_signing_key_store
+
+        async with open_signing_key_store(operating.deployment) as store:
+            return await (store.replace_all(OPERATOR_ACTOR) if compromised else store.rotate(OPERATOR_ACTOR))
+
+    kid = run_admin_command(work)
+    print_result(as_json, {"signing": kid}, lambda: print_line(f"Access tokens are signed with {kid}."))
+    if compromised:
+        print_note("Every access token from before has stopped counting; clients get new ones by their refresh tokens.")
+
+
+def _print_signing_keys(found: "list[SigningKeyInfo]") -> None:
+    columns = ("Key", "State", "Counts", "Made", "Signs since", "Until")
+    rows = [(key.kid, key.state, key.published, key.created_at, key.activated_at, key.retired_at) for key in found]
+    print_table(columns, rows, empty="No signing key yet: the first start makes one.")
+
+
+def _print_vault_keys(found: "VaultKeys") -> None:
+    columns = ("Key", "Active", "Needed", "Usable", "Tenants", "Data keys", "Signing keys", "Found")
+    rows = [
+        (key.kek_id, key.active, key.needed, key.usable, key.tenants, key.data_keys, key.signing_keys, key.told)
+        for key in found.keys
+    ]
+    print_table(columns, rows, empty="No key yet: the first start makes one.")
+    if found.to_rewrap or found.to_reencrypt:
+        print_line(
+            f"\n{found.to_rewrap} data and signing keys hang on another key than the active one: mcpist keys rewrap"
+        )
+        print_line(f"{found.to_reencrypt} secrets hang on another data key than the newest: mcpist keys reencrypt")
+    if found.trouble:
+        print_line(f"\n{found.trouble}")
+    if "file" in found.keepers:
+        print_line(
+            f"\nThe keys are in {found.file}. Copy that file, and keep the copy apart from the backups of the "
+            "database: together they open every stored credential, and without the keys nobody opens any."
+        )
+    else:
+        print_line(f"\nThe keys are kept by {', '.join(found.keepers)}.")

@@ -1,0 +1,262 @@
+"""`mcpist provider`: the vendors that accounts can be connected at: those of MCPist's own, and those that you add."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.options import JsonOption, TenantOption, create_group
+from cli.output import (
+    escape_control_characters,
+    format_json,
+    print_json,
+    print_line,
+    print_note,
+    print_result,
+    print_table,
+)
+from cli.runner import read_settings, run_admin_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker.providers.drafts import DraftRequest, ProviderDraft
+    from broker.providers.views import DetailedProvider, ProviderSummary
+    from cli.client.admin_api import AdminApiClient
+    from server.operator_context import OperatorContext
+
+app = create_group("Vendors that accounts can be connected at: MCPist's own, and those that you add.")
+
+ProviderName = Annotated[str, typer.Argument(metavar="ID", help="As `mcpist provider list` shows it.")]
+
+
+@app.command("list", epilog="Example: mcpist provider list --json")
+def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Show the vendors, their modules, and the redirect URI to register at each."""
+
+    async def work(operating: "OperatorContext") -> "Sequence[ProviderSummary]":
+        from cli.lookup import resolve_tenant
+        from server.operator_providers import open_provider_administration
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_provider_administration(operating, read_settings()) as opened:
+            return await opened.views.list_summaries(found.id)
+
+    def call_api(api: "AdminApiClient") -> "Sequence[ProviderSummary]":
+        from cli.client.providers import fetch_providers
+
+        return fetch_providers(api)
+
+    found = run_admin_command(work, call_api, tenant=tenant)
+    columns = ("Id", "Vendor", "From", "By", "Modules", "Settings", "Redirect URI", "Problem")
+    rows = [
+        (one.id, one.title, _format_origin(one), _list_methods(one), one.modules, [a.name for a in one.settings],
+         one.redirect_uri,
+         one.problem)
+        for one in found
+    ]  # fmt: skip
+    print_result(as_json, [asdict(one) for one in found], lambda: print_table(columns, rows, empty=""))
+
+
+@app.command("show", epilog="Example: mcpist provider show github --document > my_github.json")
+def show(
+    provider: ProviderName,
+    document: Annotated[
+        bool, typer.Option("--document", help="Print the document alone, in the form that `add` takes.")
+    ] = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one vendor with its whole document, and what stands on it."""
+
+    async def work(operating: "OperatorContext") -> "DetailedProvider":
+        from cli.lookup import resolve_tenant
+        from server.operator_providers import open_provider_administration
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_provider_administration(operating, read_settings()) as opened:
+            return await opened.views.get_details(found.id, provider)
+
+    def call_api(api: "AdminApiClient") -> "DetailedProvider":
+        from cli.client.providers import fetch_provider
+
+        return fetch_provider(api, provider)
+
+    found = run_admin_command(work, call_api, tenant=tenant)
+    if document:
+        print_json({found.id: found.document}) if as_json else typer.echo(
+            escape_control_characters(format_json({found.id: found.document}))
+        )
+    else:
+        print_result(as_json, asdict(found), lambda: _print_provider(found))
+
+
+@app.command("add", epilog="Example: mcpist provider add --discover https://id.acme.example --module jira")
+def add(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="The document: one table of TOML, or one object of JSON.")
+    ] = None,
+    discover: Annotated[
+        str | None, typer.Option("--discover", metavar="URL", help="Ask this issuer, or this protected resource.")
+    ] = None,
+    resource: Annotated[
+        str, typer.Option("--resource", metavar="URL", help="With --discover: what tokens are for.")
+    ] = "",
+    named: Annotated[str, typer.Option("--id", metavar="ID", help="With --discover: the provider's id.")] = "",
+    title: Annotated[str, typer.Option("--title", metavar="TEXT", help="With --discover: its name for people.")] = "",
+    module: Annotated[
+        list[str] | None, typer.Option("--module", metavar="NAME", help="With --discover: a module that it serves.")
+    ] = None,
+    draft: Annotated[bool, typer.Option("--draft", help="With --discover: print the document, store nothing.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Change the provider of this id, if there is one.")
+    ] = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a vendor, from a file or from what its server publishes of itself.
+
+    Secrets do not belong into the document: they are the OAuth client's. What is there already, to the letter, is left
+    as it is.
+    """
+    from broker.providers.drafts import DraftRequest
+
+    only_with_discover = bool(resource or named or title or module or draft)
+    source = _read_source(file, discover, only_with_discover)
+    given = source if isinstance(source, tuple) else None
+    wish = None if given else DraftRequest(str(source), resource, named, title, tuple(module or ()))
+
+    async def work(operating: "OperatorContext") -> "ProviderDraft | tuple[DetailedProvider, bool]":
+        return await _add_locally(operating, tenant, given, wish, draft, replace)
+
+    def call_api(api: "AdminApiClient") -> "ProviderDraft | tuple[DetailedProvider, bool]":
+        from cli.client.providers import discover_provider, put_provider
+
+        found = discover_provider(api, wish) if wish is not None else None
+        if draft and found is not None:
+            return found
+        provider, document = (found.id, found.document) if found is not None else _require_document(given)
+        return put_provider(api, provider, document, replace=replace)
+
+    made = run_admin_command(work, call_api, tenant=tenant)
+    if not isinstance(made, tuple):
+        _print_draft(made, as_json)
+        return
+    found, new = made
+    print_result(as_json, asdict(found), lambda: _print_added(found, new))
+
+
+@app.command("remove", epilog="Example: mcpist provider remove acme_crm")
+def remove(provider: ProviderName, tenant: TenantOption = None, as_json: JsonOption = False) -> None:
+    """Forget a vendor that was added, and on which no OAuth app and no account stands."""
+
+    async def work(operating: "OperatorContext") -> None:
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_providers import open_provider_administration
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_provider_administration(operating, read_settings()) as opened:
+            await opened.custom_providers.remove(OPERATOR_ACTOR, found.id, provider)
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.providers import remove_provider
+
+        remove_provider(api, provider)
+
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"id": provider, "removed": True}, lambda: print_line(f"The provider {provider} is removed."))
+
+
+async def _add_locally(
+    operating: "OperatorContext",
+    tenant: str | None,
+    given: tuple[str, dict[str, Any]] | None,
+    wish: "DraftRequest | None",
+    only_draft: bool,
+    replace: bool,
+) -> "ProviderDraft | tuple[DetailedProvider, bool]":
+    from broker.providers.drafts import draft_provider
+    from cli.lookup import resolve_tenant
+    from server.bootstrap import OPERATOR_ACTOR
+    from server.operator_providers import open_provider_administration
+
+    tenant_id = (await resolve_tenant(operating, tenant)).id
+    async with open_provider_administration(operating, read_settings()) as opened:
+        found = await draft_provider(opened.discovery, wish) if wish is not None else None
+        if found is not None:
+            opened.custom_providers.serialize_document(found.id, found.document)
+            if only_draft:
+                return found
+        provider, document = (found.id, found.document) if found is not None else _require_document(given)
+        version = await opened.find_version(tenant_id, provider) if replace else None
+        _, new = await opened.custom_providers.put(OPERATOR_ACTOR, tenant_id, provider, document, version)
+        return await opened.views.get_details(tenant_id, provider), new
+
+
+def _read_source(file: Path | None, discover: str | None, only_with_discover: bool) -> tuple[str, dict[str, Any]] | str:
+    """The id and document in the file, or the URL to ask."""
+    from broker.providers.catalogue import parse_provider_text
+    from core.errors import Invalid
+
+    if discover is not None and file is None:
+        return discover
+    if file is None or discover is not None:
+        raise Invalid("say where the provider comes from: FILE, or --discover URL")
+    if only_with_discover:
+        raise Invalid("--resource, --id, --title, --module and --draft go with --discover; a file says all of it")
+    try:
+        return parse_provider_text(file.read_text("utf-8"))
+    except OSError as error:
+        raise Invalid(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Invalid(f"{file} is no text in UTF-8") from None
+
+
+def _require_document(given: tuple[str, dict[str, Any]] | None) -> tuple[str, dict[str, Any]]:
+    assert given is not None, "there is a file where nothing is discovered"
+    return given
+
+
+def _print_draft(found: "ProviderDraft", as_json: bool) -> None:
+    print_json({found.id: found.document}) if as_json else typer.echo(
+        escape_control_characters(format_json({found.id: found.document}))
+    )
+    if found.scopes and not as_json:
+        print_note(f"Scopes that the server says it has: {' '.join(found.scopes)}")
+
+
+def _print_added(found: "DetailedProvider", new: bool) -> None:
+    print_line(f"The provider {found.id} is {'added' if new else 'there as you asked for'}.")
+    if found.introduction:
+        print_line("MCPist becomes a client there by itself; an OAuth app that you register comes before that.")
+    elif found.redirect_uri:
+        print_line(f"Register an OAuth app there with the redirect URI {found.redirect_uri}")
+        print_line(f"and give its id and secret to `mcpist oauth-client set {found.id}`.")
+
+
+def _print_provider(found: "DetailedProvider") -> None:
+    told = {
+        "Vendor": found.title,
+        "From": _format_origin(found),
+        "Problem": found.problem,
+        "Redirect URI": found.redirect_uri,
+        "Without a registered OAuth app": found.introduction and f"by {found.introduction}",
+        "Register an OAuth app at": found.console_url,
+        "The vendor's page on how": found.docs_url,
+        "Version": found.version,
+        "Stand on it": str(found.standing),
+    }
+    for name, value in told.items():
+        if value:
+            print_line(f"{name}: {value}")
+    typer.echo(escape_control_characters(format_json({found.id: found.document})))
+
+
+def _format_origin(one: "ProviderSummary") -> str:
+    return "MCPist" if one.origin == "built_in" else "added"
+
+
+def _list_methods(one: "ProviderSummary") -> list[str]:
+    return [way for way, is_there in (("oauth", one.oauth), ("key", one.key)) if is_there]

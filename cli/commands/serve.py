@@ -1,0 +1,181 @@
+"""`mcpist up`, `mcpist gateway`, `mcpist broker` and `mcpist migrate`: the commands that run and prepare the server."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from cli import client_snippets
+from cli.options import JsonOption
+from cli.output import print_json, print_line, print_result
+from cli.progress import Report, show_progress
+from cli.runner import get_program_name, load_settings, run_fast, run_local
+
+if TYPE_CHECKING:
+    from core.config.settings import Settings
+    from server.all_in_one import ServerReady
+
+Runner = Callable[["Settings", Report, "Callable[[ServerReady], None]"], Awaitable[None]]
+
+_ReadyT = TypeVar("_ReadyT")
+
+EXAMPLE_CALL = (
+    """call knowledge_graph create_entities --params """
+    """'{"entities": [{"name": "Ada", "entityType": "person", "observations": ["likes tea"]}]}'"""
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("up", epilog="Example: MCPIST_PORT=8081 mcpist up")(up)
+    app.command("gateway", epilog="Example: MCPIST_PORT=8082 mcpist gateway")(gateway)
+    app.command("broker", epilog="Example: MCPIST_PORT=8090 mcpist broker")(broker)
+    app.command("migrate", epilog="Example: mcpist migrate --json")(migrate)
+
+
+def up(as_json: JsonOption = False) -> None:
+    """Start MCPist with its database.
+
+    Everything runs in this one process; Ctrl-C stops it in order. The first start makes the database, a tenant, its
+    administrator, a link to sign in by and an API token, which it shows once.
+    """
+    from server.all_in_one import run_all_in_one
+
+    _run_gateway_command(run_all_in_one, as_json, _print_welcome)
+
+
+def gateway(as_json: JsonOption = False) -> None:
+    """Start one more gateway beside a running MCPist.
+
+    It needs a port of its own (MCPIST_PORT), and the same data folder or database. With MCPIST_BROKER_URL it asks that
+    broker, and neither needs nor reads a secret of the broker's: see docs/split.md.
+    """
+    from server.all_in_one import run_gateway
+
+    _run_gateway_command(run_gateway, as_json, lambda ready: print_line(f"This gateway listens on {ready.mcp_url}"))
+
+
+def broker(as_json: JsonOption = False) -> None:
+    """Start the broker alone, for gateways in processes of their own.
+
+    It listens on MCPIST_HOST and MCPIST_PORT, or on a socket (MCPIST_BROKER_URL=unix:/path). See docs/split.md.
+    """
+    from server.standalone import run_broker
+
+    _run_until_stopped(
+        run_broker,
+        as_json,
+        lambda ready: {"ready": True, "broker_url": ready.broker_url},
+        lambda ready: print_line(f"The broker listens on {ready.broker_url}"),
+    )
+
+
+def migrate(as_json: JsonOption = False) -> None:
+    """Bring the database to this version's schema.
+
+    `mcpist up` does it by itself.
+    """
+
+    async def work(settings: "Settings", report: Report) -> tuple[bool, str]:
+        from core.migrations import get_head_revision
+        from core.migrations import migrate as to_head
+        from server.data_folder import attach_database
+
+        async with attach_database(settings, report, maker="migrate") as deployment:
+            report("Checking the schema")
+            return await to_head(deployment.admin, deployment.passwords), get_head_revision()
+
+    changed, revision = run_local(work)
+    told = f"The database is at schema {revision}" + (" now." if changed else " already.")
+    print_result(as_json, {"changed": changed, "revision": revision}, lambda: print_line(told))
+
+
+def _run_gateway_command(runner: Runner, as_json: bool, human: "Callable[[ServerReady], None]") -> None:
+    _run_until_stopped(runner, as_json, _build_document, human)
+
+
+def _run_until_stopped(
+    runner: "Callable[[Settings, Report, Callable[[_ReadyT], None]], Awaitable[None]]",
+    as_json: bool,
+    document: Callable[[_ReadyT], dict[str, object]],
+    human: Callable[[_ReadyT], None],
+) -> None:
+    from gateway.operations.logs import configure_logs
+
+    settings = load_settings()
+    configure_logs(settings.log_level, settings.log_format)
+    with show_progress(always=True) as (report, end):
+
+        def on_ready(ready: _ReadyT) -> None:
+            end()
+            if as_json:
+                print_json(document(ready))
+            else:
+                human(ready)
+            sys.stdout.flush()
+
+        async def run() -> None:
+            await runner(settings, report, on_ready)
+
+        run_fast(run())
+
+
+def _build_document(ready: "ServerReady") -> dict[str, object]:
+    document: dict[str, object] = {
+        "ready": True,
+        "mcp_url": ready.mcp_url,
+        "console_url": ready.console_url,
+        "home": str(ready.home),
+        "admin_email": ready.admin_email,
+    }
+    if ready.api_token is not None:
+        document["api_token"] = ready.api_token.reveal()
+    if ready.sign_in_link is not None:
+        document["sign_in_link"] = ready.sign_in_link.reveal()
+    return document
+
+
+def _print_welcome(ready: "ServerReady") -> None:
+    from cli.lookup import format_tenant_option
+
+    tenant = format_tenant_option(ready.tenant)
+    print_line(f"MCPist is ready.\n\n  MCP endpoint   {ready.mcp_url}\n  Data folder    {ready.home}")
+    if ready.admin_email:
+        print_line(f"  Administrator  {ready.admin_email}")
+    if ready.sign_in_link is not None:
+        print_line(f"\nSign in as the administrator, once and within 15 minutes:\n\n  {ready.sign_in_link.reveal()}")
+    elif ready.admin_email:
+        print_line(f"\nA link to sign in by: {get_program_name()} user link {ready.admin_email}{tenant}")
+    if ready.api_token is None:
+        print_line(f"\nA token for a client: {get_program_name()} token create --name my-client{tenant}")
+    else:
+        _print_client_setup(ready.mcp_url, ready.api_token.reveal())
+    print_line("\nCtrl-C stops it.")
+
+
+def _print_client_setup(url: str, token: str) -> None:
+    _print_box("API token, shown once: keep it where you keep passwords", token)
+    print_line(f"\nClaude Code:\n\n{client_snippets.render_claude_code(url, token)}")
+    print_line(f"\nCursor, ~/.cursor/mcp.json:\n\n{client_snippets.render_cursor(url, token)}")
+    print_line(f"\nVS Code, .vscode/mcp.json (it asks for the token):\n\n{client_snippets.render_vs_code(url)}")
+    print_line("\nThen ask your client to remember that Ada likes tea. Or try it at once, in another terminal:")
+    print_line(f"\n{get_program_name()} {EXAMPLE_CALL}")
+
+
+def _print_box(title: str, text: str) -> None:
+    """Lines above and below only, so that the text can be copied as it is."""
+    from rich import box
+    from rich.console import Console
+    from rich.panel import Panel
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False)
+    width = max(len(text), len(title)) + 6
+    print_line("")
+    if console.width >= width:
+        console.print(
+            Panel(Text(text), title=title, box=box.HORIZONTALS, width=width, padding=(1, 2), border_style="bold")
+        )
+    else:
+        print_line(f"{title}:\n\n{text}")

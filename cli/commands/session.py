@@ -1,0 +1,90 @@
+"""`mcpist session`: the browsers that people are signed in with."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from cli.options import JsonOption, TenantOption, create_group
+from cli.output import print_line, print_result, print_table
+from cli.runner import run_admin_command
+from core.errors import Invalid
+
+if TYPE_CHECKING:
+    from broker.identity.browser_sessions import SessionEntry
+    from cli.client.admin_api import AdminApiClient
+    from server.operator_context import OperatorContext
+
+app = create_group("Browsers that people are signed in with.")
+
+
+@app.command("list", epilog="Example: mcpist session list --user ada@acme.example")
+def list_(
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="EMAIL", help="Whose; default your own, or the only administrator's."),
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the live sessions of a user, newest first."""
+
+    async def work(operating: "OperatorContext") -> "tuple[str, list[SessionEntry]]":
+        from cli.lookup import resolve_tenant, resolve_user
+        from server.operator_clients import open_sessions
+
+        found = await resolve_tenant(operating, tenant)
+        person = await resolve_user(operating, found, user)
+        async with open_sessions(operating.deployment) as sessions:
+            return person.email, await sessions.list(found.id, person.id)
+
+    def call_api(api: "AdminApiClient") -> "tuple[str, list[SessionEntry]]":
+        from cli.client.browser_sessions import fetch_sessions
+
+        return fetch_sessions(api, user)
+
+    email, found = run_admin_command(work, call_api, tenant=tenant)
+    columns = ("Id", "By", "From", "Browser", "Since", "Last seen", "Until")
+    rows = [
+        (one.id, one.method, one.address, one.user_agent, one.created_at, one.last_seen_at, one.expires_at)
+        for one in found
+    ]
+    documents = [{"user": email, **asdict(one)} for one in found]
+    print_result(as_json, documents, lambda: print_table(columns, rows, empty=f"{email} is signed in with no browser."))
+
+
+@app.command("end", epilog="Example: mcpist session end 0b8e4f9c-5c1d-4f0e-9a53-2f6d1f6f7a10")
+def end(
+    session_id: Annotated[
+        str, typer.Argument(metavar="ID", help="The session's id, as `mcpist session list` shows it.")
+    ],
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a session at once. Clients that the person has let in go on, as API tokens do."""
+    wanted = _parse_session_id(session_id)
+
+    async def work(operating: "OperatorContext") -> None:
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_clients import open_sessions
+
+        found = await resolve_tenant(operating, tenant)
+        async with open_sessions(operating.deployment) as sessions:
+            await sessions.end(OPERATOR_ACTOR, found.id, wanted)
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.browser_sessions import end_session
+
+        end_session(api, str(wanted))
+
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"id": wanted, "ended": True}, lambda: print_line(f"Session {wanted} has ended."))
+
+
+def _parse_session_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Invalid("that is no session's id; `mcpist session list` shows them") from None

@@ -1,0 +1,155 @@
+"""`mcpist stdio`: MCP over standard input and output, for clients that only start processes."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.failures import CommandExit, describe_failure, print_failure
+from cli.runner import load_settings, run_fast
+from core.errors import Invalid
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from cli.stdio.upstream import Upstream
+    from core.config.settings import Settings
+    from server.operator_context import OperatorContext
+
+OUTPUT_DESCRIPTOR = 1
+ERROR_DESCRIPTOR = 2
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("stdio", epilog="Example: MCPIST_URL=https://mcp.example.com MCPIST_TOKEN=… mcpist stdio")(stdio)
+
+
+def stdio(
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user", metavar="EMAIL", help="The user to act as, without a URL; default: the only administrator."
+        ),
+    ] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", metavar="SLUG", help="Whose, without a URL, where there are several.")
+    ] = None,
+) -> None:
+    """Speak MCP on standard input and output.
+
+    For clients that only start processes.
+
+    With MCPIST_URL and MCPIST_TOKEN it relays to that MCPist; else to the data folder's own, which it joins, or starts
+    for as long as it lives.
+    """
+    from gateway.operations.logs import configure_logs
+
+    settings = load_settings()
+    if settings.url and settings.token is None:
+        raise Invalid("MCPIST_URL is set and MCPIST_TOKEN is not: put an API token of that MCPist there")
+    configure_logs("warning" if settings.log_level == "info" else settings.log_level, settings.log_format)
+    with _claim_output() as output:
+        code = run_fast(_run_relay(settings, output, user, tenant))
+    if code:
+        raise CommandExit(code)
+
+
+async def _run_relay(settings: "Settings", output: int, user: str | None, tenant: str | None) -> int:
+    from importlib.metadata import version
+
+    from cli.stdio.lines import LineReader, LineWriter
+    from cli.stdio.relay import StdioRelay
+    from cli.stdio.upstream import create_http_session
+
+    with _watch_stop_signals() as (stopped, listen):
+        async with (
+            _open_upstream(settings, user, tenant, listen) as upstream,
+            create_http_session(version("mcpist")) as session,
+        ):
+            lines = LineReader(sys.stdin.fileno())
+            lines.start()
+            looking = asyncio.create_task(_find_upstream(upstream), name="finding MCPist")
+            relaying = asyncio.create_task(StdioRelay(upstream, session, LineWriter(output)).run(lines), name="relay")
+            waiting = asyncio.create_task(stopped.wait())
+            await asyncio.wait({relaying, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            code = looking.result() if looking.done() else 0
+            for task in (looking, relaying, waiting):
+                task.cancel()
+            await asyncio.gather(looking, relaying, waiting, return_exceptions=True)
+            return code
+
+
+async def _find_upstream(upstream: "Upstream") -> int:
+    """Find MCPist before the first message asks for it; a failure is told to the client's log, too. The exit code."""
+    try:
+        await upstream.get_endpoint()
+    except Exception as error:  # noqa: BLE001 what is expected and what is not: failure_of tells them apart
+        failure = describe_failure(error)
+        print_failure(failure, as_json=False)
+        return failure.exit_code
+    return 0
+
+
+@contextlib.asynccontextmanager
+async def _open_upstream(
+    settings: "Settings", user: str | None, tenant: str | None, listen: Callable[[], None]
+) -> "AsyncGenerator[Upstream]":
+    if settings.url:
+        from cli.stdio.upstream import FixedUpstream
+
+        assert settings.token is not None
+        yield FixedUpstream(settings.url, settings.token)
+        return
+    from cli.stdio.attach import AttachedServer
+
+    async def find_subject(operating: "OperatorContext") -> "tuple[UUID, UUID]":
+        from cli.lookup import resolve_tenant, resolve_user
+
+        found = await resolve_tenant(operating, tenant)
+        return found.id, (await resolve_user(operating, found, user)).id
+
+    attached = AttachedServer(settings, _ignore_progress, find_subject, given=settings.token, on_start=listen)
+    try:
+        yield attached
+    finally:
+        await attached.close()
+
+
+@contextlib.contextmanager
+def _claim_output() -> Generator[int]:
+    """A descriptor for the protocol alone: whatever else is printed, by whomever, goes to standard error."""
+    sys.stdout.flush()
+    own = os.dup(OUTPUT_DESCRIPTOR)
+    os.dup2(ERROR_DESCRIPTOR, OUTPUT_DESCRIPTOR)
+    try:
+        yield own
+    finally:
+        os.dup2(own, OUTPUT_DESCRIPTOR)
+        os.close(own)
+
+
+@contextlib.contextmanager
+def _watch_stop_signals() -> Generator[tuple[asyncio.Event, Callable[[], None]]]:
+    """An event that SIGINT and SIGTERM set, and a function to listen anew: a product that starts takes them over."""
+    stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def listen() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stopped.set)
+
+    listen()
+    try:
+        yield stopped, listen
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _ignore_progress(_line: str) -> None:
+    """What clients show of standard error is for faults."""

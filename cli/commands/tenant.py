@@ -1,0 +1,170 @@
+"""`mcpist tenant`: the companies that share this deployment."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options import JsonOption, create_group
+from cli.output import print_line, print_result, print_table
+from cli.revocation_output import print_remaining_accounts
+from cli.runner import read_settings, run_admin_command
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.client.admin_api import AdminApiClient
+    from core.directory.account_revocation import RevocationResult
+    from core.directory.tenants import Tenant
+    from server.operator_context import OperatorContext
+
+app = create_group("Companies that share this deployment.")
+
+Slug = Annotated[str, typer.Argument(metavar="SLUG", help="The tenant's short name.")]
+
+
+class OnOff(StrEnum):
+    """On or off."""
+
+    ON = "on"
+    OFF = "off"
+
+
+@app.command("create", epilog="Example: mcpist tenant create acme --admin ada@acme.example")
+def create(
+    slug: Slug,
+    admin: Annotated[str, typer.Option("--admin", metavar="EMAIL", help="The first administrator.")],
+    name: Annotated[str, typer.Option("--name", help="The full name; the slug if none is given.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Make a tenant with its first administrator, who may use every module."""
+
+    async def work(operating: "OperatorContext") -> "tuple[Tenant, str]":
+        from core.directory.provisioning import provision_tenant
+        from core.directory.users import normalize_email
+        from server.bootstrap import OPERATOR_ACTOR, list_module_names
+
+        email, modules = normalize_email(admin), list_module_names(operating.catalogue)
+        return await provision_tenant(operating.console, OPERATOR_ACTOR, slug, name, email, modules), email
+
+    def call_api(api: "AdminApiClient") -> "tuple[Tenant, str]":
+        from cli.client.tenants import create_tenant
+        from core.directory.users import normalize_email
+
+        email = normalize_email(admin)
+        return create_tenant(api, slug, name, email), email
+
+    made, email = run_admin_command(work, call_api)
+
+    def print_text() -> None:
+        print_line(f"Made tenant {made.slug} with administrator {email}.")
+        print_line(f"A token for them: mcpist token create --tenant {made.slug} --user {email}")
+
+    print_result(as_json, {"id": made.id, "slug": made.slug, "name": made.name, "admin": email}, print_text)
+
+
+@app.command("list", epilog="Example: mcpist tenant list --json")
+def list_(as_json: JsonOption = False) -> None:
+    """Show all tenants."""
+
+    async def work(operating: "OperatorContext") -> "list[Tenant]":
+        from core.directory.tenants import list_tenants
+
+        return await list_tenants(operating.console)
+
+    def call_api(api: "AdminApiClient") -> "list[Tenant]":
+        from cli.client.tenants import fetch_tenants
+
+        return fetch_tenants(api)
+
+    found = run_admin_command(work, call_api)
+    rows = [(one.slug, one.name, one.status, one.record_arguments) for one in found]
+    columns = ("Slug", "Name", "Status", "Records arguments")
+    print_result(
+        as_json, found, lambda: print_table(columns, rows, empty="No tenant yet: `mcpist up` makes the first one.")
+    )
+
+
+@app.command("suspend", epilog="Example: mcpist tenant suspend acme")
+def suspend(slug: Slug, as_json: JsonOption = False) -> None:
+    """Shut a tenant out: all its people lose access within a second."""
+    _set_status(slug, "suspended", as_json)
+
+
+@app.command("resume", epilog="Example: mcpist tenant resume acme")
+def resume(slug: Slug, as_json: JsonOption = False) -> None:
+    """Let a suspended tenant in again."""
+    _set_status(slug, "active", as_json)
+
+
+@app.command("remove", epilog="Example: mcpist tenant remove acme --confirm acme")
+def remove(
+    slug: Slug,
+    confirm: Annotated[
+        str, typer.Option("--confirm", metavar="SLUG", help="The slug once more.", prompt="The slug once more")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a tenant with all that is its people's; only the audit log stays. Their access ends within a second."""
+
+    async def work(operating: "OperatorContext") -> "Sequence[RevocationResult]":
+        from core.directory.deletion import remove_tenant
+        from core.directory.tenants import find_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.wiring.disconnect import open_disconnect_services
+
+        found = await find_tenant(operating.console, slug)
+        async with open_disconnect_services(operating.deployment, read_settings()) as ends:
+            return await remove_tenant(operating.console, OPERATOR_ACTOR, found.id, confirm, ends.account_revoker)
+
+    def call_api(api: "AdminApiClient") -> "Sequence[RevocationResult]":
+        from cli.client.tenants import remove_tenant
+
+        return remove_tenant(api, slug, confirm)
+
+    print_remaining_accounts(run_admin_command(work, call_api))
+    print_result(as_json, {"slug": slug, "removed": True}, lambda: print_line(f"{slug} is gone."))
+
+
+@app.command("record-arguments", epilog="Example: mcpist tenant record-arguments on --tenant acme")
+def record_arguments(
+    switch: Annotated[OnOff, typer.Argument(help="on or off")],
+    tenant: Annotated[str | None, typer.Option("--tenant", metavar="SLUG", help="The tenant.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Keep the arguments of calls in the audit log, or only a keyed digest of them (the default)."""
+
+    async def work(operating: "OperatorContext") -> str:
+        from cli.lookup import resolve_tenant
+        from core.directory.tenants import set_argument_recording
+        from server.bootstrap import OPERATOR_ACTOR
+
+        found = await resolve_tenant(operating, tenant)
+        await set_argument_recording(operating.console, OPERATOR_ACTOR, found.id, arguments=switch is OnOff.ON)
+        return found.slug
+
+    def call_api(api: "AdminApiClient") -> str:
+        from cli.client.tenants import set_recording
+
+        return set_recording(api, tenant, switch is OnOff.ON)
+
+    slug = run_admin_command(work, call_api)
+    document = {"slug": slug, "record_arguments": switch is OnOff.ON}
+    print_result(as_json, document, lambda: print_line(f"Recording of arguments is {switch.value} for {slug}."))
+
+
+def _set_status(slug: str, status: str, as_json: bool) -> None:
+    async def work(operating: "OperatorContext") -> None:
+        from core.directory.tenants import find_tenant, set_status
+        from server.bootstrap import OPERATOR_ACTOR
+
+        found = await find_tenant(operating.console, slug)
+        await set_status(operating.console, OPERATOR_ACTOR, found.id, status)
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.tenants import set_status
+
+        set_status(api, slug, status)
+
+    run_admin_command(work, call_api)
+    print_result(as_json, {"slug": slug, "status": status}, lambda: print_line(f"{slug} is {status}."))

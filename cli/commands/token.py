@@ -1,0 +1,178 @@
+"""`mcpist token`: API tokens. A token is shown once, when it is made, and never read from the command line."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, create_group
+from cli.output import print_line, print_note, print_result, print_table
+from cli.runner import run_admin_command
+from core.known_clients import ResultText
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from broker.identity.api_tokens import ApiToken
+    from cli.client.admin_api import AdminApiClient
+    from core.secret import Secret
+    from server.operator_context import OperatorContext
+
+app = create_group("API tokens for clients and scripts.")
+
+
+@app.command("create", epilog="Example: mcpist token create --user ada@acme.example --name laptop --expires 90d")
+def create(
+    user: Annotated[
+        str | None, typer.Option("--user", metavar="EMAIL", help="For whom; default the only administrator.")
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--name", help="What it is for, so that you know which one to revoke.")
+    ] = "token",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Tools that write do not exist for it.")] = False,
+    scope: Annotated[
+        list[str] | None, typer.Option("--scope", metavar="SCOPE", help="mcp:read or mcp:write; default both.")
+    ] = None,
+    expires: Annotated[
+        str | None, typer.Option("--expires", metavar="WHEN", help="30d, 12h or a date; default never.")
+    ] = None,
+    result_text: Annotated[
+        ResultText | None, typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True)
+    ] = None,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token for a user, and show it: this once and never again."""
+
+    async def work(operating: "OperatorContext") -> "tuple[str, Secret, str, datetime | None]":
+        from broker.identity.api_tokens import DEFAULT_SCOPES
+        from cli.lookup import resolve_tenant, resolve_user
+        from cli.time_arguments import parse_future_time
+        from server.bootstrap import OPERATOR_ACTOR
+        from server.operator_context import get_utc_now
+
+        found = await resolve_tenant(operating, tenant)
+        person = await resolve_user(operating, found, user)
+        until = parse_future_time(expires, get_utc_now())
+        made_id, token = await operating.tokens.create(
+            OPERATOR_ACTOR,
+            found.id,
+            person.id,
+            name,
+            scopes=scope or DEFAULT_SCOPES,
+            read_only=read_only,
+            expires_at=until,
+            result_text=result_text,
+        )
+        return made_id, token, person.email, until
+
+    def call_api(api: "AdminApiClient") -> "tuple[str, Secret, str, datetime | None]":
+        from broker.identity.api_tokens import DEFAULT_SCOPES
+        from cli.client.api_tokens import create_token
+        from cli.time_arguments import parse_future_time
+        from server.operator_context import get_utc_now
+
+        until = parse_future_time(expires, get_utc_now())
+        return *create_token(api, user, name, scope or [*DEFAULT_SCOPES], read_only, until, result_text), until
+
+    made_id, token, email, until = run_admin_command(work, call_api, tenant=tenant)
+
+    def print_text() -> None:
+        print_line(token.reveal())
+        print_note(f"Token {made_id} for {email}. It is shown this once: keep it where you keep passwords.")
+
+    document = {
+        "token": token.reveal(),
+        "id": made_id,
+        "user": email,
+        "name": name,
+        "read_only": read_only,
+        "expires_at": until,
+        "result_text": result_text,
+    }
+    print_result(as_json, document, print_text)
+
+
+@app.command("list", epilog="Example: mcpist token list --user ada@acme.example")
+def list_(
+    user: Annotated[str | None, typer.Option("--user", metavar="EMAIL", help="Only this person's.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Revoked and expired ones too.")] = False,
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a tenant's live tokens: whose, what for, when used; never the tokens themselves."""
+
+    async def work(operating: "OperatorContext") -> "list[ApiToken]":
+        from cli.lookup import resolve_tenant
+        from core.directory.users import find_user
+        from server.operator_context import get_utc_now
+
+        found = await resolve_tenant(operating, tenant)
+        owner = (await find_user(operating.console, found.id, user)).id if user else None
+        tokens = await operating.tokens.list(found.id, owner)
+        return [one for one in tokens if everything or _is_live(one, get_utc_now())]
+
+    def call_api(api: "AdminApiClient") -> "list[ApiToken]":
+        from cli.client.api_tokens import fetch_tokens
+        from server.operator_context import get_utc_now
+
+        return [one for one in fetch_tokens(api, user) if everything or _is_live(one, get_utc_now())]
+
+    found = [replace(one, scopes=tuple(sorted(one.scopes))) for one in run_admin_command(work, call_api, tenant=tenant)]
+    columns = ("Id", "User", "Name", "Read-only", "Created", "Expires", "Last used", "Revoked")
+    rows = [
+        (
+            one.id,
+            one.user_email,
+            one.name,
+            one.read_only,
+            one.created_at,
+            one.expires_at or "never",
+            one.last_used_at,
+            one.revoked_at,
+        )
+        for one in found
+    ]
+    print_result(
+        as_json, found, lambda: print_table(columns, rows, empty="No live token: `mcpist token create` makes one.")
+    )
+
+
+@app.command("revoke", epilog="Example: mcpist token revoke 3kTq0ZbW81xY")
+def revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as `mcpist token list` shows it.")],
+    tenant: TenantOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a token: on every process within a second."""
+
+    async def work(operating: "OperatorContext") -> None:
+        from cli.lookup import resolve_tenant
+        from server.bootstrap import OPERATOR_ACTOR
+
+        await operating.tokens.revoke(OPERATOR_ACTOR, (await resolve_tenant(operating, tenant)).id, token_id)
+
+    def call_api(api: "AdminApiClient") -> None:
+        from cli.client.api_tokens import revoke_token
+
+        revoke_token(api, token_id)
+
+    _refuse_whole_token(token_id)
+    run_admin_command(work, call_api, tenant=tenant)
+    print_result(as_json, {"id": token_id, "revoked": True}, lambda: print_line(f"Token {token_id} is revoked."))
+
+
+def _refuse_whole_token(given: str) -> None:
+    """A token on a command line stays in the shell's history: say so before anything else."""
+    from core.errors import Invalid
+    from core.token_format import TOKEN_PREFIX, parse_token
+
+    if not given.startswith(TOKEN_PREFIX):
+        return
+    parts = parse_token(given)
+    what = f"its id is {parts.id}" if parts else "`mcpist token list` shows the ids"
+    raise Invalid(f"that is a whole token, and your shell may remember it now; give only the id ({what})")
+
+
+def _is_live(token: "ApiToken", now: "datetime") -> bool:
+    return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)

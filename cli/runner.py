@@ -1,0 +1,126 @@
+"""From the environment to an opened data folder: what every administrative command starts with."""
+
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cli.client import server_selection
+from cli.output import print_note
+from cli.progress import Report, show_progress
+from core.config.settings import Settings
+from core.errors import Invalid
+
+if TYPE_CHECKING:
+    from cli.client.admin_api import AdminApiClient
+    from server.operator_context import OperatorContext
+
+_T = TypeVar("_T")
+
+
+def load_settings() -> Settings:
+    """The settings of this process, for what works on this machine.
+
+    Raises:
+        core.errors.Invalid: a variable is unknown or has the wrong form, or a server was named.
+    """
+    server_selection.refuse_named_server()
+    return read_settings()
+
+
+def read_settings() -> Settings:
+    """The settings of this process, wherever the command acts.
+
+    Raises:
+        core.errors.Invalid: a variable is unknown or has the wrong form.
+    """
+    return Settings.from_environment(os.environ)
+
+
+def wants_debug() -> bool:
+    """Whether the operator asked to see where a fault is, even where the settings cannot be read."""
+    return os.environ.get("MCPIST_LOG_LEVEL", "").lower() == "debug"
+
+
+def run_admin_command(
+    work: "Callable[[OperatorContext], Awaitable[_T]]",
+    at_server: "Callable[[AdminApiClient], _T] | None" = None,
+    *,
+    tenant: str | None = None,
+) -> _T:
+    """Run `work` on the opened data folder, whose database is started where no MCPist runs; or `at_server`, its
+    counterpart, with the admin API of the server that was chosen, for the caller's own `tenant` if one is named.
+
+    Raises:
+        core.errors.MCPistError, server.postgres.errors.PostgresError: with what to do.
+    """
+
+    async def run(settings: Settings, report: Report) -> _T:
+        from server.operator_context import open_operator_context
+
+        async with open_operator_context(settings, report) as operating:
+            return await work(operating)
+
+    return run_local_or_remote(lambda: run_local(run), at_server, tenant=tenant)
+
+
+def run_local_or_remote(
+    here: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
+) -> _T:
+    """What `here` gives, or `at_server` if a server is chosen."""
+    settings = read_settings()
+    server = server_selection.select_server(settings)
+    if server is None:
+        return here()
+    if at_server is None:
+        raise Invalid(server_selection.LOCAL_ONLY)
+    quiet_logs(settings)
+    if not server.is_explicit:
+        print_note(f"At {server.server}:")
+    with server_selection.open_admin_api(settings, server) as api:
+        from cli.client.me import check_tenant
+
+        check_tenant(api, tenant)
+        return at_server(api)
+
+
+def run_local(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T:
+    """Run `work` with the settings and a way to show progress, in an event loop of its own."""
+    settings = load_settings()
+    quiet_logs(settings)
+    with show_progress() as (report, _):
+        return asyncio.run(work(settings, report))
+
+
+def quiet_logs(settings: Settings) -> None:
+    """A command speaks for itself: the log shows only what is wrong, unless everything is asked for."""
+    from gateway.operations.logs import configure_logs
+
+    configure_logs("debug" if settings.log_level == "debug" else "error", "text")
+
+
+def run_fast(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a long-lived process: on uvloop where there is one."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        return asyncio.run(work)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(work)
+
+
+def get_program_name() -> str:
+    """How this program was called, for commands that are printed to be pasted."""
+    called = sys.argv[0]
+    name = "mcpist" if os.sep not in called or _on_path(called) else shlex.quote(os.path.relpath(called))
+    home = os.environ.get("MCPIST_HOME")
+    return f"MCPIST_HOME={shlex.quote(home)} {name}" if home else name
+
+
+def _on_path(program: str) -> bool:
+    import shutil
+
+    found = shutil.which("mcpist")
+    return found is not None and os.path.realpath(found) == os.path.realpath(program)

@@ -1,0 +1,121 @@
+"""The MCPist that the relay speaks to, and one request to it."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+import aiohttp
+
+from cli.stdio.lines import MAX_LINE_BYTES
+from core.secret import Secret
+
+MAX_RESPONSE_BYTES = 16 * MAX_LINE_BYTES
+CONNECT_TIMEOUT = 10.0
+REQUEST_TIMEOUT = 3700.0
+"""Seconds for one request: longer than any server's own deadline, so that only a lost machine is noticed here."""
+
+ACCEPT = "application/json, text/event-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamEndpoint:
+    """Where to send messages, and as whom."""
+
+    url: str
+    token: Secret
+
+
+class Upstream(Protocol):
+    """Finds the endpoint."""
+
+    async def get_endpoint(self) -> UpstreamEndpoint:
+        """Where to send messages now.
+
+        Raises:
+            core.errors.MCPistError: there is none; the text says what to do.
+        """
+        ...
+
+    async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
+        """The endpoint after `old` has refused a connection or its token; `old` itself where nothing else is known."""
+        ...
+
+
+class FixedUpstream:
+    """A MCPist whose URL and token were given."""
+
+    def __init__(self, url: str, token: Secret) -> None:
+        self._endpoint = UpstreamEndpoint(complete_mcp_url(url), token)
+
+    async def get_endpoint(self) -> UpstreamEndpoint:
+        return self._endpoint
+
+    async def renew_endpoint(self, old: UpstreamEndpoint) -> UpstreamEndpoint:
+        return old
+
+
+class ResponseTooLarge(Exception):
+    """The answer is longer than any that MCPist gives."""
+
+
+def complete_mcp_url(url: str) -> str:
+    """The endpoint's URL; a bare ``https://host`` means its ``/mcp``."""
+    parts = urlsplit(url)
+    return url if parts.path not in ("", "/") else urlunsplit(parts._replace(path="/mcp"))
+
+
+def create_http_session(version: str) -> aiohttp.ClientSession:
+    """The one HTTP session of a relay; it respects the proxy settings of the environment."""
+    return aiohttp.ClientSession(
+        timeout=aiohttp.ClientTimeout(total=REQUEST_TIMEOUT, sock_connect=CONNECT_TIMEOUT),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers={"User-Agent": f"mcpist-stdio/{version}"},
+        trust_env=True,
+    )
+
+
+def build_request_headers(endpoint: UpstreamEndpoint, mirrored: Mapping[str, str]) -> dict[str, str]:
+    """All headers of one request."""
+    return {
+        "Authorization": f"Bearer {endpoint.token.reveal()}",
+        "Content-Type": "application/json",
+        "Accept": ACCEPT,
+        **mirrored,
+    }
+
+
+async def read_body(response: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer.
+
+    Raises:
+        ResponseTooLarge: it does not end.
+    """
+    body = bytearray()
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > MAX_RESPONSE_BYTES:
+            raise ResponseTooLarge
+    return bytes(body)
+
+
+async def read_events(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The data of every server-sent event, as it arrives (WHATWG HTML §9.2.6; comments and other fields are skipped).
+
+    Raises:
+        ResponseTooLarge: an event does not end.
+    """
+    rest, data = bytearray(), bytearray()
+    async for chunk in response.content.iter_any():
+        rest += chunk
+        while (end := rest.find(b"\n")) >= 0:
+            line = bytes(rest[:end]).removesuffix(b"\r")
+            del rest[: end + 1]
+            if line.startswith(b"data:"):
+                data += (b"\n" if data else b"") + line[5:].removeprefix(b" ")
+            elif not line and data:
+                yield bytes(data)
+                data.clear()
+        if len(rest) + len(data) > MAX_RESPONSE_BYTES:
+            raise ResponseTooLarge

@@ -1,0 +1,99 @@
+"""Who may call a route. Every route depends on one :class:`Access`, or the application is not built."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from core.api.principal import MissingCredentialScope, Principal, RecentSignInRequired
+from core.api.security import get_security
+from core.errors import Forbidden
+from core.scopes import covers
+
+RequiredRole = Literal["anyone", "user", "admin", "operator"]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteAccess:
+    """A declaration, and the dependency that gives a route its principal.
+
+    One of `scopes` is enough; none means that any credential is. `fresh` routes make credentials: they need a person
+    who signed in less than ten minutes ago, in a browser or with one of MCPist's own clients, never an API token.
+    """
+
+    required_role: RequiredRole
+    scopes: tuple[str, ...] = ()
+    fresh: bool = False
+
+    async def __call__(self, request: Request) -> Principal:
+        """The principal, whom the route has checked before it looked at anything else of the request."""
+        return request.state.principal
+
+    async def authorize(self, request: Request) -> Principal:
+        """Authenticate the caller and check that they may call.
+
+        Raises:
+            core.errors.MCPistError: they may not; the error says why.
+        """
+        door = get_security(request)
+        principal = await door.authenticate_request(request)
+        if self.required_role == "operator" and not principal.operator:
+            raise Forbidden("only the operator of this MCPist may do this")
+        if self.required_role == "admin" and principal.system_role != "admin":
+            raise Forbidden("only administrators may do this")
+        if self.scopes and not any(covers(principal.scopes, scope) for scope in self.scopes):
+            raise MissingCredentialScope(self.scopes[0])
+        if self.fresh and not _has_signed_in_recently(principal, door.own_clients, door.clock()):
+            raise RecentSignInRequired(
+                "sign in again: this needs a sign-in of the last ten minutes, and no token will do"
+            )
+        return principal
+
+    def to_openapi(self) -> dict[str, Any]:
+        """What the OpenAPI document says of it."""
+        return {"who": self.required_role, "scopes": list(self.scopes), "fresh": self.fresh}
+
+
+def allow(who: RequiredRole, *, scope: str | tuple[str, ...] = (), fresh: bool = False) -> RouteAccess:
+    """Declare who may call a route: ``Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]``."""
+    return RouteAccess(who, (scope,) if isinstance(scope, str) else scope, fresh)
+
+
+class DeclaredRoute(APIRoute):
+    """A route that asks who calls before it reads a byte of the body. It cannot be made without a declaration."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        access = self.access
+        handle = super().get_route_handler()
+
+        async def admit(request: Request) -> Response:
+            if access.required_role == "anyone":
+                request.state.principal = None
+                return await handle(request)
+            principal = request.state.principal = await access.authorize(request)
+            with get_security(request).track(principal):
+                return await handle(request)
+
+        return admit
+
+    @property
+    def access(self) -> RouteAccess:
+        """The route's declaration.
+
+        Raises:
+            TypeError: it has none, or several.
+        """
+        declared = [one.call for one in self.dependant.dependencies if isinstance(one.call, RouteAccess)]
+        if len(declared) != 1:
+            raise TypeError(f"{self.path} has to declare who may call it, once: core.api.authorization.allow")
+        return declared[0]
+
+
+def _has_signed_in_recently(principal: Principal, own_clients: frozenset[str], now: datetime) -> bool:
+    if principal.by == "token" or (principal.by == "oauth" and principal.client not in own_clients):
+        return False
+    signed_in = principal.authenticated_at or datetime.min.replace(tzinfo=UTC)
+    return now - signed_in < timedelta(minutes=RecentSignInRequired.minutes)

@@ -1,0 +1,61 @@
+"""Who calls, as the type of a route's parameter; :class:`core.api.authorization.RouteAccess` says what each means."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, Query
+
+from core.api.authorization import allow
+from core.api.principal import Principal
+from core.errors import Forbidden
+from core.scopes import ADMIN_READ, ADMIN_WRITE, READ, WRITE
+
+CurrentUser = Annotated[Principal, Depends(allow("user"))]
+"""Any signed-in person, whatever their credential may do."""
+
+CurrentUserRead = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_READ)))]
+"""A person who reads what is theirs."""
+
+CurrentUserWrite = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE)))]
+"""A person who changes what is theirs."""
+
+RecentlySignedInUser = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), fresh=True))]
+"""A person who has just signed in, for what makes credentials of theirs."""
+
+AdminRead = Annotated[Principal, Depends(allow("admin", scope=ADMIN_READ))]
+AdminWrite = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]
+RecentlySignedInAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE, fresh=True))]
+"""An administrator who has just signed in, for what makes credentials that speak for others."""
+
+OperatorRead = Annotated[Principal, Depends(allow("operator", scope=ADMIN_READ))]
+OperatorWrite = Annotated[Principal, Depends(allow("operator", scope=ADMIN_WRITE))]
+
+
+def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:
+    """The user whose things are asked for: the caller unless another is named, which takes an administrator's `scope`.
+
+    Raises:
+        Forbidden: another is named, and the caller is no administrator.
+    """
+    if user in (None, caller.user_id):
+        return caller.user_id
+    if not caller.is_administrator_with(scope):
+        raise Forbidden("only administrators may see what belongs to others")
+    return user
+
+
+IncludeEveryone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
+
+
+def resolve_owner_filter(caller: Principal, user: UUID | None, everyone: bool) -> UUID | None:
+    """The user whose things are asked for, as :func:`whose` has it for reading; None for those of everyone.
+
+    Raises:
+        Forbidden: the caller is no administrator, and asks for more than their own.
+    """
+    owner = resolve_owner(caller, user, ADMIN_READ)
+    if not everyone:
+        return owner
+    if not caller.is_administrator_with(ADMIN_READ):
+        raise Forbidden("only an administrator sees everybody's")
+    return None

@@ -1,0 +1,55 @@
+"""Pages: `limit` items at most, and an opaque `next_cursor` that the next request gives back as `cursor`."""
+
+import base64
+import binascii
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import msgspec
+from fastapi import Query
+
+from core.api.schemas import NO_CONTROL_CHARACTERS
+from core.errors import Invalid
+
+MAX_PAGE_SIZE = 200
+MAX_CURSOR_LENGTH = 3_000
+
+TextKey = Annotated[str, msgspec.Meta(pattern=NO_CONTROL_CHARACTERS, max_length=400)]
+PriorityKey = Annotated[int, msgspec.Meta(ge=-1_000_000, le=1_000_000)]
+TimestampKey = tuple[datetime, UUID]
+"""What may stand in a cursor: it is input like any other."""
+
+_Item = TypeVar("_Item")
+
+Cursor = Annotated[
+    str | None,
+    Query(max_length=MAX_CURSOR_LENGTH, description="`next_cursor` of the page before; leave it out to begin."),
+]
+PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="Most items of one page.")]
+
+
+def encode_cursor(key: Any) -> str:
+    """What stands for the place after the item of that key."""
+    return base64.urlsafe_b64encode(msgspec.msgpack.encode(key)).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str, form: Any) -> Any:
+    """The key in a cursor, which must have the type `form`.
+
+    Raises:
+        Invalid: no page has given this cursor.
+    """
+    try:
+        raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        return msgspec.msgpack.decode(raw, type=form)
+    except (ValueError, binascii.Error, msgspec.MsgspecError):
+        raise Invalid("this cursor is not from a page of this list: leave it out to begin anew") from None
+
+
+def split_page(found: Sequence[_Item], limit: int, key: Callable[[_Item], Any]) -> tuple[Sequence[_Item], str | None]:
+    """One page of what was asked for with one item more than `limit`, and the cursor for the next, if there is one."""
+    if len(found) <= limit:
+        return found, None
+    return found[:limit], encode_cursor(key(found[limit - 1]))

@@ -1,0 +1,149 @@
+"""Every error as a problem document (RFC 9457) with a stable `code`; no text of an exception or of a database."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import asyncpg
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from core.api.principal import AuthenticationRequired, MissingCredentialScope
+from core.api.security import get_security
+from core.disk_errors import DiskFull
+from core.errors import LimitReached, MCPistError, NotFound, Unavailable
+
+MEDIA_TYPE = "application/problem+json"
+MAX_FIELD_PROBLEMS = 20
+_CODES = {
+    400: "invalid",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "too_slow",
+    413: "too_large",
+}
+_DETAILS = {
+    404: "there is nothing at this address, or nothing for you",
+    405: "this address does not know that method",
+    408: "the body did not come in time",
+    413: "the body is too large: 64 KiB are the most",
+    400: "the body is no JSON",
+}
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with one field."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    field: str
+    problem: str
+
+
+class ProblemDetails(BaseModel):
+    """An error. `code` is stable and meant for programs, `detail` for people."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str
+    title: str
+    status: int
+    code: str
+    detail: str
+    request_id: str
+    errors: list[FieldProblem] | None = None
+
+
+def build_problem_response(
+    status: int,
+    code: str,
+    detail: str,
+    request_id: str,
+    *,
+    errors: Sequence[Mapping[str, str]] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The answer that says what went wrong."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "request_id": request_id,
+    }
+    if errors:
+        body["errors"] = errors
+    return JSONResponse(body, status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Let `app` answer its errors this way."""
+    app.add_exception_handler(MCPistError, _handle_expected_error)
+    app.add_exception_handler(RequestValidationError, _handle_validation_error)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_exception_handler(asyncpg.DiskFullError, _handle_disk_full)
+    app.add_exception_handler(Exception, _handle_unexpected_error)
+
+
+async def _handle_expected_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MCPistError)
+    headers: dict[str, str] = {}
+    if isinstance(error, AuthenticationRequired):
+        headers["WWW-Authenticate"] = get_security(request).challenge
+    if isinstance(error, MissingCredentialScope):
+        headers["WWW-Authenticate"] = (
+            f'{get_security(request).challenge}, error="insufficient_scope", scope="{error.scope}"'
+        )
+    if isinstance(error, LimitReached | Unavailable):
+        headers["Retry-After"] = str(max(1, -int(-error.retry_after // 1)))
+    return build_problem_response(
+        error.status, error.code, _get_safe_detail(error), _get_request_id(request), headers=headers
+    )
+
+
+def _get_safe_detail(error: MCPistError) -> str:
+    """What exists for others and what does not exist at all are told apart by no letter, nor is the id repeated."""
+    return _DETAILS[404] if isinstance(error, NotFound) else str(error)
+
+
+async def _handle_validation_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    told = [_describe_field_error(one) for one in list(error.errors())[:MAX_FIELD_PROBLEMS]]
+    return build_problem_response(
+        400, "invalid", "the request is not what this address expects", _get_request_id(request), errors=told
+    )
+
+
+async def _handle_http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = error.status_code
+    code, detail = _CODES.get(status, "refused"), _DETAILS.get(status, "the request was refused")
+    return build_problem_response(status, code, detail, _get_request_id(request), headers=error.headers)
+
+
+async def _handle_disk_full(request: Request, error: Exception) -> Response:
+    return await _handle_expected_error(request, DiskFull())
+
+
+async def _handle_unexpected_error(request: Request, error: Exception) -> Response:
+    return build_problem_response(
+        500, "internal", "something went wrong here; it was logged under this id", _get_request_id(request)
+    )
+
+
+def _describe_field_error(error: Mapping[str, Any]) -> dict[str, str]:
+    """Where and what, without the input: it may be a secret in the wrong place. A made-up field's name is input too."""
+    place = ".".join(str(part)[:60] for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return {"field": place[:200], "problem": "there is no such field"}
+    if error["type"] == "json_invalid":
+        return {"field": "body", "problem": "this is no JSON"}
+    return {"field": place[:200], "problem": str(error["msg"])[:300]}
+
+
+def _get_request_id(request: Request) -> str:
+    return request.scope.get("mcpist.request_id", "")

@@ -1,0 +1,1 @@
+"""Limits on what runs at the same time: rate limits and large steps taken in turn."""

@@ -1,0 +1,1 @@
+"""Configuration from the environment: the settings, their parsers and their documentation."""

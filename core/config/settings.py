@@ -1,0 +1,331 @@
+"""Every setting of MCPist: its variable, its form, its default. docs/configuration.md is made from these classes.
+
+Only the command line reads the environment; it hands the mapping to :meth:`Settings.from_environment`.
+"""
+
+import difflib
+import os
+import pwd
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+
+from core.config import parsers as values
+from core.config.env import declare_setting, list_variables, read_environment
+from core.config.tracing import TracingSettings, read_tracing_settings
+from core.errors import Invalid
+from core.secret import Secret
+
+VARIABLE_PREFIX = "MCPIST_"
+LOOPBACK_ORIGINS = ("http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings of one process; secrets are wrapped, folders absolute, origins in the form browsers send."""
+
+    home: Path = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_HOME",
+        values.parse_path,
+        "a folder",
+        "The data folder: embedded Postgres, keys, state.",
+        Path("/var/lib/mcpist"),
+        shown="as root `/var/lib/mcpist`, else `$XDG_DATA_HOME/mcpist` or `~/.local/share/mcpist`",
+    )
+    host: str = declare_setting(
+        "MCPIST_HOST",
+        values.parse_host,
+        "an address or host name",
+        "Where MCPist listens; `0.0.0.0` for every address.",
+        "127.0.0.1",
+    )
+    port: int = declare_setting(
+        "MCPIST_PORT",
+        values.make_integer_parser(1, 65535),
+        "a port from 1 to 65535",
+        "The port that MCPist listens on.",
+        8080,
+    )
+    public_url: str = declare_setting(
+        "MCPIST_PUBLIC_URL",
+        values.parse_base_url,
+        "a URL such as https://mcp.example.com, without a path",
+        "The URL that clients and browsers use; requests for another host are refused.",
+        "",
+        shown="`http://`, host and port; `127.0.0.1` where MCPist listens on every address",
+    )
+    trusted_proxies: tuple[str, ...] = declare_setting(
+        "MCPIST_TRUSTED_PROXIES",
+        values.make_list_parser(values.parse_network),
+        "addresses or networks, separated by commas",
+        "Proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are believed.",
+        (),
+        shown="no proxy",
+    )
+    allowed_origins: tuple[str, ...] = declare_setting(
+        "MCPIST_ALLOWED_ORIGINS",
+        values.make_list_parser(values.parse_origin),
+        "origins such as https://app.example.com, separated by commas, or none",
+        "Browser origins, beside the public URL's own, that may call `/mcp`; `:*` is any port.",
+        LOOPBACK_ORIGINS,
+        shown=f"this machine's, for the MCP Inspector: `{','.join(LOOPBACK_ORIGINS)}`",
+    )
+    allowed_private_hosts: tuple[str, ...] = declare_setting(
+        "MCPIST_ALLOWED_PRIVATE_HOSTS",
+        values.make_list_parser(values.parse_host_and_port),
+        "hosts with a port such as github.example.com:443, separated by commas, or none",
+        "Vendor hosts that may lie in a private network, use `http` or a port other than 443.",
+        (),
+        shown="no host",
+    )
+    database_url: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_DATABASE_URL",
+        values.parse_database_url,
+        "a URL such as postgresql://user:password@host/database",
+        "An own Postgres (16 or newer), as a role that may create roles; beside a broker, as `mcpist_gateway`.",
+        None,
+        shown="the embedded Postgres",
+        secret=True,
+    )
+    new_role_passwords: str = declare_setting(
+        "MCPIST_NEW_ROLE_PASSWORDS",
+        values.make_choice_parser("no", "yes"),
+        "yes or no",
+        "`yes` for one command: give MCPist's roles of an own Postgres new passwords, which ends every MCPist on it.",
+        "no",
+    )
+    broker_url: str = declare_setting(
+        "MCPIST_BROKER_URL",
+        values.parse_broker_url,
+        "a URL such as https://broker.internal:8443, or unix:/path/of/a/socket",
+        "For `mcpist gateway`: the broker, if it is a process of its own. For `mcpist broker`: a socket to listen on.",
+        "",
+        shown="the gateway's own process; `MCPIST_HOST` and `MCPIST_PORT`",
+    )
+    gateway_key: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_GATEWAY_KEY",
+        values.parse_path,
+        "a file",
+        "With `MCPIST_BROKER_URL`: this gateway's private key (Ed25519, PEM).",
+        None,
+        shown="`keys/gateway.pem` in the data folder",
+    )
+    broker_gateways: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_BROKER_GATEWAYS",
+        values.parse_path,
+        "a file",
+        "For `mcpist broker`: the public keys (PEM) of the gateways that it serves.",
+        None,
+        shown="`keys/gateways.pem` in the data folder",
+    )
+    keys: tuple[str, ...] = declare_setting(
+        "MCPIST_KEYS",
+        values.parse_key_providers,
+        "file, aws-kms:ARN, gcp-kms:NAME or vault-transit:URL, or several of them, separated by commas",
+        "Who keeps the vault's keys: the first one's wrap, the others' still open; see operations.md.",
+        ("file",),
+        shown="`file`: `keys/vault-kek.json` in the data folder",
+    )
+    transit_token: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_TRANSIT_TOKEN_FILE",
+        values.parse_path,
+        "a file",
+        "With `vault-transit`: HashiCorp Vault's token, read each time; none is sent where the file is missing.",
+        None,
+        shown="`keys/transit-token` in the data folder",
+    )
+    identity_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_IDENTITY_FILE",
+        values.parse_path,
+        "a file",
+        "Identity providers and the authorization server (TOML); its owner alone may read it.",
+        None,
+        shown="`identity.toml` in the data folder",
+    )
+    notices_file: Path | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_NOTICES_FILE",
+        values.parse_path,
+        "a file",
+        "How owners of broken accounts are told: mail, webhook (TOML); its owner alone may read it.",
+        None,
+        shown="`notices.toml` in the data folder",
+    )
+    authorization_server: str = declare_setting(
+        "MCPIST_AUTHORIZATION_SERVER",
+        values.parse_endpoint_url,
+        "the issuer URL of an authorization server",
+        "For a gateway beside a broker that trusts another authorization server: its issuer, as the broker knows it.",
+        "",
+        shown="`external.issuer` of the identity file, or MCPist itself",
+    )
+    operator_tenant: str = declare_setting(
+        "MCPIST_OPERATOR_TENANT",
+        values.parse_slug,
+        "the slug of a tenant, or none",
+        "The tenant whose administrators operate the whole deployment over the network: they make and remove tenants.",
+        "default",
+        shown="`default`, which the first start makes",
+    )
+    postgres_user: str = declare_setting(
+        "MCPIST_POSTGRES_USER",
+        values.parse_host,
+        "the name of a system user",
+        "The system user that the embedded Postgres runs as when root starts MCPist.",
+        "nobody",
+    )
+    call_timeout: float = declare_setting(
+        "MCPIST_CALL_TIMEOUT",
+        values.make_number_parser(0.1, 3600),
+        "seconds from 0.1 to 3600",
+        "Seconds after which a call, or a whole batch, is given up.",
+        60.0,
+    )
+    rate_per_second: float = declare_setting(
+        "MCPIST_RATE_PER_SECOND",
+        values.make_number_parser(0.01, 1_000_000),
+        "a number from 0.01 to 1000000",
+        "Requests a second that one credential may make over time, per process.",
+        1000.0,
+    )
+    rate_burst: int = declare_setting(
+        "MCPIST_RATE_BURST",
+        values.make_integer_parser(1, 1_000_000),
+        "a whole number from 1 to 1000000",
+        "Requests that one credential may make at once before that rate counts.",
+        2000,
+    )
+    concurrency: int = declare_setting(
+        "MCPIST_CONCURRENCY",
+        values.make_integer_parser(1, 100_000),
+        "a whole number from 1 to 100000",
+        "Requests of one credential that may run at the same time, per process.",
+        128,
+    )
+    connections_per_address: int = declare_setting(
+        "MCPIST_CONNECTIONS_PER_ADDRESS",
+        values.make_integer_parser(1, 1_000_000),
+        "a whole number from 1 to 1000000",
+        "Connections that one client address (IPv6: one /64) may have open, unless it is a trusted proxy.",
+        256,
+    )
+    failed_auth_per_minute: int = declare_setting(
+        "MCPIST_FAILED_AUTH_PER_MINUTE",
+        values.make_integer_parser(1, 1_000_000),
+        "a whole number from 1 to 1000000",
+        "Wrong credentials a minute that one client address (IPv6: one /64) may send before it has to wait.",
+        60,
+    )
+    metrics_host: str = declare_setting(
+        "MCPIST_METRICS_HOST",
+        values.parse_host,
+        "an address or host name",
+        "Where the metrics port listens.",
+        "127.0.0.1",
+    )
+    metrics_port: int = declare_setting(
+        "MCPIST_METRICS_PORT",
+        values.make_integer_parser(0, 65535),
+        "a port from 1 to 65535, or 0 for none",
+        "The port of `/metrics` for Prometheus, such as 9464; 0 for none.",
+        0,
+    )
+    log_format: str = declare_setting(
+        "MCPIST_LOG_FORMAT",
+        values.make_choice_parser("auto", "json", "text"),
+        "auto, json or text",
+        "The form of the log on standard error; `auto` is text on a terminal, else JSON lines.",
+        "auto",
+    )
+    log_level: str = declare_setting(
+        "MCPIST_LOG_LEVEL",
+        values.make_choice_parser("debug", "info", "warning", "error"),
+        "debug, info, warning or error",
+        "The least serious lines that are logged.",
+        "info",
+    )
+    url: str = declare_setting(
+        "MCPIST_URL",
+        values.parse_endpoint_url,
+        "a URL such as https://mcp.example.com",
+        "For `mcpist stdio`: the MCPist to relay to.",
+        "",
+        shown="the data folder's own MCPist",
+    )
+    token: Secret | None = declare_setting(  # noqa: RUF009 - it makes a dataclasses.field
+        "MCPIST_TOKEN",
+        values.wrap_secret,
+        "an API token",
+        "For `mcpist stdio` with `MCPIST_URL`, and for commands with `MCPIST_SERVER`: the API token to use.",
+        None,
+        shown="no token; of the commands, the login that `mcpist login` keeps",
+        secret=True,
+    )
+    server: str = declare_setting(
+        "MCPIST_SERVER",
+        values.parse_endpoint_url,
+        "a URL such as https://mcp.example.com",
+        "For administrative commands: the MCPist to act at by its admin API, as `--server` says it too.",
+        "",
+        shown="this machine's own MCPist; where there is none, the one that `mcpist login` has signed in to",
+    )
+    tenant: str = declare_setting(
+        "MCPIST_TENANT",
+        values.parse_slug,
+        "the slug of a tenant, or none",
+        "For commands on this machine: the tenant that they are about, as `--tenant` says it too.",
+        "",
+        shown="the only tenant",
+    )
+    tracing: TracingSettings = field(default_factory=TracingSettings)
+
+    def __post_init__(self) -> None:
+        if not self.public_url:
+            object.__setattr__(self, "public_url", f"http://{_get_reachable_host(self.host)}:{self.port}")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str], *, user_id: int | None = None) -> "Settings":
+        """Read every ``MCPIST_`` variable and OpenTelemetry's; one set to nothing counts as not set.
+
+        `user_id` is the operating system's, for the default data folder; None means the user of this process.
+
+        Raises:
+            Invalid: a variable is unknown or has the wrong form; the text names each, and what was expected.
+        """
+        found, problems = read_environment(cls, environment)
+        tracing, wrong = read_tracing_settings(environment)
+        problems += [*wrong, *_list_unknown_variables(environment)]
+        if problems:
+            raise Invalid("\n".join(problems))
+        found.setdefault("home", _get_default_home(environment, os.geteuid() if user_id is None else user_id))
+        return cls(**found, tracing=tracing)
+
+
+def _list_unknown_variables(environment: Mapping[str, str]) -> Iterable[str]:
+    known = {variable.name.removeprefix(VARIABLE_PREFIX) for variable in list_variables(Settings).values()}
+    for name in sorted(name for name in environment if name.startswith(VARIABLE_PREFIX)):
+        if name.removeprefix(VARIABLE_PREFIX) in known:
+            continue
+        near = difflib.get_close_matches(name.removeprefix(VARIABLE_PREFIX), known, n=1)
+        hint = f"did you mean {VARIABLE_PREFIX}{near[0]}?" if near else "docs/configuration.md lists those that are."
+        yield f"{name} is not a setting of MCPist: {hint}"
+
+
+def _get_reachable_host(host: str) -> str:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "127.0.0.1"
+    return f"[{host}]" if address.version == 6 else host
+
+
+def _get_default_home(environment: Mapping[str, str], user_id: int) -> Path:
+    if user_id == 0:
+        return Path("/var/lib/mcpist")
+    data = environment.get("XDG_DATA_HOME", "")
+    if data.startswith("/"):  # the XDG base directory specification has relative ones ignored
+        return Path(data) / "mcpist"
+    home = environment.get("HOME") or pwd.getpwuid(user_id).pw_dir
+    return Path(home) / ".local" / "share" / "mcpist"

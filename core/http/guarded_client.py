@@ -1,0 +1,109 @@
+"""One guarded way to ask strangers' servers: every connection is new and goes to an address that was checked; no
+redirect is followed by itself, no request repeated, no cookie kept, no proxy or netrc of the environment read.
+"""
+
+import re
+import ssl
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
+from core.http.tls import get_system_tls_context
+
+MAX_URL_LENGTH = 2000
+REQUEST_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "MCPist"}
+
+_HTTP_URL = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?/[0-9A-Za-z\-._~:/?@!$&'()*+,;=%]*")
+
+
+class ServerHungUp(aiohttp.ClientError):
+    """The server closed the connection without an answer."""
+
+
+class GuardedClient:
+    """What a client of strangers' servers is made on. Whoever asks passes `allow_redirects=False`, reads with a limit.
+
+    For tests: `lookup` in place of the system's resolver, `tls` with another root.
+    """
+
+    def __init__(
+        self,
+        allow: AllowedAddresses,
+        *,
+        connections: int,
+        lookup: Lookup | None = None,
+        tls: ssl.SSLContext | None = None,
+        request_class: type[aiohttp.ClientRequest] = aiohttp.ClientRequest,
+    ) -> None:
+        self.allow = allow
+        self._connections = connections
+        self._lookup = lookup
+        self._tls = tls
+        self._request_class = request_class
+        self._system: SystemLookup | None = None
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Make the session, in the event loop that serves."""
+        if self._lookup is None:
+            self._lookup = self._system = SystemLookup()
+        connector = aiohttp.TCPConnector(
+            resolver=GuardedResolver(self.allow, self._lookup),
+            ssl=self._tls or get_system_tls_context(),
+            limit=self._connections,
+            force_close=True,
+            use_dns_cache=False,
+        )
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=REQUEST_HEADERS,
+            auto_decompress=False,
+            trust_env=False,
+            middlewares=(_send_once,),
+            request_class=self._request_class,
+        )
+
+    async def close(self) -> None:
+        """Close every connection. Requests that still run fail."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+        if self._system is not None:
+            self._system.close()
+            self._lookup = self._system = None
+
+    def is_askable(self, url: str) -> bool:
+        """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is connected
+        to."""
+        return is_askable_url(self.allow, url)
+
+    @property
+    def _http(self) -> aiohttp.ClientSession:
+        assert self._session is not None, "open() comes first"
+        return self._session
+
+
+def is_askable_url(allow: AllowedAddresses, url: str) -> bool:
+    """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is connected to."""
+    if len(url) > MAX_URL_LENGTH or not _HTTP_URL.fullmatch(url):
+        return False
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    try:
+        port = parts.port or (443 if secure else 80)
+    except ValueError:
+        return False
+    return allow.allows((parts.hostname or "").removesuffix("."), port, secure=secure)
+
+
+async def _send_once(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Keep aiohttp from asking again by itself when the server hangs up."""
+    try:
+        return await handler(request)
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError):
+        pass
+    raise ServerHungUp

@@ -1,0 +1,125 @@
+"""Small JSON documents from strangers' servers: client metadata, key sets. Nothing that a stranger names is trusted to
+be where it says, to be small, or to answer at all (broker-security.md §2, rows 13 and 14).
+"""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from core.http.guarded_client import GuardedClient
+from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, Lookup
+
+TOTAL_TIMEOUT_SECONDS = 5.0
+MAX_CONNECTIONS = 16
+
+_MEDIA_TYPE = re.compile(r"application/([0-9a-z!#$&^_.-]+\+)?json", re.IGNORECASE)
+_MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,9})", re.IGNORECASE)
+_NOT_KEPT = re.compile(r"(?:^|[,\s])no-(?:store|cache)\b", re.IGNORECASE)
+
+DocumentFailure = Literal["refused", "unreachable", "wrong"]
+
+
+class DocumentUnavailable(OSError):
+    """There is none. `refused`: we may not ask there; `unreachable`: it may come in a moment; `wrong`: what came is no
+    such document."""
+
+    def __init__(self, trouble: DocumentFailure) -> None:
+        super().__init__(trouble)
+        self.trouble: DocumentFailure = trouble
+
+
+@dataclass(frozen=True, slots=True)
+class JsonDocument:
+    """What came, and how many seconds its server says that it stays good; None where it says nothing."""
+
+    body: bytes
+    max_age_seconds: float | None
+
+    def parse_object(self) -> Mapping[str, Any]:
+        """The JSON object that it is.
+
+        Raises:
+            DocumentUnavailable: it is none.
+        """
+        try:
+            found = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            raise DocumentUnavailable("wrong") from None
+        if not isinstance(found, dict):
+            raise DocumentUnavailable("wrong")
+        return cast("dict[str, Any]", found)
+
+
+class JsonDocumentFetcher(GuardedClient):
+    """Fetches documents. Every fetch resolves and connects anew, to an address that was checked; nothing is kept, no
+    redirect followed, no cookie, proxy or netrc of the environment read.
+
+    For tests: `lookup` in place of the system's resolver, `tls` with another root.
+    """
+
+    def __init__(
+        self,
+        allow: AllowedAddresses,
+        *,
+        seconds: float = TOTAL_TIMEOUT_SECONDS,
+        lookup: Lookup | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        super().__init__(allow, connections=MAX_CONNECTIONS, lookup=lookup, tls=tls)
+        self._seconds = seconds
+
+    async def fetch_document(self, url: str, most_bytes: int) -> JsonDocument:
+        """The JSON document at `url`, of at most `most_bytes`, in at most `seconds` altogether.
+
+        Raises:
+            DocumentUnavailable: with the kind of trouble and nothing that a stranger has said.
+        """
+        if not self.is_askable(url):
+            raise DocumentUnavailable("refused")
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._fetch(url, most_bytes)
+        except DocumentUnavailable:
+            raise
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            refused = isinstance(error, AddressNotAllowed) or isinstance(error.__cause__, AddressNotAllowed)
+        raise DocumentUnavailable("refused" if refused else "unreachable")
+
+    async def _fetch(self, url: str, most_bytes: int) -> JsonDocument:
+        async with self._http.get(URL(url, encoded=True), allow_redirects=False) as response:
+            if response.status >= 500 or response.status == 429:
+                raise DocumentUnavailable("unreachable")
+            if response.status != 200 or not _is_json(response):
+                raise DocumentUnavailable("wrong")
+            body = await response.content.read(most_bytes + 1)
+            while len(body) <= most_bytes and (part := await response.content.readany()):
+                body += part
+            if len(body) > most_bytes:
+                response.close()
+                raise DocumentUnavailable("wrong")
+            return JsonDocument(body, _get_max_age_seconds(response))
+
+
+def _is_json(response: aiohttp.ClientResponse) -> bool:
+    coded = response.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity")
+    media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()
+    return not coded and _MEDIA_TYPE.fullmatch(media_type) is not None
+
+
+def _get_max_age_seconds(response: aiohttp.ClientResponse) -> float | None:
+    """By Cache-Control and Age (RFC 9111 §5.2.2.1, §5.1)."""
+    told = ",".join(response.headers.getall("Cache-Control", ()))
+    if _NOT_KEPT.search(told):
+        return 0.0
+    found = _MAX_AGE.search(told)
+    if found is None:
+        return None
+    age = response.headers.get("Age", "")
+    return max(0.0, float(found[1]) - (int(age) if re.fullmatch("[0-9]{1,9}", age, re.ASCII) else 0))

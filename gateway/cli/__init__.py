@@ -1,5 +1,0 @@
-"""The command line ``mcpist``. It acts locally, as the operator: whoever may read the data folder may administer."""
-
-from gateway.cli.app import main
-
-__all__ = ["main"]

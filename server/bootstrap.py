@@ -1,0 +1,71 @@
+"""The first start: one tenant, one administrator who may use everything, one link to sign in by, one token. Goes on
+where a kill stopped it."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.one_time_links import OneTimeLinks
+from core.db import Database
+from core.directory.audit_trail import Actor
+from core.directory.provisioning import provision_tenant
+from core.directory.tenants import find_tenant, list_tenants
+from core.directory.users import find_user
+from core.secret import Secret
+from gateway.catalogue import Catalogue
+
+FIRST_TENANT_SLUG = "default"
+FIRST_ADMIN_EMAIL = "admin@localhost"
+OPERATOR_ACTOR = Actor("operator")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAccess:
+    """How to get in. `token` and `sign_in_link` are there at the first start only, and never again. `tenant` is the
+    administrator's where commands have to name it, because there are several.
+    """
+
+    admin_email: str
+    token: Secret | None = None
+    sign_in_link: Secret | None = None
+    tenant: str = ""
+
+
+async def create_first_access(
+    console: Database, tokens: ApiTokens, links: OneTimeLinks, catalogue: Catalogue, public_url: str
+) -> FirstAccess:
+    """Make the first tenant, its administrator and their ways in, unless the deployment has had them already."""
+    slugs = [tenant.slug for tenant in await list_tenants(console)]
+    if slugs and FIRST_TENANT_SLUG not in slugs:
+        return FirstAccess("")
+    if not slugs:
+        await provision_tenant(
+            console, OPERATOR_ACTOR, FIRST_TENANT_SLUG, "", FIRST_ADMIN_EMAIL, list_module_names(catalogue)
+        )
+    tenant = await find_tenant(console, FIRST_TENANT_SLUG)
+    if await tokens.list(tenant.id):
+        return FirstAccess(FIRST_ADMIN_EMAIL, tenant=FIRST_TENANT_SLUG if len(slugs) > 1 else "")
+    admin = await find_user(console, tenant.id, FIRST_ADMIN_EMAIL)
+    link = await create_sign_in_link(links, OPERATOR_ACTOR, public_url, tenant.id, admin.id)
+    _, token = await tokens.create(
+        OPERATOR_ACTOR, tenant.id, admin.id, "first start"
+    )  # last: by it a start is no first one
+    return FirstAccess(FIRST_ADMIN_EMAIL, token, link)
+
+
+async def create_sign_in_link(
+    links: OneTimeLinks, actor: Actor, public_url: str, tenant_id: UUID, user_id: UUID
+) -> Secret:
+    """The URL that signs a user in, once and within 15 minutes.
+
+    Raises:
+        core.errors.NotFound: the tenant has no such user.
+        core.errors.Invalid: the user or the tenant is suspended.
+    """
+    code = await links.create(actor, tenant_id, user_id)
+    return Secret(f"{public_url}/sign-in/link?code={code.reveal()}")
+
+
+def list_module_names(catalogue: Catalogue) -> tuple[str, ...]:
+    """What is switched on in a new tenant: everything."""
+    return tuple(module.name for module in catalogue.modules)

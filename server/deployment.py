@@ -1,0 +1,123 @@
+"""What belongs to one deployment beside its database: the keys in the data folder, and how each role logs in."""
+
+import json
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.database_url import DatabaseAddress
+from core.errors import Invalid
+from core.migrations import LOGIN_ROLES
+from core.private_file import read_private, write_once
+from core.secret import Secret
+
+KEYS_FOLDER = "keys"
+PASSWORDS_FILE = "database-roles.json"
+DIGEST_KEY_FILE = "audit-digest.json"
+PEPPERS_FILE = "token-peppers.json"
+VAULT_KEYS_FILE = "vault-kek.json"
+DIGEST_MEMBER = "key"
+TRANSIT_TOKEN_FILE = "transit-token"  # noqa: S105 the name of a file
+
+
+@dataclass(frozen=True, slots=True)
+class KeyProviderSettings:
+    """Who keeps the vault's keys, as MCPIST_KEYS says, and the file with HashiCorp Vault's token, if not the usual."""
+
+    names: tuple[str, ...] = ("file",)
+    transit_token: Path | None = None
+
+
+KEY_FILE_ONLY = KeyProviderSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One data folder and its database. `admin` may create roles and runs migrations; the product never uses it.
+
+    Where `only` is set, `admin` logs in as that role of the product's, and there is no other to be had.
+    """
+
+    home: Path
+    admin: DatabaseAddress
+    passwords: Mapping[str, Secret]
+    digest_key: Secret
+    only_role: str | None = None
+    key_providers: KeyProviderSettings = KEY_FILE_ONLY
+
+    def get_role_address(self, name: str) -> DatabaseAddress:
+        """The database as one of the product's own roles.
+
+        Raises:
+            Invalid: this process may log in as another one only.
+        """
+        if self.only_role is not None:
+            if name != self.only_role:
+                raise Invalid(f"MCPIST_DATABASE_URL logs in as {self.only_role}; this needs {name}")
+            return self.admin
+        return self.admin.as_role(name, self.passwords[name])
+
+    @property
+    def peppers(self) -> Path:
+        """The broker's file of peppers."""
+        return self.home / KEYS_FOLDER / PEPPERS_FILE
+
+
+def open_deployment(home: Path, admin: DatabaseAddress, keepers: KeyProviderSettings = KEY_FILE_ONLY) -> Deployment:
+    """Read the keys of a data folder; those that are missing are made, readable by nobody else.
+
+    Raises:
+        Invalid: a key file can be read by others, or is damaged.
+    """
+    folder = home / KEYS_FOLDER
+    passwords = _load_or_create(folder / PASSWORDS_FILE, {role: secrets.token_urlsafe(32) for role in LOGIN_ROLES})
+    digest = _load_or_create(folder / DIGEST_KEY_FILE, {DIGEST_MEMBER: secrets.token_urlsafe(32)})
+    return Deployment(
+        home,
+        admin,
+        {role: Secret(passwords[role]) for role in LOGIN_ROLES},
+        Secret(digest[DIGEST_MEMBER]),
+        None,
+        keepers,
+    )
+
+
+def open_deployment_as(home: Path, address: DatabaseAddress, role: str, *, make_keys: bool) -> Deployment:
+    """A deployment of which this process knows one role's login and the key of the argument digests.
+
+    Raises:
+        Invalid: `address` names another role; the key can be read by others, is damaged, or is missing and not made.
+    """
+    if urlsplit(address.url.reveal()).username != role:
+        raise Invalid(f"MCPIST_DATABASE_URL has to log in as {role} here: postgresql://{role}:password@host/database")
+    path = home / KEYS_FOLDER / DIGEST_KEY_FILE
+    if make_keys:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif not path.exists():
+        raise Invalid(f"{path} is missing; copy it from the broker's data folder, so that all gateways have one key")
+    digest = _load_or_create(path, {DIGEST_MEMBER: secrets.token_urlsafe(32)})
+    return Deployment(home, address, {}, Secret(digest[DIGEST_MEMBER]), only_role=role)
+
+
+def _load_or_create(path: Path, fresh: dict[str, str]) -> dict[str, str]:
+    """The file's content, or `fresh` if there is no file yet."""
+    if not path.exists():
+        write_once(path, json.dumps(fresh))
+    return read_key_file_values(path, fresh)
+
+
+def read_key_file_values(path: Path, names: Iterable[str]) -> dict[str, str]:
+    """The values of these names in a key file.
+
+    Raises:
+        Invalid: it can be read by others, or is damaged.
+    """
+    text = read_private(path)
+    try:
+        kept: Any = json.loads(text)
+        return {name: str(kept[name]) for name in names}
+    except (ValueError, KeyError, TypeError) as error:
+        raise Invalid(f"{path} is damaged; restore it from your copy of the keys") from error

@@ -1,0 +1,274 @@
+"""Look at everything that can be wrong with a data folder and its database. Nothing is changed or created."""
+
+import contextlib
+import socket
+import stat
+from collections.abc import AsyncGenerator
+from datetime import datetime
+
+import asyncpg
+
+from core.audit.query import list_anchors
+from core.audit.verification import verify_chain
+from core.config.settings import Settings
+from core.db import Database, connect
+from core.directory.services import list_services
+from core.directory.tenants import Tenant, list_tenants
+from core.disk_errors import MIN_FREE_BYTES, explain_full_disk, get_free_bytes, is_read_only
+from core.errors import Invalid, MCPistError, Unavailable
+from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
+from gateway.catalogue import installed
+from gateway.operations.metrics_server import metrics_socket
+from server.data_folder import attach_database
+from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER, PASSWORDS_FILE, Deployment
+from server.diagnostics.finding import Finding
+from server.diagnostics.vault_checks import check_credentials, check_vault
+from server.endpoint_file import find_running_server, is_answering
+from server.listen_port import build_port_error
+from server.operator_context import CONSOLE_ROLE, get_utc_now, open_role_database
+from server.postgres.errors import PostgresError
+from server.postgres.login_errors import explain_refused_login
+from server.start_files import list_start_files
+
+LOW_FREE_BYTES = 512 * 1024 * 1024
+MAX_UNSEALED_EVENTS = 10_000
+MAX_CLOCK_SKEW = 5.0
+_REQUIRED_CHECKS = frozenset({"data folder", "keys"})
+"""What the database cannot be opened without."""
+
+
+async def diagnose(settings: Settings) -> list[Finding]:
+    """Every finding, in the order in which one depends on another."""
+    base = [_check_folder(settings), *_check_keys(settings)]
+    found = [*base, *_check_files(settings), await _check_port(settings), *_check_metrics(settings)]
+    if not settings.home.is_dir() or any(one.state == "bad" and one.check in _REQUIRED_CHECKS for one in found):
+        return found
+    try:
+        async with attach_database(settings, _ignore_progress) as deployment:
+            return found + [finding async for finding in _diagnose_database(deployment, settings.public_url)]
+    except (PostgresError, MCPistError) as error:
+        return [*found, Finding("database", "bad", str(error))]
+    except asyncpg.InvalidPasswordError as error:
+        return [*found, Finding("database", "bad", explain_refused_login(error))]
+    except (OSError, asyncpg.PostgresError) as error:
+        return [*found, Finding("database", "bad", f"it cannot be reached ({type(error).__name__})")]
+
+
+def _check_folder(settings: Settings) -> Finding:
+    home = settings.home
+    if not home.is_dir():
+        return Finding("data folder", "bad", f"{home} does not exist; `mcpist up` makes it")
+    if home.stat().st_mode & 0o022:
+        return Finding("data folder", "bad", f"others can write to {home}; run: chmod go-w '{home}'")
+    if is_read_only(home):
+        told = f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
+        return Finding("data folder", "bad", told)
+    free = get_free_bytes(home)
+    if free < MIN_FREE_BYTES:
+        return Finding("data folder", "bad", explain_full_disk(home))
+    if free < LOW_FREE_BYTES:
+        return Finding("data folder", "bad", f"{home} has only {free >> 20} MiB of free space left")
+    return Finding("data folder", "ok", f"{home}, {free >> 30} GiB free")
+
+
+def _check_keys(settings: Settings) -> list[Finding]:
+    """The folder of the keys; those of its files that a start reads have findings of their own."""
+    home, folder = settings.home, settings.home / KEYS_FOLDER
+    if not folder.is_dir():
+        if not (home / "postgres" / "data").exists():
+            return [Finding("keys", "note", "none yet; the first start makes them")]
+        return [Finding("keys", "bad", f"{folder} is gone; restore it from your copy")]
+    others = {folder, *folder.iterdir()} - {file.path for file in list_start_files(settings)}
+    open_to_all = sorted(path for path in others if stat.S_IMODE(path.stat().st_mode) & 0o077)
+    if open_to_all:
+        return [
+            Finding("keys", "bad", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_all
+        ]
+    missing = [name for name in (PASSWORDS_FILE, DIGEST_KEY_FILE) if not (folder / name).exists()]
+    if missing:
+        return [Finding("keys", "bad", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
+    return [Finding("keys", "ok", f"{folder}, readable by nobody else; backups do not hold them")]
+
+
+def _check_files(settings: Settings) -> list[Finding]:
+    """The files that a start reads, each read as it does."""
+    found: list[Finding] = []
+    for file in list_start_files(settings):
+        try:
+            file.read()
+        except Invalid as error:
+            found.append(Finding(file.check, "bad", str(error)))
+        else:
+            found.append(Finding(file.check, "ok", f"{file.path} can be used"))
+    return found
+
+
+def _check_metrics(settings: Settings) -> list[Finding]:
+    if not settings.metrics_port or find_running_server(settings.home) is not None:
+        return []
+    try:
+        with contextlib.closing(metrics_socket(settings.metrics_host, settings.metrics_port)):
+            return [Finding("metrics", "ok", f"port {settings.metrics_port} is free")]
+    except Unavailable as error:
+        return [Finding("metrics", "bad", str(error))]
+
+
+async def _check_port(settings: Settings) -> Finding:
+    running = find_running_server(settings.home)
+    if running is not None:
+        if await is_answering(running.mcp_url, "/readyz"):
+            return Finding("product", "ok", f"running and ready: {running.mcp_url}")
+        return Finding(
+            "product", "bad", f"process {running.pid} runs and is not ready at {running.mcp_url}; see its log"
+        )
+    try:
+        with socket.create_server((settings.host, settings.port)):
+            return Finding("product", "note", f"not running; port {settings.port} is free for `mcpist up`")
+    except OSError as error:
+        return Finding("product", "bad", f"not running, and {build_port_error(settings, error)}")
+
+
+async def diagnose_deployment(settings: Settings, deployment: Deployment) -> list[Finding]:
+    """What belongs to no tenant, for a deployment that is in use. The audit log's chains are not gone through."""
+    found = [_check_folder(settings), *_check_keys(settings), *_check_files(settings)]
+    found += [one async for one in _diagnose_server(deployment)]
+    if any(one.check == "schema" and one.state != "ok" for one in found):
+        return found
+    async with open_role_database(deployment, CONSOLE_ROLE, most=2) as console:
+        found += [
+            _check_sealer_lag(await _count_unsealed_events(deployment)),
+            *await check_vault(deployment, console),
+            await _check_tenants(console),
+        ]
+    return found
+
+
+async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGenerator[Finding]:
+    async for finding in _diagnose_server(deployment):
+        yield finding
+        if finding.check == "schema" and finding.state != "ok":
+            return
+    waiting = await _count_unsealed_events(deployment)
+    # Not as `opened` does it: that makes missing keys.
+    async with open_role_database(deployment, CONSOLE_ROLE, most=2) as console:
+        yield await _check_audit(console, waiting)
+        yield _check_installed_modules()
+        for tenant in await list_tenants(console):
+            for finding in await check_services(console, tenant):
+                yield finding
+        for finding in await check_vault(deployment, console):
+            yield finding
+        for finding in await check_credentials(deployment, console, installed(), public_url):
+            yield finding
+        yield await _check_tenants(console)
+
+
+async def _diagnose_server(deployment: Deployment) -> AsyncGenerator[Finding]:
+    """The database itself; nothing more where its schema is not this version's."""
+    connection = await connect(deployment.admin)
+    try:
+        release: str = await connection.fetchval("SHOW server_version")
+        yield Finding("database", "ok", f"PostgreSQL {release}")
+        yield _check_clock(await connection.fetchval("SELECT clock_timestamp()"))
+        schema = _check_schema(await get_current_revision(connection))
+        yield schema
+        if schema.state != "ok":
+            return
+        if not deployment.peppers.exists():
+            yield _check_peppers(deployment, await connection.fetchval("SELECT count(*) FROM auth.api_tokens"))
+    finally:
+        await connection.close()
+    for role in LOGIN_ROLES:
+        yield await _check_role(deployment, role)
+
+
+async def _count_unsealed_events(deployment: Deployment) -> int:
+    connection = await connect(deployment.admin)
+    try:
+        return await connection.fetchval("SELECT count(*) FROM audit.incoming")
+    finally:
+        await connection.close()
+
+
+def _check_peppers(deployment: Deployment, tokens: int) -> Finding:
+    if tokens:
+        told = f"{deployment.peppers} is gone, and no token works without it; restore it from your copy"
+        return Finding("token keys", "bad", told)
+    return Finding("token keys", "note", "none yet; the first token makes them")
+
+
+def _check_clock(theirs: datetime) -> Finding:
+    skew = abs((get_utc_now() - theirs).total_seconds())
+    if skew > MAX_CLOCK_SKEW:
+        return Finding("clock", "bad", f"the database's differs from this machine's by {skew:.0f} s; set up time sync")
+    return Finding("clock", "ok", f"{get_utc_now().astimezone().isoformat(sep=' ', timespec='seconds')}")
+
+
+def _check_schema(current: str | None) -> Finding:
+    if current == get_head_revision():
+        return Finding("schema", "ok", f"{current}, the newest")
+    if current is None:
+        return Finding("schema", "bad", "the database is empty; run `mcpist up` or `mcpist migrate`")
+    if current in list_revisions():
+        return Finding(
+            "schema", "bad", f"{current}, and this version needs {get_head_revision()}; run `mcpist migrate`"
+        )
+    return Finding("schema", "bad", f"{current}, newer than this MCPist knows; start the newer version")
+
+
+async def _check_role(deployment: Deployment, role: str) -> Finding:
+    try:
+        async with open_role_database(deployment, role, most=1) as database:
+            await database.call("SELECT true")
+    except asyncpg.InvalidPasswordError as error:
+        return Finding(f"role {role}", "bad", explain_refused_login(error))
+    except (MCPistError, asyncpg.PostgresError, OSError) as error:
+        return Finding(f"role {role}", "bad", f"cannot log in ({type(error).__name__})")
+    return Finding(f"role {role}", "ok", "can log in")
+
+
+async def _check_audit(console: Database, waiting: int) -> Finding:
+    heads = await list_anchors(console)
+    broken = [one for one in [await verify_chain(console, head.tenant_id) for head in heads] if not one.ok]
+    if broken:
+        told = f"{len(broken)} of {len(heads)} chains are broken; `mcpist audit verify` names the events"
+        return Finding("audit log", "bad", told)
+    lag = _check_sealer_lag(waiting)
+    if lag.state != "ok":
+        return lag
+    told = f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag.told}"
+    return Finding("audit log", "ok", told)
+
+
+def _check_sealer_lag(waiting: int) -> Finding:
+    told = f"{waiting} records wait to be sealed"
+    if waiting > MAX_UNSEALED_EVENTS:
+        return Finding("audit log", "bad", f"{told}: the sealer does not keep up; see the log of `mcpist up`")
+    return Finding("audit log", "ok", told)
+
+
+def _check_installed_modules() -> Finding:
+    names = [module.name for module in installed().modules]
+    return Finding("modules", "ok", f"installed: {', '.join(names) or 'none'}")
+
+
+async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
+    """Services of a tenant whose module is gone."""
+    names = {module.name for module in installed().modules}
+    services = await list_services(console, tenant.id)
+    gone = [one.module for one in services if one.enabled and one.module not in names]
+    if not gone:
+        return []
+    return [Finding("modules", "note", f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed")]
+
+
+async def _check_tenants(console: Database) -> Finding:
+    tenants = await list_tenants(console)
+    if not tenants:
+        return Finding("tenants", "note", "none yet; `mcpist up` makes the first one")
+    suspended = [tenant.slug for tenant in tenants if tenant.status != "active"]
+    return Finding("tenants", "ok", f"{len(tenants)}" + (f", suspended: {', '.join(suspended)}" if suspended else ""))
+
+
+def _ignore_progress(_line: str) -> None:
+    """A check-up speaks by its findings."""

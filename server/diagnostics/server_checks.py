@@ -1,0 +1,74 @@
+"""What the admin API is told of modules, keys, and whatever can be wrong: by those who can look."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from admin_ui.api.installed_modules import InstalledModule, SettingDefinition
+from core.config.settings import Settings
+from core.db import Database
+from core.directory.tenants import get_tenant
+from gateway.catalogue import Catalogue
+from gateway.service_settings import applied
+from server.deployment import Deployment
+from server.diagnostics.deployment_checks import check_services, diagnose_deployment
+from server.diagnostics.finding import Finding
+from server.diagnostics.vault_checks import check_tenant_credentials, limit_credential_findings
+from server.diagnostics.vault_key_report import inspect_vault_keys
+
+
+class ServerChecks:
+    """Implements :class:`admin_ui.api.deployment_checks.DeploymentChecks`.
+
+    One check runs at a time: each takes database connections and asks the key providers.
+    """
+
+    def __init__(
+        self, settings: Settings, deployment: Deployment, console: Database, broker: Database, catalogue: Catalogue
+    ) -> None:
+        self._settings = settings
+        self._deployment = deployment
+        self._console = console
+        self._broker = broker
+        self._catalogue = catalogue
+        self._turn = asyncio.Lock()
+
+    async def check_keys(self) -> Mapping[str, Any]:
+        async with self._turn:
+            found = await inspect_vault_keys(self._deployment, self._console)
+        return {**asdict(found), "healthy": found.healthy, "file": str(found.file)}
+
+    async def check_deployment(self) -> Sequence[Finding]:
+        async with self._turn:
+            return await diagnose_deployment(self._settings, self._deployment)
+
+    async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[Finding]:
+        tenant = await get_tenant(self._console, tenant_id)
+        services = await check_services(self._console, tenant) if user_id is None else []
+        url = self._settings.public_url
+        credentials = await check_tenant_credentials(self._broker, self._console, tenant, self._catalogue, url, user_id)
+        return [*services, *limit_credential_findings(credentials)]
+
+
+def list_tools_by_module(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool]]:
+    """The tools of each module by name, with whether each only reads: what permissions can match."""
+    return {
+        module: {entry.tool.name: entry.tool.hints.read_only for entry in entries}
+        for module, entries in catalogue.tools.items()
+    }
+
+
+def build_installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
+    """All modules of a catalogue, as the control plane may know them."""
+    found: dict[str, InstalledModule] = {}
+    for one in catalogue.modules:
+        form = None if one.vendor is None else one.vendor.settings
+        fields = {} if form is None else form.model_fields
+        settings = tuple(SettingDefinition(name, field.description or "") for name, field in fields.items())
+        change = None if form is None else partial(applied, form)
+        tools = list_tools_by_module(catalogue)[one.name]
+        found[one.name] = InstalledModule(one.name, one.title, one.description, tools, settings, change)
+    return found

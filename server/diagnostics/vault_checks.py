@@ -1,0 +1,195 @@
+"""The check-up's look at the vault: its keys, and how each stored credential stands."""
+
+import shlex
+from collections.abc import AsyncGenerator
+from uuid import UUID
+
+from broker.connections.connection_health import ConnectionHealth
+from broker.connections.connection_status import ConnectionStatus, HealthState, ResponsibleParty
+from broker.providers.catalogue import load_builtin_providers
+from broker.providers.registry import ProviderRegistry
+from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, get_adoption_state
+from core.db import Database
+from core.directory.services import list_services
+from core.directory.tenants import Tenant, list_tenants
+from core.errors import Invalid
+from gateway.catalogue import Catalogue
+from server.deployment import Deployment
+from server.diagnostics.finding import Finding
+from server.diagnostics.vault_key_report import KeyReport, VaultKeys, inspect_vault_keys
+from server.operator_context import BROKER_ROLE, open_role_database
+from server.operator_vault import get_id_file_path
+from server.wiring.connect import build_module_manifests
+
+MAX_SHOWN_CREDENTIALS = 50
+PAGE_SIZE = 500
+NOT_CONNECTED_TEXT = "nobody has connected an account yet"
+
+
+async def check_vault(deployment: Deployment, console: Database) -> list[Finding]:
+    """Whether every key that stored credentials need is at hand, and whether this is the original."""
+    return [await _check_original(deployment), *await _check_vault_keys(deployment, console)]
+
+
+async def _check_original(deployment: Deployment) -> Finding:
+    """Whether services may be asked. Nothing is given an id here."""
+    try:
+        async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
+            standing = await get_adoption_state(broker, get_id_file_path(deployment))
+    except Invalid as error:
+        return Finding("deployment", "bad", str(error))
+    if standing is None:
+        return Finding("deployment", "note", "never started; the first start gives it its id")
+    if standing:
+        return Finding("deployment", "ok", "the original: services are asked")
+    told = (
+        "a copy of another's database: no service is asked, no token handed out. When the original runs no more: "
+        "mcpist adopt; on a second machine of the same deployment, "
+        f"copy {DEPLOYMENT_ID_FILE} from the first one's data folder"
+    )
+    return Finding("deployment", "bad", told)
+
+
+async def _check_vault_keys(deployment: Deployment, console: Database) -> list[Finding]:
+    try:
+        found = await inspect_vault_keys(deployment, console)
+    except Invalid as error:
+        return [Finding("vault keys", "bad", str(error))]
+    if found.trouble:
+        return [Finding("vault keys", "bad", f"{', '.join(found.keepers)}: {found.trouble}")]
+    wrong = [key for key in found.keys if not key.healthy]
+    if wrong:
+        return [
+            Finding("vault keys", "bad", f"the key {key.kek_id}, {_describe_need(key)}, is {key.told}") for key in wrong
+        ]
+    return [_summarize_keys(found)]
+
+
+def _summarize_keys(found: VaultKeys) -> Finding:
+    active = next((key for key in found.keys if key.active), None)
+    if active is None:
+        return Finding("vault keys", "note", "none yet; the first start makes one")
+    needed = sum(key.needed for key in found.keys)
+    where = str(found.file) if found.keepers == ("file",) else ", ".join(found.keepers)
+    told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and at hand; backups hold none"
+    return Finding("vault keys", "ok", told)
+
+
+def _describe_need(key: KeyReport) -> str:
+    """What cannot be opened without it."""
+    if key.tenants:
+        return "needed by one tenant" if key.tenants == 1 else f"needed by {key.tenants} tenants"
+    return "needed by the keys that sign access tokens" if key.signing_keys else "needed to start"
+
+
+async def check_credentials(
+    deployment: Deployment, console: Database, catalogue: Catalogue, public_url: str
+) -> list[Finding]:
+    """How each credential stands, what needs somebody first; those beyond the first fifty are counted."""
+    found: list[Finding] = []
+    async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
+        for tenant in await list_tenants(console):
+            found += await check_tenant_credentials(broker, console, tenant, catalogue, public_url)
+    return limit_credential_findings(found)
+
+
+async def check_tenant_credentials(
+    broker: Database,
+    console: Database,
+    tenant: Tenant,
+    catalogue: Catalogue,
+    public_url: str,
+    user_id: UUID | None = None,
+) -> list[Finding]:
+    """How each credential of a tenant stands and which services nobody has connected, or only what a user may use."""
+    doctor = ConnectionHealth(ProviderRegistry(load_builtin_providers()), build_module_manifests(catalogue))
+    listed = [one async for one in _iterate_statuses(broker, doctor, tenant.id, user_id)]
+    enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled}
+    found = [_check_credential(tenant, one, enabled, catalogue, public_url) for one in listed]
+    if user_id is None:
+        found += _check_unconnected(tenant, enabled - {one.module for one in listed}, catalogue, public_url)
+    return found
+
+
+def limit_credential_findings(found: list[Finding]) -> list[Finding]:
+    """The first fifty of credentials, what needs somebody first, what nobody has begun with last; the others are
+    counted."""
+    found = sorted(found, key=lambda finding: (NOT_CONNECTED_TEXT in finding.told, finding.state == "ok"))
+    if len(found) > MAX_SHOWN_CREDENTIALS:
+        rest = len(found) - MAX_SHOWN_CREDENTIALS
+        told = f"and {rest} more; `mcpist credential list --tenant SLUG` shows them all"
+        found[MAX_SHOWN_CREDENTIALS:] = [Finding("credential", "note", told)]
+    return found
+
+
+async def _iterate_statuses(
+    broker: Database, doctor: ConnectionHealth, tenant_id: UUID, user_id: UUID | None
+) -> AsyncGenerator[ConnectionStatus]:
+    """All of a tenant's, however many: one that needs somebody is not passed over for its place in the list."""
+    after = None
+    while True:
+        async with broker.tenant(tenant_id) as work:
+            if user_id is None:
+                page = await doctor.list_for_tenant(work, after=after, limit=PAGE_SIZE)
+            else:
+                page = await doctor.list_for_user(work, user_id)
+        for one in page:
+            yield one
+        if user_id is not None or len(page) < PAGE_SIZE:
+            return
+        after = page[-1].sort_key
+
+
+def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, public_url: str) -> list[Finding]:
+    """Services with a vendor that nobody has connected an account for, in one line."""
+    wanting = sorted(one.name for one in catalogue.modules if one.vendor is not None and one.name in modules)
+    told = f"{tenant.slug}: {NOT_CONNECTED_TEXT} for {', '.join(wanting)}; at {public_url}/connect"
+    return [Finding("credential", "note", told)] if wanting else []
+
+
+def _check_credential(
+    tenant: Tenant, one: ConnectionStatus, enabled: set[str], catalogue: Catalogue, public_url: str
+) -> Finding:
+    who = f"{tenant.slug}: {one.module} of {'role ' if one.kind == 'shared' else ''}{one.owner}"
+    if one.state is not HealthState.CONNECTED:
+        return Finding(
+            "credential",
+            "note",
+            f"{who} {_STATE_TEXTS[one.state]}{_format_meaning(one)}{_format_remedy(tenant, one, public_url)}",
+        )
+    if one.module not in catalogue.tools:
+        return Finding("credential", "note", f"{who} is not used: the module is not installed")
+    if one.module not in enabled:
+        told = f"{who} is not used: mcpist service enable {one.module} --tenant {tenant.slug}"
+        return Finding("credential", "note", told)
+    return Finding("credential", "ok", f"{who} is connected{f' as {one.account}' if one.account else ''}")
+
+
+def _format_meaning(one: ConnectionStatus) -> str:
+    return f", {one.message}" if one.message else ""
+
+
+def _format_remedy(tenant: Tenant, one: ConnectionStatus, public_url: str) -> str:
+    if one.state is HealthState.NEEDS_RECONNECT and not one.provider:
+        option = "--role" if one.kind == "shared" else "--user"
+        mend = f"mcpist credential set {one.module} {option} {shlex.quote(one.owner)} --tenant {tenant.slug}"
+        return f"; make a new one there, then: {mend}"
+    if one.state is HealthState.NEEDS_CONNECT:
+        return f"; its owner connects it at {public_url}{one.link}"
+    if one.state is HealthState.NEEDS_RECONNECT:
+        mender = "an administrator" if one.responsible is ResponsibleParty.ADMINISTRATOR else "its owner"
+        return f"; {mender} connects it again at {public_url}{one.link}"
+    if one.state is HealthState.SERVICE_MISCONFIGURED:
+        return f"; an administrator looks at it: mcpist oauth-client list --tenant {tenant.slug}"
+    return f"; asked again at {one.next_retry_at:%Y-%m-%d %H:%M %Z}" if one.next_retry_at else ""
+
+
+_STATE_TEXTS = {
+    HealthState.NEEDS_CONNECT: "is not connected",
+    HealthState.REFRESHING: "is being renewed",
+    HealthState.NEEDS_RECONNECT: "is broken",
+    HealthState.SERVICE_MISCONFIGURED: "waits: the vendor refuses the OAuth client",
+    HealthState.REFUSED: "waits",
+    HealthState.VENDOR_DOWN: "waits",
+    HealthState.DISABLED: "is switched off",
+}

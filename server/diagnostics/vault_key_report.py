@@ -1,0 +1,104 @@
+"""The vault's keys as the operator sees them. Nothing is made, no secret is opened."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from broker.vault.key_checks import KeyState, list_key_states
+from broker.vault.key_references import count_data_keys, count_signing_keys
+from broker.vault.reencryption import count_pending_secrets
+from core.db import Database
+from core.directory.tenants import list_tenants
+from core.errors import Unavailable
+from server.deployment import Deployment
+from server.operator_context import BROKER_ROLE, open_role_database
+from server.operator_vault import get_key_file_path, open_key_provider
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReport:
+    """One key-encryption key. `tenants` is the number of tenants whose data keys it wraps, `data_keys` that of those
+    keys, `signing_keys` that of the keys that sign access tokens. It is `needed` as soon as it has wrapped one,
+    `usable` if it is at hand and is the one that did."""
+
+    kek_id: str
+    active: bool
+    needed: bool
+    at_hand: bool
+    usable: bool
+    tenants: int
+    data_keys: int
+    signing_keys: int
+    told: str
+
+    @property
+    def healthy(self) -> bool:
+        return self.usable or not self.needed
+
+
+@dataclass(frozen=True, slots=True)
+class VaultKeys:
+    """All keys, by id, and who keeps them; `trouble` is what keeps the keepers from working now, if anything.
+
+    `to_rewrap` are the data keys and signing keys that another key than the active one wraps, `to_reencrypt` the
+    secrets under another data key than their tenant's newest.
+    """
+
+    file: Path
+    keepers: tuple[str, ...]
+    keys: tuple[KeyReport, ...]
+    trouble: str
+    to_rewrap: int = 0
+    to_reencrypt: int = 0
+
+    @property
+    def healthy(self) -> bool:
+        return not self.trouble and all(key.healthy for key in self.keys)
+
+
+async def inspect_vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
+    """Every key that is at hand or needed.
+
+    Raises:
+        core.errors.Invalid: the key file can be read by others, or is damaged.
+    """
+    path, keepers = get_key_file_path(deployment), deployment.key_providers.names
+    async with (
+        open_key_provider(deployment, make=False) as keys,
+        open_role_database(deployment, BROKER_ROLE, most=2) as broker,
+    ):
+        trouble = await keys.find_problem()
+        try:
+            states = await list_key_states(broker, keys)
+        except Unavailable as error:
+            return VaultKeys(path, keepers, (), trouble or str(error))
+        tenants, wrapped, waiting = Counter[str](), Counter[str](), 0
+        for tenant in await list_tenants(console):
+            for kek_id, count in (await count_data_keys(broker, tenant.id)).items():
+                tenants[kek_id] += 1
+                wrapped[kek_id] += count
+            waiting += await count_pending_secrets(broker, tenant.id)
+        signing = await count_signing_keys(broker)
+    return VaultKeys(
+        path,
+        keepers,
+        tuple(
+            KeyReport(
+                state.kek_id, state.active, state.used, state.at_hand, state.at_hand and state.right,
+                tenants[state.kek_id], wrapped[state.kek_id], signing.get(state.kek_id, 0),
+                _describe_key_state(state, path),
+            )
+            for state in states
+        ),
+        trouble,
+        sum(wrapped[state.kek_id] + signing.get(state.kek_id, 0) for state in states if not state.active),
+        waiting,
+    )  # fmt: skip
+
+
+def _describe_key_state(state: KeyState, path: Path) -> str:
+    if not state.at_hand:
+        return f"missing: bring it back into {path} from your copy of the keys, or name its keeper in MCPIST_KEYS"
+    if not state.right:
+        return f"not the key of that id that credentials were sealed with: bring the right one back into {path}"
+    return "at hand, and the right one"

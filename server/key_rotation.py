@@ -1,0 +1,159 @@
+"""The operator's ways to change the vault's keys while everything runs. Each may be killed and run again."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from uuid import UUID
+
+from broker.authorization_server.signing_key_rewrap import SigningKeyRows
+from broker.vault.key_checks import check_keys
+from broker.vault.key_file import activate_key, add_key, remove_key
+from broker.vault.key_retirement import retire_key
+from broker.vault.key_rewrap import DataKeyRows, Report, rewrap_keys
+from broker.vault.key_wrapping import KeyProvider
+from broker.vault.reencryption import Reencryption, ReencryptionResult
+from broker.vault.vault import open_vault
+from core.audit.event import DEPLOYMENT_CHAIN, AuditEventKind
+from core.db import Database
+from core.directory.audit_trail import Actor, audit_change
+from core.directory.tenants import list_tenants
+from core.errors import Conflict, Invalid
+from server.deployment import Deployment
+from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.operator_vault import get_key_file_path, open_key_provider
+
+FILE_PROVIDER = "file"
+
+
+@dataclass(frozen=True, slots=True)
+class RewrapResult:
+    """Which key wraps everything now, and what had to be changed for it."""
+
+    kek_id: str
+    data_keys: int
+    signing_keys: int
+
+
+class KeyRotation:
+    """The keys of one deployment, in the operator's hands."""
+
+    def __init__(
+        self, deployment: Deployment, console: Database, broker: Database, keys: KeyProvider, actor: Actor
+    ) -> None:
+        self._deployment = deployment
+        self._console = console
+        self._broker = broker
+        self._keys = keys
+        self._actor = actor
+
+    async def add(self) -> str:
+        """Make one more key in the file, which is not active yet: its id.
+
+        Raises:
+            Invalid: no key is kept in a file.
+        """
+        self._require_file_provider("a key service makes its keys itself: name the new one in MCPIST_KEYS")
+        kek_id = add_key(get_key_file_path(self._deployment))
+        await self._record(AuditEventKind.KEY_CREATED, kek_id, "add")
+        return kek_id
+
+    async def activate(self, kek_id: str) -> None:
+        """Wrap with a key of the file from now on; processes on this machine know at once.
+
+        Raises:
+            Conflict: a key service's key is active, by MCPIST_KEYS.
+            Invalid: it is not the key of that id that was used before.
+            core.errors.NotFound: the file has no such key.
+        """
+        self._require_file_provider(
+            "the first key of MCPIST_KEYS is the active one: change its order, and restart MCPist"
+        )
+        if self._deployment.key_providers.names[0] != FILE_PROVIDER:
+            raise Conflict("a key service's key is active: put `file` first in MCPIST_KEYS, and restart MCPist")
+        await check_keys(self._broker, self._keys)
+        activate_key(get_key_file_path(self._deployment), kek_id)
+        await self._record(AuditEventKind.KEY_ROTATED, kek_id, "activate")
+
+    async def rewrap(self, report: Report) -> RewrapResult:
+        """Wrap all data keys and signing keys under the active key.
+
+        Raises:
+            Invalid: a key is missing, wrong or retired.
+            core.errors.Unavailable: a key or the database is away; run it again.
+            broker.vault.envelope.DecryptionError: a wrapped key was changed in the database.
+        """
+        await check_keys(self._broker, self._keys)
+        active, deployment_id = await self._keys.get_active_id(), await self._fetch_deployment_id()
+        await self._record(AuditEventKind.KEY_ROTATED, active, "rewrap")
+        done, signing = 0, 0
+
+        def count() -> None:
+            nonlocal done
+            done += 1
+            report(f"Wrapping keys anew: {done}")
+
+        for tenant in await list_tenants(self._console):
+            await rewrap_keys(self._broker, self._keys, DataKeyRows(deployment_id, tenant.id), count)
+        data_keys = done
+        signing = await rewrap_keys(self._broker, self._keys, SigningKeyRows(deployment_id), count)
+        return RewrapResult(active, data_keys, signing)
+
+    async def reencrypt(self, report: Report, *, fresh: bool) -> ReencryptionResult:
+        """Seal all secrets of all tenants under data keys that were born under the active key; with `fresh` under new
+        ones in any case.
+
+        Raises:
+            Invalid: a key is missing, wrong or retired.
+            core.errors.Unavailable: a key or the database is away; run it again.
+        """
+        vault = await open_vault(self._broker, self._keys, clock=get_utc_now)
+        active = await self._keys.get_active_id()
+        await self._record(AuditEventKind.KEY_ROTATED, active, "reencrypt")
+        total = ReencryptionResult()
+        tenants = await list_tenants(self._console)
+        for number, tenant in enumerate(tenants, start=1):
+            told = f"Sealing secrets anew: tenant {number} of {len(tenants)}"
+            report(told)
+            sealed = 0
+
+            def count(secrets: int, told: str = told) -> None:
+                nonlocal sealed
+                sealed += secrets
+                report(f"{told}, {sealed} secrets")
+
+            run = Reencryption(self._broker, vault, self._keys, count)
+            total.add(await run.reencrypt_tenant(tenant.id, fresh=fresh))
+        return total
+
+    async def retire(self, kek_id: str) -> bool:
+        """Give up a key on which nothing hangs; whether it was in the file, and is no more.
+
+        Raises:
+            Conflict: it is active, or something hangs on it.
+            core.errors.NotFound: there is no such key.
+        """
+        await retire_key(self._broker, self._keys, self._actor, kek_id, get_utc_now())
+        path = get_key_file_path(self._deployment)
+        return path.exists() and remove_key(path, kek_id)
+
+    def _require_file_provider(self, otherwise: str) -> None:
+        if FILE_PROVIDER not in self._deployment.key_providers.names:
+            raise Invalid(f"MCPIST_KEYS names no file: {otherwise}")
+
+    async def _fetch_deployment_id(self) -> UUID:
+        return await self._broker.call("SELECT id FROM core.deployment")
+
+    async def _record(self, kind: AuditEventKind, kek_id: str, step: str) -> None:
+        async with self._broker.tenant(DEPLOYMENT_CHAIN) as work:
+            await audit_change(work, self._actor, kind, purpose="vault", key=kek_id, step=step)
+
+
+@contextlib.asynccontextmanager
+async def open_key_rotation(deployment: Deployment, console: Database, actor: Actor) -> AsyncGenerator[KeyRotation]:
+    """The operator's hands on the keys.
+
+    Raises:
+        Invalid: the key file can be read by others, or is damaged.
+    """
+    async with open_key_provider(deployment) as keys, open_role_database(deployment, BROKER_ROLE, most=2) as broker:
+        yield KeyRotation(deployment, console, broker, keys, actor)

@@ -1,0 +1,115 @@
+"""How a process of ours listens, serves HTTP and stops in order."""
+
+import asyncio
+import contextlib
+import gc
+import resource
+import signal
+import socket
+from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
+
+from core.config.settings import Settings
+from core.errors import Unavailable
+from core.http.trusted_proxies import TrustedProxies
+from gateway.app import Application
+from gateway.http_server.limits import HttpLimits
+from gateway.http_server.server import HttpServer, serving
+
+MAX_CONNECTIONS = 4_096
+MAX_OPEN_FILES = 65_536
+GC_YOUNG_THRESHOLD = 10_000
+"""Containers made before the collector looks at them; at its default of 700 most belong to calls still running."""
+
+
+@contextlib.asynccontextmanager
+async def serve_application(
+    app: Application, listener: socket.socket, settings: Settings
+) -> AsyncGenerator[HttpServer]:
+    """Serve until the block is left; then accept nothing new and give what runs some seconds."""
+    limits = HttpLimits(
+        connections=min(MAX_CONNECTIONS, _raise_open_file_limit() // 2),
+        connections_per_address=settings.connections_per_address,
+    )
+    server = HttpServer(app, limits=limits, proxies=TrustedProxies(settings.trusted_proxies))
+    _freeze_startup_objects()
+    async with serving(server, listener):
+        yield server
+
+
+@contextlib.contextmanager
+def watch_stop_signals() -> Generator[asyncio.Event]:
+    """An event that SIGINT and SIGTERM set. A second signal changes nothing: the database is stopped in order."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        yield stop
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+@contextlib.contextmanager
+def open_listener(settings: Settings) -> Generator[socket.socket]:
+    """The port, taken before anything else starts: a taken one is told at once."""
+    try:
+        family = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise Unavailable(
+            f"port {settings.port} on {settings.host} cannot be opened ({error.strerror}); "
+            "stop what uses it, or choose another MCPIST_PORT"
+        ) from error
+    with listener:
+        yield listener
+
+
+@contextlib.contextmanager
+def open_unix_listener(path: Path) -> Generator[socket.socket]:
+    """A Unix socket for the owner and the group of its folder; what a killed process left there is taken away.
+
+    Raises:
+        Unavailable: somebody listens there, or the path cannot be used.
+    """
+    try:
+        if _is_socket_in_use(path):
+            raise Unavailable(f"somebody listens at {path} already; stop them, or choose another MCPIST_BROKER_URL")
+        path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(str(path))
+        path.chmod(0o660)
+        listener.listen(2048)
+    except OSError as error:
+        raise Unavailable(f"the socket {path} cannot be opened ({error.strerror or error})") from error
+    try:
+        with listener:
+            yield listener
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _is_socket_in_use(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+    return True
+
+
+def _raise_open_file_limit() -> int:
+    """Let the process open as many files as it may; how many those are."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MAX_OPEN_FILES if most == resource.RLIM_INFINITY else min(most, MAX_OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    return most
+
+
+def _freeze_startup_objects() -> None:
+    """Take all that start-up has made out of the garbage collector's sight: a full collection stops every call, 100 ms
+    with our modules and their libraries in it, 1 ms without."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(GC_YOUNG_THRESHOLD, 10, 10)

@@ -1,0 +1,139 @@
+"""Call tools as a user from the command line: the same sieve, the same runner and the same audit log as a client's."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from broker.identity.in_process_verifier import InProcessSubject
+from broker.interface import CredentialRefusal
+from core.audit.passes import AuditPasses
+from core.audit.writer import AuditWriter
+from core.caller import Caller
+from core.config.settings import Settings
+from core.db import Database
+from core.errors import NotFound, Unavailable
+from core.generations import Generations
+from core.secret import Secret
+from gateway.auth.policies import load_caller
+from gateway.connecting import ConnectLinks
+from gateway.leases import Leases
+from gateway.mcp.context import Authority, Params, RequestContext, Result
+from gateway.meta_tools.get_module_schema import get_module_schema
+from gateway.operations.tracing import NoTraces
+from gateway.sieve.sieve import Sieve
+from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
+from gateway.vendors import Vendors
+from modules.kit import OUTCOME_UNKNOWN
+from server.operator_context import GATEWAY_ROLE, OperatorContext, open_role_database
+from server.wiring.broker import open_broker_runtime
+from server.wiring.gateway import open_vendor_sessions
+
+CLIENT_NAME = "mcpist call"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCaller:
+    """One user, for whom the operator calls."""
+
+    caller: Caller
+    sieve: Sieve
+    runner: ToolRunner
+    vendors: Vendors
+    subject: Secret
+    timeout: float
+
+    async def call(self, module: str, tool: str, params: dict[str, Any]) -> ToolOutcome:
+        """Run one tool.
+
+        Raises:
+            Unavailable: it took longer than a call may.
+        """
+        request = self._create_request()
+        try:
+            async with asyncio.timeout(self.timeout):
+                return await self.runner.run(request, module, tool, params)
+        except TimeoutError:
+            what = OUTCOME_UNKNOWN if request.changes else "MCPIST_CALL_TIMEOUT gives it more time"
+            raise Unavailable(f"the call took too long; {what}") from None
+
+    async def get_schema(self, params: Params) -> Result:
+        """What ``get_module_schema`` answers this user."""
+        return await get_module_schema(
+            self.sieve.view(self.caller),
+            self._create_request(),
+            params,
+            self.runner.record_lookups,
+            self.vendors.connection,
+        )
+
+    def _create_request(self) -> RequestContext:
+        deadline = asyncio.get_running_loop().time() + self.timeout
+        return RequestContext(
+            Authority(self.caller), str(uuid4()), deadline, client_name=CLIENT_NAME, subject=self.subject
+        )
+
+
+@contextlib.asynccontextmanager
+async def open_local_caller(
+    operating: OperatorContext, settings: Settings, tenant_id: UUID, user_id: UUID
+) -> AsyncGenerator[LocalCaller]:
+    """A caller as the gateway makes one of a verified token; at the end the audit log has everything.
+
+    The broker hands out leases for a caller's own credential only. This caller's is known to this process alone.
+
+    Raises:
+        NotFound: the user or the tenant is suspended or gone.
+    """
+    deployment, catalogue, passes = operating.deployment, operating.catalogue, AuditPasses()
+    subject = InProcessSubject(tenant_id, user_id)
+    async with (
+        open_role_database(deployment, GATEWAY_ROLE, most=6) as database,
+        open_broker_runtime(deployment, settings, catalogue, only_for=subject) as zone,
+        open_vendor_sessions(settings) as sessions,
+        _open_audit_writer(database, passes) as audit,
+    ):
+        verdict = await zone.broker.verify(subject.secret)
+        passes.store(verdict.tenant_id, verdict.audit_pass)
+        loaded = None if isinstance(verdict, CredentialRefusal) else await load_caller(database, verdict)
+        if loaded is None:
+            raise NotFound("this user, or the whole tenant, is suspended")
+        generations = Generations(
+            deployment.get_role_address(GATEWAY_ROLE), database
+        )  # not listened to: nothing is kept for long
+        links = ConnectLinks(settings.public_url)
+        vendors = Vendors(zone.broker, generations, Leases(zone.broker, generations, links), sessions, links)
+        sieve = Sieve(catalogue)
+        runner = ToolRunner(
+            sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoTraces(), _charge_nothing
+        )
+        yield LocalCaller(loaded[0], sieve, runner, vendors, subject.secret, settings.call_timeout)
+
+
+@contextlib.asynccontextmanager
+async def _open_audit_writer(database: Database, passes: AuditPasses) -> AsyncGenerator[AuditWriter]:
+    audit = AuditWriter(database, pass_of=passes.get)
+    task = asyncio.create_task(audit.run(), name="audit writer")
+    try:
+        yield audit
+    finally:
+        await audit.close()
+        await task
+
+
+class _NoObserver:
+    """One call of an operator needs no metrics."""
+
+    def started(self) -> None: ...
+
+    def ended(self, run: ToolRun) -> None: ...
+
+    def refused(self, run: ToolRun) -> None: ...
+
+    def denied(self, run: ToolRun, names: int) -> None: ...
+
+
+def _charge_nothing(caller: Caller, names: int) -> None:
+    """Calls of the operator are not rate-limited."""

@@ -1,0 +1,73 @@
+"""What the operator at the command line works with: the console's and the broker's side of one deployment."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.browser_sessions import Sessions
+from broker.identity.one_time_links import OneTimeLinks
+from broker.identity.pepper import load_or_create
+from core.config.settings import Settings
+from core.db import Database
+from core.migrations import migrate
+from gateway.catalogue import Catalogue, installed
+from server.data_folder import Report, attach_database
+from server.deployment import Deployment
+
+CONSOLE_ROLE = "mcpist_console"
+BROKER_ROLE = "mcpist_broker"
+GATEWAY_ROLE = "mcpist_gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorContext:
+    """An opened deployment. `console` administers, `tokens` and `links` are the broker's services."""
+
+    deployment: Deployment
+    console: Database
+    tokens: ApiTokens
+    links: OneTimeLinks
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is installed. Most commands do without, and it takes a while to make."""
+        return installed()
+
+
+def get_utc_now() -> datetime:
+    """The clock of everything that stores a time."""
+    return datetime.now(UTC)
+
+
+@contextlib.asynccontextmanager
+async def open_operator_context(settings: Settings, report: Report) -> AsyncGenerator[OperatorContext]:
+    """Open the data folder for administration; the schema is brought up to date first."""
+    async with attach_database(settings, report) as deployment:
+        await migrate(deployment.admin, deployment.passwords)
+        async with open_operator_context_on(deployment) as operating:
+            yield operating
+
+
+@contextlib.asynccontextmanager
+async def open_operator_context_on(deployment: Deployment) -> AsyncGenerator[OperatorContext]:
+    """The console's and the broker's connections to a deployment whose schema is up to date."""
+    async with (
+        open_role_database(deployment, CONSOLE_ROLE, most=3) as console,
+        open_role_database(deployment, BROKER_ROLE, most=5) as broker,
+    ):
+        tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=get_utc_now)
+        links = OneTimeLinks(broker, Sessions(broker, clock=get_utc_now), clock=get_utc_now)
+        yield OperatorContext(deployment, console, tokens, links)
+
+
+@contextlib.asynccontextmanager
+async def open_role_database(deployment: Deployment, role: str, *, most: int) -> AsyncGenerator[Database]:
+    """A pool of at most `most` connections as one of the product's roles."""
+    database = Database(deployment.get_role_address(role), most_connections=most)
+    await database.open()
+    try:
+        yield database
+    finally:
+        await database.close()

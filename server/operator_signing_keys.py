@@ -1,0 +1,32 @@
+"""The operator's way to the keys that sign access tokens."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+
+from broker.authorization_server.signing_key_store import SigningKeyStore
+from broker.vault.key_checks import check_keys
+from server.deployment import Deployment
+from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.operator_vault import open_key_provider
+
+
+@contextlib.asynccontextmanager
+async def open_signing_key_store(deployment: Deployment) -> AsyncGenerator[SigningKeyStore]:
+    """To change them; the vault's key file is made where nothing was ever sealed.
+
+    Raises:
+        core.errors.Invalid: a key of the vault is missing, wrong or readable by others; the text names it.
+    """
+    async with open_key_provider(deployment) as keys, open_role_database(deployment, BROKER_ROLE, most=2) as database:
+        await check_keys(database, keys)
+        yield SigningKeyStore(database, keys, await database.call("SELECT id FROM core.deployment"), clock=get_utc_now)
+
+
+@contextlib.asynccontextmanager
+async def open_signing_key_store_without_keys(deployment: Deployment) -> AsyncGenerator[SigningKeyStore]:
+    """To look at them, which opens none."""
+    async with (
+        open_key_provider(deployment, make=False) as keys,
+        open_role_database(deployment, BROKER_ROLE, most=2) as database,
+    ):
+        yield SigningKeyStore(database, keys, await database.call("SELECT id FROM core.deployment"), clock=get_utc_now)

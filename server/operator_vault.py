@@ -1,0 +1,72 @@
+"""The operator's way to the vault: by the broker's own database role, as the broker itself goes."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from uuid import UUID
+
+from broker.vault.credential_store import CredentialStore
+from broker.vault.deployment_guard import DEPLOYMENT_ID_FILE, DeploymentGuard
+from broker.vault.key_providers import open_key_providers
+from broker.vault.key_wrapping import InMemoryKeyProvider, KeyProvider
+from broker.vault.vault import Vault, open_vault
+from core.db import Database
+from server.deployment import KEYS_FOLDER, TRANSIT_TOKEN_FILE, VAULT_KEYS_FILE, Deployment, KeyProviderSettings
+from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+
+NO_DEPLOYMENT = UUID(int=0)
+
+
+def get_key_file_path(deployment: Deployment) -> Path:
+    """Where the vault's keys are, unless a key service keeps them."""
+    return deployment.home / KEYS_FOLDER / VAULT_KEYS_FILE
+
+
+def get_id_file_path(deployment: Deployment) -> Path:
+    """Where the data folder's own id is. Not among the keys, which are copied for a restored copy."""
+    return deployment.home / DEPLOYMENT_ID_FILE
+
+
+@contextlib.asynccontextmanager
+async def open_key_provider(
+    deployment: Deployment, keepers: KeyProviderSettings | None = None, *, make: bool = True
+) -> AsyncGenerator[KeyProvider]:
+    """The vault's keys. With `make` a missing key file is made; else there are no keys while it is missing.
+
+    Raises:
+        core.errors.Invalid: the file can be read by others, or is damaged; a keeper's package is missing.
+    """
+    chosen = keepers or deployment.key_providers
+    token = chosen.transit_token or deployment.home / KEYS_FOLDER / TRANSIT_TOKEN_FILE
+    async with open_key_providers(chosen.names, get_key_file_path(deployment), token, make=make) as keys:
+        yield keys
+
+
+async def load_deployment_guard(deployment: Deployment, database: Database) -> DeploymentGuard:
+    """What says whether vendors may be asked; it has looked."""
+    guard = DeploymentGuard(database, get_id_file_path(deployment))
+    await guard.verify_deployment()
+    return guard
+
+
+@contextlib.asynccontextmanager
+async def open_credentials(deployment: Deployment) -> AsyncGenerator[CredentialStore]:
+    """Stored credentials with their vault; its key file is made where nothing was ever sealed.
+
+    Raises:
+        core.errors.Invalid: a key is missing, wrong or readable by others; the text names it.
+    """
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database, open_key_provider(deployment) as keys:
+        guard = await load_deployment_guard(deployment, database)
+        yield CredentialStore(
+            database, await open_vault(database, keys, clock=get_utc_now, guard=guard), clock=get_utc_now
+        )
+
+
+@contextlib.asynccontextmanager
+async def open_credentials_without_keys(deployment: Deployment) -> AsyncGenerator[CredentialStore]:
+    """Stored credentials to list and to remove, which needs no key: it works where the keys are lost."""
+    async with open_role_database(deployment, BROKER_ROLE, most=2) as database:
+        yield CredentialStore(
+            database, Vault(InMemoryKeyProvider("", {}), NO_DEPLOYMENT, clock=get_utc_now), clock=get_utc_now
+        )

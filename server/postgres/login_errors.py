@@ -1,0 +1,23 @@
+"""What to do when the database refuses a login of ours."""
+
+import re
+
+INVALID_PASSWORD_ERROR = "InvalidPasswordError"  # noqa: S105 no secret
+"""The name of asyncpg's error, for those who do without its import."""
+_USER = re.compile(r'user "([^"]{1,63})"')
+
+
+def explain_refused_login(error: BaseException) -> str:
+    """The remedy for asyncpg's InvalidPasswordError: whose password it was, and which file it stands in."""
+    from core.migrations import LOGIN_ROLES  # after the refusal: `mcpist --help` loads no database client
+    from server.postgres.cluster import SUPERUSER
+
+    found = _USER.search(str(error))
+    user = found[1] if found else ""
+    if user in LOGIN_ROLES:
+        file = "keys/database-roles.json in the data folder is not the one that this database was set up with"
+    elif user == SUPERUSER:
+        file = "postgres/superuser.password in the data folder, or the password in MCPIST_DATABASE_URL, is not its own"
+    else:
+        return "the database refuses the login: correct the password in MCPIST_DATABASE_URL"
+    return f"the database refuses the login of {user}: {file}. Put the right one back"

@@ -1,0 +1,191 @@
+"""The broker as its own process, and what a gateway beside it has: one database role, a key, and no other secret."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from broker.rpc.app import BrokerApp
+from broker.rpc.codec import PATHS
+from broker.rpc.gateway_keys import load_private_key, make_key_pair
+from broker.rpc.rpc_client import UNIX_PREFIX, HttpBroker, open_http_broker
+from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
+from core.audit.writer import AuditWriter
+from core.concurrency.rate_limits import AttemptLimits
+from core.config.settings import Settings
+from core.database_url import DatabaseAddress
+from core.db import Database, check_sessions
+from core.errors import Invalid, Unavailable
+from core.migrations import migrate
+from core.secret import Secret
+from gateway.app import App
+from gateway.auth.refusals import Refusals
+from gateway.catalogue import installed
+from gateway.operations.health import Check, Health, disk_check, health_routes
+from server.data_folder import Report, attach_database
+from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
+from server.listen_port import open_port
+from server.listener import open_unix_listener, serve_application, watch_stop_signals
+from server.operator_context import BROKER_ROLE, GATEWAY_ROLE
+from server.start_files import GATEWAY_KEY_FILE, GATEWAYS_FILE, load_served_gateways
+from server.wiring.broker import open_broker_runtime
+from server.wiring.web import open_web_application
+
+LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerReady:
+    """Where the broker listens."""
+
+    broker_url: str
+
+
+async def run_broker(settings: Settings, report: Report, on_ready: Callable[[BrokerReady], None]) -> None:
+    """Run the broker alone until SIGINT or SIGTERM.
+
+    Raises:
+        core.errors.MCPistError, server.postgres.errors.PostgresError: it cannot start; the text says what to do.
+    """
+    with watch_stop_signals() as stop, _open_broker_listener(settings) as (listener, url):
+        async with _open_broker_deployment(settings, report) as deployment:
+            tokens = ServiceTokenVerifier(load_served_gateways(settings))
+            async with (
+                _open_broker_app(settings, deployment, tokens) as app,
+                serve_application(app, listener, settings),
+            ):
+                on_ready(BrokerReady(url))
+                await stop.wait()
+
+
+@contextlib.asynccontextmanager
+async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    """What a gateway beside a broker has; nothing of it opens the vault or another role's tables.
+
+    Raises:
+        core.errors.Invalid: MCPIST_DATABASE_URL is not the gateway's own, or the digest key is missing.
+    """
+    if settings.database_url is None:
+        async with attach_database(settings, report) as deployment:
+            yield deployment
+        return
+    yield await _open_single_role_deployment(settings.home, settings.database_url, GATEWAY_ROLE, make_keys=False)
+
+
+@contextlib.asynccontextmanager
+async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
+    """The broker that the settings name, asked with this gateway's key.
+
+    Raises:
+        core.errors.Invalid: there is no usable key.
+    """
+    if settings.gateway_key is None:
+        make_key_pair(settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE, settings.home / KEYS_FOLDER / GATEWAYS_FILE)
+    key = ServiceTokenSigner(load_private_key(settings.gateway_key or settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE))
+    log.info("asking the broker", extra={"url": settings.broker_url, "gateway": key.gateway})
+    if _is_open_to_eavesdroppers(settings.broker_url):
+        log.warning("MCPIST_BROKER_URL is plain http to another machine: tokens can be read on the way; use https")
+    async with open_http_broker(settings.broker_url, key) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def _open_broker_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
+    url = settings.database_url
+    if url is not None and urlsplit(url.reveal()).username == BROKER_ROLE:
+        yield await _open_single_role_deployment(settings.home, url, BROKER_ROLE, make_keys=True)
+        return
+    async with attach_database(settings, report) as deployment:
+        await migrate(deployment.admin, deployment.passwords)
+        yield deployment
+
+
+async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, make_keys: bool) -> Deployment:
+    """A deployment as one role. A wrong login or a pooler in the wrong mode ends the start; a database that is away may
+    come later."""
+    deployment = open_deployment_as(home, DatabaseAddress(url), role, make_keys=make_keys)
+    try:
+        await check_sessions(deployment.get_role_address(role))
+    except Unavailable:
+        return deployment
+    except asyncpg.InvalidAuthorizationSpecificationError:
+        raise Invalid(
+            f"the database refuses the login of {role}: is the password in MCPIST_DATABASE_URL right?"
+        ) from None
+    return deployment
+
+
+@contextlib.asynccontextmanager
+async def _open_broker_app(
+    settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
+) -> AsyncGenerator[App]:
+    """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
+    here: it has a database role of its own."""
+    catalogue = installed()
+    async with (
+        open_broker_runtime(deployment, settings, catalogue) as zone,
+        _open_refusals(settings, zone.database) as refusals,
+    ):
+        broker = BrokerApp(zone.broker, service_tokens)
+        checks: dict[str, Check] = {"database": lambda: _is_database_up(zone.database)}
+        if settings.database_url is None:
+            checks["disk"] = disk_check(settings.home)
+        health = Health(checks, clock=time.monotonic)
+        app = App({**dict.fromkeys(PATHS, broker), **health_routes(health)})
+        async with open_web_application(zone, settings, refusals, None, catalogue) as pages:
+            app.otherwise = pages
+            yield app
+
+
+@contextlib.asynccontextmanager
+async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[Refusals]:
+    """The audit of refused credentials, as a gateway has it."""
+    audit = AuditWriter(database)
+    writing = asyncio.create_task(audit.run(), name="audit writer")
+    most = settings.failed_auth_per_minute
+    refusals = Refusals(audit, AttemptLimits(most, most, clock=time.monotonic), _NoMetrics())
+    try:
+        yield refusals
+    finally:
+        refusals.flush()
+        await audit.close()
+        await writing
+
+
+class _NoMetrics:
+    """The broker has no metrics yet."""
+
+    def refused(self, reason: str) -> None: ...
+
+    def malformed(self) -> None: ...
+
+    def limited(self, limit: str) -> None: ...
+
+
+async def _is_database_up(database: Database) -> bool:
+    return await database.call("SELECT true")
+
+
+@contextlib.contextmanager
+def _open_broker_listener(settings: Settings) -> Generator[tuple[socket.socket, str]]:
+    if settings.broker_url.startswith(UNIX_PREFIX):
+        with open_unix_listener(Path(settings.broker_url.removeprefix(UNIX_PREFIX))) as listener:
+            yield listener, settings.broker_url
+        return
+    with open_port(settings) as listener:
+        # Where gateways reach it; the public URL, which it has in common with them, is the load balancer's.
+        yield listener, replace(settings, public_url="").public_url
+
+
+def _is_open_to_eavesdroppers(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in LOOPBACK_HOSTS

@@ -1,0 +1,106 @@
+"""The files that a start reads. Each is read by one function, which the start and the doctor share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from broker.identity.settings import IDENTITY_FILE as IDENTITY
+from broker.identity.settings import IdentitySettings
+from broker.identity.settings import load_identity_settings as load_identity
+from broker.notifications.settings import SETTINGS_FILE as NOTICES
+from broker.notifications.settings import NotificationSettings
+from broker.notifications.settings import load_notification_settings as load_notices
+from broker.rpc.gateway_keys import TrustedGateways, load_private_key, load_public_keys, make_key_pair
+from broker.vault.key_file import load as load_keys
+from core.config.settings import Settings
+from core.errors import Invalid
+from core.migrations import LOGIN_ROLES
+from server.deployment import (
+    DIGEST_KEY_FILE,
+    DIGEST_MEMBER,
+    KEYS_FOLDER,
+    PASSWORDS_FILE,
+    PEPPERS_FILE,
+    VAULT_KEYS_FILE,
+    read_key_file_values,
+)
+
+GATEWAY_KEY_FILE = "gateway.pem"
+GATEWAYS_FILE = "gateways.pem"
+
+
+@dataclass(frozen=True, slots=True)
+class StartFile:
+    """A file that a start reads; `check` is what the doctor calls it. `read` raises Invalid if it is of no use."""
+
+    check: str
+    path: Path
+    read: Callable[[], object]
+
+
+def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
+    """Every file that `mcpist up`, `gateway` or `broker` reads, but for the database's own and the deployment's id."""
+    keys = settings.home / KEYS_FOLDER
+    kept = {PASSWORDS_FILE: LOGIN_ROLES, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
+    secret = {PEPPERS_FILE: load_keys} | ({VAULT_KEYS_FILE: load_keys} if "file" in settings.keys else {})
+    private, public = settings.gateway_key or keys / GATEWAY_KEY_FILE, settings.broker_gateways or keys / GATEWAYS_FILE
+    found = (
+        StartFile("identity settings", _get_identity_path(settings), partial(load_identity_settings, settings)),
+        StartFile("notice settings", _get_notifications_path(settings), partial(load_notification_settings, settings)),
+        *(
+            StartFile("keys", keys / name, partial(read_key_file_values, keys / name, names))
+            for name, names in kept.items()
+        ),
+        *(StartFile("keys", keys / name, partial(read, keys / name)) for name, read in secret.items()),
+        StartFile("gateway keys", private, partial(load_private_key, private)),
+        StartFile("gateway keys", public, partial(load_public_keys, public)),
+    )
+    named = {settings.identity_file, settings.notices_file, settings.gateway_key, settings.broker_gateways}
+    return tuple(one for one in found if one.path in named or one.path.exists())
+
+
+def load_identity_settings(settings: Settings) -> IdentitySettings:
+    """How people and clients come in; the defaults where there is no file.
+
+    Raises:
+        Invalid: the file is wrong, others may read it, or the one that the settings name is not there.
+    """
+    _check_named_file(settings.identity_file, "MCPIST_IDENTITY_FILE")
+    return load_identity(_get_identity_path(settings))
+
+
+def load_notification_settings(settings: Settings) -> NotificationSettings:
+    """How owners of broken accounts are told; nobody is told where there is no file.
+
+    Raises:
+        Invalid: as :func:`load_identity_settings`.
+    """
+    _check_named_file(settings.notices_file, "MCPIST_NOTICES_FILE")
+    return load_notices(_get_notifications_path(settings))
+
+
+def load_served_gateways(settings: Settings) -> TrustedGateways:
+    """The gateways that a broker serves; without a file of its own it makes one, with the key of a gateway beside it.
+
+    Raises:
+        Invalid: the file is of no use.
+    """
+    if settings.broker_gateways is not None:
+        return TrustedGateways(settings.broker_gateways)
+    keys = settings.home / KEYS_FOLDER
+    make_key_pair(keys / GATEWAY_KEY_FILE, keys / GATEWAYS_FILE)
+    return TrustedGateways(keys / GATEWAYS_FILE)
+
+
+def _get_identity_path(settings: Settings) -> Path:
+    return settings.identity_file or settings.home / IDENTITY
+
+
+def _get_notifications_path(settings: Settings) -> Path:
+    return settings.notices_file or settings.home / NOTICES
+
+
+def _check_named_file(path: Path | None, variable: str) -> None:
+    if path is not None and not path.exists():
+        raise Invalid(f"{path}, which {variable} names, does not exist")

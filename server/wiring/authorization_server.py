@@ -1,0 +1,88 @@
+"""The authorization server's parts, put together as the identity file says."""
+
+import time
+
+from broker.authorization_server.authorization_request import AuthorizationRequestParser
+from broker.authorization_server.client_authentication import ClientAuthentication
+from broker.authorization_server.client_document_reports import AuditClientDocumentReporter
+from broker.authorization_server.client_keys import JwksCache
+from broker.authorization_server.client_metadata import ClientMetadataResolver
+from broker.authorization_server.client_registry import ClientRegistry
+from broker.authorization_server.consents import Consents
+from broker.authorization_server.dynamic_client_registration import DynamicClientRegistration
+from broker.authorization_server.first_party_clients import FIRST_PARTY_CLIENTS
+from broker.authorization_server.grants import Grants
+from broker.authorization_server.id_jag import IdentityAssertionVerifier
+from broker.authorization_server.replay_cache import ReplayCache
+from broker.authorization_server.token_endpoint import TokenEndpoint
+from broker.authorization_server.token_revocation import TokenRevocation
+from broker.authorization_server.trusted_issuers import TrustedIssuers
+from broker.web.oauth_endpoints import AuthorizationServerServices
+from core.config.settings import Settings
+from gateway.auth.protected_resource import resource
+from server.wiring.broker import BrokerRuntime, OwnTokenSigning
+
+
+def build_grants(zone: BrokerRuntime) -> Grants:
+    """What people have let clients do, for as long as the identity file says."""
+    server = zone.identity.authorization_server
+    days = {"refresh_token_days": server.refresh_token_days, "grant_days": server.grant_days}
+    return Grants(zone.database, clock=zone.clock, **days)
+
+
+def build_authorization_server(
+    zone: BrokerRuntime, own: OwnTokenSigning, settings: Settings, grants: Grants
+) -> AuthorizationServerServices:
+    """What the routes of broker.web.oauth_endpoints lead to."""
+    database, clock, server = zone.database, zone.clock, zone.identity.authorization_server
+    keys = JwksCache(zone.documents, clock=time.monotonic)
+    single_use = ReplayCache(database, clock=clock)
+    hosts = server.client_metadata_hosts if server.takes_documents else ()
+    reports = AuditClientDocumentReporter(database, clock=time.monotonic)
+    metadata = ClientMetadataResolver(zone.documents, hosts=hosts, clock=time.monotonic, reports=reports)
+    clients = ClientRegistry(
+        database, metadata, clock=clock, dynamic=server.dynamic_registration, built_in=FIRST_PARTY_CLIENTS
+    )
+    authentication = ClientAuthentication(
+        clients,
+        zone.peppers,
+        single_use,
+        keys,
+        issuer=settings.public_url,
+        token_endpoint=f"{settings.public_url}/oauth/token",
+        clock=clock,
+    )
+    assertions = IdentityAssertionVerifier(
+        TrustedIssuers(database, zone.documents, clock=clock),
+        keys,
+        zone.identity_services.admission,
+        single_use,
+        issuer=settings.public_url,
+        resource=resource(settings.public_url),
+        clock=clock,
+    )
+    endpoint = TokenEndpoint(
+        authentication=authentication,
+        clients=clients,
+        grants=grants,
+        access_tokens=own.access_tokens,
+        assertions=assertions,
+        resource=resource(settings.public_url),
+        clock=clock,
+    )
+    return AuthorizationServerServices(
+        AuthorizationRequestParser(clients, resource(settings.public_url)),
+        endpoint,
+        TokenRevocation(authentication, grants, own.access_tokens),
+        zone.identity_services.sessions,
+        Consents(database, clock=clock),
+        grants,
+        own.keys,
+        build_registration(zone),
+    )
+
+
+def build_registration(zone: BrokerRuntime) -> DynamicClientRegistration:
+    """Where clients register themselves, if they may."""
+    enabled = zone.identity.authorization_server.dynamic_registration
+    return DynamicClientRegistration(zone.database, enabled=enabled, clock=zone.clock, seconds=time.monotonic)

@@ -1,0 +1,173 @@
+"""The trust zone in this process: the vault opened, and everything that verifies, leases, signs people in and issues
+tokens, on the broker's own database role."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from broker.audit_passes import SigningVerifier, load_signer
+from broker.authorization_server.access_tokens import AccessTokens
+from broker.authorization_server.external_issuer import ExternalIssuerVerifier
+from broker.authorization_server.signing_keys import SigningKeys, open_signing_keys
+from broker.identity.api_tokens import ApiTokens
+from broker.identity.composite_verifier import CompositeVerifier
+from broker.identity.identity_services import IdentityServices, build_identity_services
+from broker.identity.in_process_verifier import InProcessSubject, InProcessVerifier
+from broker.identity.pepper import Peppers, load_or_create
+from broker.identity.settings import IdentitySettings
+from broker.interface import Verifier
+from broker.lease_service import LeaseService
+from broker.local import LocalBroker
+from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.vault.key_wrapping import KeyProvider
+from broker.vault.maintenance import run_maintenance
+from broker.vault.vault import Vault, open_vault
+from core.config.settings import Settings
+from core.db import Database
+from core.http.json_documents import JsonDocumentFetcher
+from core.http.outbound_addresses import AllowedAddresses
+from gateway.auth.protected_resource import resource
+from gateway.catalogue import Catalogue
+from server.data_folder import get_key_provider_settings
+from server.deployment import Deployment
+from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.operator_vault import load_deployment_guard, open_key_provider
+from server.start_files import load_identity_settings
+from server.wiring.oauth_client import open_vendor_accounts, open_vendor_http
+
+BROKER_CONNECTIONS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTokenSigning:
+    """What our own authorization server signs with."""
+
+    keys: SigningKeys
+    access_tokens: AccessTokens
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRuntime:
+    """The opened trust zone. `http` leads to vendors' OAuth servers; `own_tokens` is None where another authorization
+    server makes the tokens; `clock` is that of everything in it."""
+
+    broker: LocalBroker
+    database: Database
+    vault: Vault
+    oauth_http: VendorHttpClient
+    peppers: Peppers
+    identity: IdentitySettings
+    tokens: ApiTokens
+    identity_services: IdentityServices
+    documents: JsonDocumentFetcher
+    own_tokens: OwnTokenSigning | None
+    clock: Callable[[], datetime]
+
+
+@contextlib.asynccontextmanager
+async def open_broker_runtime(
+    deployment: Deployment,
+    settings: Settings,
+    catalogue: Catalogue,
+    *,
+    clock: Callable[[], datetime] = get_utc_now,
+    only_for: InProcessSubject | None = None,
+) -> AsyncGenerator[BrokerRuntime]:
+    """Open the vault, whose key file is made at the first start, and read the identity file. With `only_for` its broker
+    serves that user alone, and knows no token.
+
+    Raises:
+        core.errors.Invalid: a key is missing, wrong or readable by others, or the identity file is wrong; the text
+            names it.
+    """
+    identity = load_identity_settings(settings)
+    async with (
+        open_key_provider(deployment, get_key_provider_settings(settings)) as keys,
+        open_role_database(deployment, BROKER_ROLE, most=BROKER_CONNECTIONS) as database,
+        _open_documents(settings) as documents,
+    ):
+        guard = await load_deployment_guard(deployment, database)
+        vault = await open_vault(database, keys, clock=clock, guard=guard)
+        peppers = load_or_create(deployment.peppers)
+        tokens = ApiTokens(database, peppers, clock=clock)
+        own = await _open_own_token_signing(database, keys, settings, identity, clock)
+        verifier = CompositeVerifier(tokens, _build_jwt_verifier(own, database, settings, identity, documents, clock))
+        door = build_identity_services(database, identity.providers, settings.public_url, clock=clock)
+        async with (
+            run_maintenance(vault, database, guard),
+            open_vendor_http(settings) as http,
+            open_vendor_accounts(deployment, database, vault, http) as accounts,
+        ):
+            tools, urls = list_vendor_tools(catalogue), list_vendor_urls(catalogue)
+            known = verifier if only_for is None else InProcessVerifier(only_for, database)
+            leases = LeaseService(known, database, vault, tools, base_urls=urls, clock=clock, accounts=accounts)
+            broker = LocalBroker(SigningVerifier(known, await load_signer(database)), leases)
+            yield BrokerRuntime(broker, database, vault, http, peppers, identity, tokens, door, documents, own, clock)
+
+
+@contextlib.asynccontextmanager
+async def _open_documents(settings: Settings) -> AsyncGenerator[JsonDocumentFetcher]:
+    documents = JsonDocumentFetcher(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
+    await documents.open()
+    try:
+        yield documents
+    finally:
+        await documents.close()
+
+
+def list_vendor_urls(catalogue: Catalogue) -> dict[str, str]:
+    """The vendors' base URLs that the modules' code names."""
+    return {module.name: module.vendor.base_url for module in catalogue.modules if module.vendor is not None}
+
+
+def list_vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:
+    """Whether each tool only reads, for the modules that have a vendor: all that the broker knows of modules."""
+    return {
+        (module.name, entry.tool.name): entry.tool.hints.read_only
+        for module in catalogue.modules
+        if module.vendor is not None
+        for entry in catalogue.tools[module.name]
+    }
+
+
+async def _open_own_token_signing(
+    database: Database,
+    provider: KeyProvider,
+    settings: Settings,
+    identity: IdentitySettings,
+    clock: Callable[[], datetime],
+) -> OwnTokenSigning | None:
+    server = identity.authorization_server
+    if not server.enabled:
+        return None
+    keys, _ = await open_signing_keys(database, provider, clock=clock)
+    lifetime = timedelta(minutes=server.access_token_minutes)
+    return OwnTokenSigning(
+        keys,
+        AccessTokens(
+            keys,
+            database,
+            issuer=settings.public_url,
+            resource=resource(settings.public_url),
+            lifetime=lifetime,
+            clock=clock,
+        ),
+    )
+
+
+def _build_jwt_verifier(
+    own: OwnTokenSigning | None,
+    database: Database,
+    settings: Settings,
+    identity: IdentitySettings,
+    documents: JsonDocumentFetcher,
+    clock: Callable[[], datetime],
+) -> Verifier | None:
+    if own is not None:
+        return own.access_tokens
+    if identity.external is None:
+        return None
+    return ExternalIssuerVerifier(
+        identity.external, database, documents, resource=resource(settings.public_url), clock=clock
+    )

@@ -1,0 +1,241 @@
+"""One gateway with all its parts, built from settings and a deployment; started and stopped in order."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from broker.interface import Broker
+from core.audit.passes import AuditPasses
+from core.audit.writer import AuditWriter
+from core.caller import Caller
+from core.concurrency.rate_limits import AttemptLimits, CallerLimits
+from core.config.settings import Settings
+from core.db import Database
+from core.errors import LimitReached
+from core.generations import Generations
+from core.http.outbound_addresses import AllowedAddresses
+from gateway.app import App
+from gateway.auth.authenticator import Authenticator
+from gateway.auth.protected_resource import PATHS as METADATA_PATHS
+from gateway.auth.protected_resource import ProtectedResource, metadata_url
+from gateway.auth.refusals import Refusals
+from gateway.catalogue import Catalogue
+from gateway.connecting import ConnectLinks
+from gateway.leases import Leases
+from gateway.mcp.elicitation import Elicitation
+from gateway.mcp.endpoint import McpEndpoint
+from gateway.mcp.ports import Release
+from gateway.mcp.settings import McpSettings
+from gateway.meta_tools.handlers import MetaTools
+from gateway.operations.call_log import CallLog
+from gateway.operations.entry import entered
+from gateway.operations.health import Health, disk_check, health_routes
+from gateway.operations.metrics import Metrics
+from gateway.operations.observers import Observers
+from gateway.operations.tracing import Traces, start_traces
+from gateway.sieve.sieve import Sieve
+from gateway.tool_runner import ToolRunner
+from gateway.vendor_session.session import VendorSessions
+from gateway.vendors import Vendors
+from server.deployment import Deployment
+from server.operator_context import GATEWAY_ROLE, open_role_database
+from server.start_files import load_identity_settings
+
+GATEWAY_CONNECTIONS = 16
+START_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """A gateway that works: its ASGI application, and what the process that runs it looks after."""
+
+    app: App
+    endpoint: McpEndpoint
+    health: Health
+    metrics: Metrics
+    refusals: Refusals
+
+
+@contextlib.asynccontextmanager
+async def open_gateway(
+    settings: Settings,
+    deployment: Deployment,
+    reached: contextlib.AbstractAsyncContextManager[Broker],
+    catalogue: Catalogue,
+    call_log: CallLog,
+) -> AsyncGenerator[Gateway]:
+    """Build a gateway and keep its tasks running; at the end, what waits for the audit log is written.
+
+    `reached` is the way to the broker, for as long as the gateway runs.
+    """
+    async with (
+        open_role_database(deployment, GATEWAY_ROLE, most=GATEWAY_CONNECTIONS) as database,
+        reached as broker,
+        open_vendor_sessions(settings) as sessions,
+        _run_background_tasks() as start,
+    ):
+        traces = start_traces(settings.tracing, version("mcpist"))
+        generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
+        passes = AuditPasses()
+        audit = AuditWriter(database, pass_of=passes.get)
+        start(generations.run())
+        start(audit.run())
+        parts = _GatewayDependencies(
+            settings, deployment, broker, catalogue, call_log, traces, database, generations, audit, passes, sessions
+        )
+        built = _build_gateway(parts)
+        await generations.wait_until_trusted(within=START_SECONDS)
+        yield built
+        built.refusals.flush()
+        await audit.close()
+        await traces.close()
+
+
+@contextlib.asynccontextmanager
+async def open_vendor_sessions(settings: Settings) -> AsyncGenerator[VendorSessions]:
+    """The one HTTP session of this process towards vendors."""
+    sessions = VendorSessions(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
+    await sessions.open()
+    try:
+        yield sessions
+    finally:
+        await sessions.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _GatewayDependencies:
+    settings: Settings
+    deployment: Deployment
+    broker: Broker
+    catalogue: Catalogue
+    call_log: CallLog
+    traces: Traces
+    database: Database
+    generations: Generations
+    audit: AuditWriter
+    passes: AuditPasses
+    sessions: VendorSessions
+
+
+def _build_gateway(parts: _GatewayDependencies) -> Gateway:
+    metrics = Metrics()
+    observers = Observers(metrics, parts.call_log)
+    refusals = _build_refusals(parts, metrics)
+    authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
+    sieve = Sieve(parts.catalogue)
+    links = ConnectLinks(parts.settings.public_url)
+    leases = Leases(parts.broker, parts.generations, links)
+    vendors = Vendors(parts.broker, parts.generations, leases, parts.sessions, links)
+    limits = _create_caller_limits(parts.settings, metrics)
+    runner = ToolRunner(
+        sieve,
+        parts.database,
+        vendors,
+        parts.audit,
+        parts.deployment.digest_key,
+        observers,
+        parts.traces,
+        lambda caller, names: limits.charge(caller.credential.id, names),
+    )
+    meta_tools = MetaTools(sieve, runner, vendors)
+    endpoint = McpEndpoint(
+        entered(meta_tools.handlers(), parts.traces),
+        authenticate,
+        _build_mcp_settings(parts.settings),
+        server_version=version("mcpist"),
+        instructions=meta_tools.instructions,
+        admit=_build_admission(limits, metrics),
+        is_current=authenticate.is_current,
+        observe=observers.request,
+        elicitation=Elicitation(parts.deployment.digest_key),
+        connected=vendors.connected,
+    )
+    health = Health(_build_health_checks(parts), clock=time.monotonic)
+    _register_gauges(metrics, parts, authenticate)
+    metadata = ProtectedResource(parts.settings.public_url, _get_authorization_server(parts.settings))
+    app = App({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **health_routes(health)})
+    return Gateway(app, endpoint, health, metrics, refusals)
+
+
+def _build_refusals(parts: _GatewayDependencies, metrics: Metrics) -> Refusals:
+    most = parts.settings.failed_auth_per_minute
+    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics, parts.passes)
+
+
+def _build_mcp_settings(settings: Settings) -> McpSettings:
+    return McpSettings(
+        public_url=settings.public_url,
+        trusted_proxies=settings.trusted_proxies,
+        allowed_origins=settings.allowed_origins,
+        call_timeout=settings.call_timeout,
+        resource_metadata=metadata_url(settings.public_url),
+    )
+
+
+def _get_authorization_server(settings: Settings) -> str:
+    """Where clients of /mcp get their tokens: here, unless somewhere else is named."""
+    if settings.authorization_server:
+        return settings.authorization_server
+    external = load_identity_settings(settings).external
+    return external.issuer if external else settings.public_url
+
+
+def _create_caller_limits(settings: Settings, metrics: Metrics) -> CallerLimits:
+    limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
+    metrics.watch("mcpist_limited_callers", lambda: len(limits))
+    return limits
+
+
+def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller], Release]:
+    def admit(caller: Caller) -> Release:
+        key = caller.credential.id
+        try:
+            limits.enter(key)
+        except LimitReached:
+            metrics.limited("caller")
+            raise
+        return lambda: limits.leave(key)
+
+    return admit
+
+
+def _build_health_checks(parts: _GatewayDependencies) -> dict[str, Callable[[], Coroutine[Any, Any, bool | str]]]:
+    async def is_database_reachable() -> bool:
+        return await parts.database.call("SELECT true")
+
+    async def are_generations_current() -> bool:
+        return parts.generations.trusted
+
+    async def is_audit_writing() -> bool:
+        return not parts.audit.stalled
+
+    checks: dict[str, Callable[[], Coroutine[Any, Any, bool | str]]] = {
+        "database": is_database_reachable,
+        "generations": are_generations_current,
+        "audit": is_audit_writing,
+    }
+    # An own server's disk is elsewhere.
+    return checks if parts.settings.database_url is not None else {**checks, "disk": disk_check(parts.settings.home)}
+
+
+def _register_gauges(metrics: Metrics, parts: _GatewayDependencies, authenticate: Authenticator) -> None:
+    metrics.watch("mcpist_audit_queue_records", lambda: parts.audit.waiting)
+    metrics.watch("mcpist_audit_records", lambda: parts.audit.written)
+    metrics.watch("mcpist_credentials_cached", lambda: len(authenticate))
+    metrics.watch("mcpist_database_up", lambda: not parts.audit.stalled)
+    metrics.watch("mcpist_generation_listener_up", lambda: parts.generations.listening)
+    metrics.watch("mcpist_log_lines_dropped", lambda: parts.call_log.dropped)
+
+
+@contextlib.asynccontextmanager
+async def _run_background_tasks() -> AsyncGenerator[Callable[[Coroutine[Any, Any, None]], None]]:
+    """Background tasks that live as long as the block. One that fails is a fault of ours: it ends the block."""
+    async with asyncio.TaskGroup() as group:
+        started: list[asyncio.Task[None]] = []
+        yield lambda work: started.append(group.create_task(work))
+        for task in started:
+            task.cancel()

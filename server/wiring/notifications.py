@@ -1,0 +1,45 @@
+"""People are told when an account needs them, by the channels that notices.toml names."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+
+from broker.notifications.dispatcher import NotificationChannel, NotificationDispatcher
+from broker.notifications.mail import MailChannel
+from broker.notifications.webhook import WebhookChannel
+from broker.providers.catalogue import load_builtin_providers
+from core.config.settings import Settings
+from gateway.catalogue import Catalogue
+from server.start_files import load_notification_settings
+from server.wiring.broker import BrokerRuntime
+
+
+@contextlib.asynccontextmanager
+async def run_notifications(zone: BrokerRuntime, settings: Settings, catalogue: Catalogue) -> AsyncGenerator[None]:
+    """Tell, until the block is left. Without a file nobody is told, and what would have been is closed.
+
+    Raises:
+        core.errors.Invalid: the file is wrong, or others may read it; the text says what.
+    """
+    chosen = load_notification_settings(settings)
+    channels: list[NotificationChannel] = []
+    if chosen.mail is not None:
+        channels.append(MailChannel(chosen.mail))
+    if chosen.webhook is not None:
+        channels.append(WebhookChannel(chosen.webhook, zone.oauth_http))
+    teller = NotificationDispatcher(
+        zone.database, channels, _build_title_lookup(catalogue), settings.public_url, clock=zone.clock
+    )
+    telling = asyncio.create_task(teller.run(), name="notices")
+    try:
+        yield
+    finally:
+        telling.cancel()
+        await asyncio.wait([telling])
+
+
+def _build_title_lookup(catalogue: Catalogue) -> Callable[[str], str]:
+    titles = {name: provider.title for name, provider in load_builtin_providers().known.items()} | {
+        module.name: module.title for module in catalogue.modules
+    }
+    return lambda service: titles.get(service, service)

@@ -1,0 +1,41 @@
+"""The way of one broker process to vendors' OAuth servers, and the accounts that it keeps fresh there."""
+
+import contextlib
+from collections.abc import AsyncGenerator
+
+from broker.oauth_client.token_endpoint_client import HttpTokenEndpointClient
+from broker.oauth_client.vendor_http import VendorHttpClient
+from broker.providers.catalogue import load_builtin_providers
+from broker.providers.registry import ProviderRegistry
+from broker.refresh.lifecycle import run_refresher
+from broker.refresh.token_service import AccountTokenService
+from broker.vault.vault import Vault
+from core.config.settings import Settings
+from core.db import Database
+from core.http.outbound_addresses import AllowedAddresses
+from server.deployment import Deployment
+
+SPOOL_FOLDER = "answers"
+
+
+@contextlib.asynccontextmanager
+async def open_vendor_http(settings: Settings) -> AsyncGenerator[VendorHttpClient]:
+    """The way there."""
+    http = VendorHttpClient(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
+    await http.open()
+    try:
+        yield http
+    finally:
+        await http.close()
+
+
+def open_vendor_accounts(
+    deployment: Deployment, database: Database, vault: Vault, http: VendorHttpClient
+) -> contextlib.AbstractAsyncContextManager[AccountTokenService]:
+    """The accounts of all tenants, kept fresh until the block is left.
+
+    Raises:
+        core.errors.Unavailable: the database is away.
+    """
+    book, endpoint = ProviderRegistry(load_builtin_providers()), HttpTokenEndpointClient(http)
+    return run_refresher(database, vault, book, endpoint, deployment.home / SPOOL_FOLDER)

@@ -1,0 +1,128 @@
+"""The pages and endpoints of identity, and the admin API, as one ASGI application beside the gateway's own paths."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Callable
+
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from broker.authorization_server.replay_cache import ReplayCache
+from broker.connect.connect_services import ConnectServices
+from broker.web import account_pages, connect_session_pages, oauth_endpoints, sign_in_pages
+from broker.web import connect_pages as connect_pages
+from broker.web.app import build_identity_app
+from broker.web.web_dependencies import build_web_dependencies
+from core.config.settings import Settings
+from core.db import Database
+from gateway.auth.refusals import Refusals
+from gateway.catalogue import Catalogue
+from server.deployment import Deployment
+from server.wiring.authorization_server import build_authorization_server, build_grants, build_registration
+from server.wiring.broker import BrokerRuntime
+from server.wiring.connect import open_connect_services
+from server.wiring.notifications import run_notifications
+
+API_PATH = "/api/"
+SWEEP_SECONDS = 3600.0
+
+log = logging.getLogger(__name__)
+
+
+@contextlib.asynccontextmanager
+async def open_web_application(
+    zone: BrokerRuntime,
+    settings: Settings,
+    refusals: Refusals,
+    console: Database | None,
+    catalogue: Catalogue,
+    deployment: Deployment | None = None,
+) -> AsyncGenerator[ASGIApp]:
+    """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
+
+    Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
+    without `deployment` it does not look at keys and folders.
+    """
+    sweeping = asyncio.create_task(_sweep_expired(zone), name="identity sweeper")
+    try:
+        async with (
+            open_connect_services(zone, settings, catalogue) as connect,
+            run_notifications(zone, settings, catalogue),
+        ):
+            yield _build_application(zone, settings, refusals, console, catalogue, connect, deployment)
+    finally:
+        sweeping.cancel()
+        await asyncio.wait([sweeping])
+
+
+def _build_application(
+    zone: BrokerRuntime,
+    settings: Settings,
+    refusals: Refusals,
+    console: Database | None,
+    catalogue: Catalogue,
+    connect: ConnectServices,
+    deployment: Deployment | None,
+) -> ASGIApp:
+
+    def build_api() -> ASGIApp:
+        from server.wiring.admin_api import build_admin_api  # the framework's import takes half a second
+
+        return build_admin_api(zone, parts, grants, refusals, console, catalogue, connect, settings, deployment)
+
+    parts = build_web_dependencies(settings, zone.identity, zone.clock)
+    grants = build_grants(zone)
+    server = build_authorization_server(zone, zone.own_tokens, settings, grants) if zone.own_tokens else None
+    routes = [
+        *sign_in_pages.build_sign_in_routes(parts, zone.identity_services),
+        *account_pages.build_account_routes(parts, zone.identity_services, zone.tokens, grants if server else None),
+        *connect_session_pages.build_connect_session_routes(parts, zone.identity_services, connect),
+        *connect_pages.build_connect_routes(parts, zone.identity_services, connect),
+        *(oauth_endpoints.build_oauth_routes(parts, server) if server else ()),
+        _PrefixRoute(API_PATH, _LazyApplication(build_api)),
+    ]
+    return build_identity_app(parts, routes)
+
+
+async def _sweep_expired(zone: BrokerRuntime) -> None:
+    """Once an hour; and at the start, have the keys made that the first access token will need."""
+    swept = (build_grants(zone), ReplayCache(zone.database, clock=zone.clock), build_registration(zone))
+    while True:
+        try:
+            if zone.own_tokens is not None:
+                await zone.own_tokens.keys.get_jwks()
+            for table in swept:
+                await table.sweep()
+        except Exception as error:  # noqa: BLE001 nothing may end the sweeper; the next hour is early enough
+            log.warning("identity's tables are not swept for now", extra={"cause": type(error).__name__})
+        await asyncio.sleep(SWEEP_SECONDS)
+
+
+class _LazyApplication:
+    """An application that is built when it is first asked, in a thread: no start of the product waits for it."""
+
+    def __init__(self, build: Callable[[], ASGIApp]) -> None:
+        self._build = build
+        self._built: ASGIApp | None = None
+        self._turn = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._built is None:
+            async with self._turn:
+                self._built = self._built or await asyncio.to_thread(self._build)
+        await self._built(scope, receive, send)
+
+
+class _PrefixRoute(BaseRoute):
+    """All paths that begin so go to another application, which sees them whole."""
+
+    def __init__(self, prefix: str, app: ASGIApp) -> None:
+        self._prefix = prefix
+        self._app = app
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return (Match.FULL, {}) if scope["path"].startswith(self._prefix) else (Match.NONE, {})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)

@@ -1,0 +1,18 @@
+"""The broker behind HTTP keeps the contract."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from broker.interface import Broker
+from broker.local import LocalBroker
+from tests.broker.contract import *  # noqa: F403 the tests, and their fixtures
+from tests.broker.world import World
+from tests.support.http_broker import served_over_http
+
+
+@pytest.fixture
+async def broker(world: World, tmp_path: Path) -> AsyncIterator[Broker]:
+    async with served_over_http(LocalBroker(world.tokens, world.leases), tmp_path) as served:
+        yield served.client

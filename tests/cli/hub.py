@@ -1,0 +1,121 @@
+"""A vendor on loopback and the module that works with it; run as a program, the command line that has this module."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated
+from unittest import mock
+
+from aiohttp import web
+from pydantic import BaseModel, Field
+
+from gateway.catalogue import Catalogue, build, installed
+from modules.kit import Context, Hints, Module, Vendor, VendorApi, VendorSettings, tool
+
+REAL = installed
+
+
+class HubSettings(VendorSettings):
+    """One setting more than every vendor has."""
+
+    organizations: Annotated[tuple[str, ...], Field(max_length=3, description="Only these organizations")] = ()
+
+
+class Said(BaseModel):
+    said: str
+
+
+@tool(hints=Hints(read_only=True, destructive=False, idempotent=True, open_world=True), scopes=["hub:read"])
+async def look(context: Context) -> Said:
+    """Look at something."""
+    return Said(said=(await context.vendor.request("GET", "/look")).json()["said"])
+
+
+async def account(vendor: Vendor) -> str:
+    return str((await vendor.request("GET", "/user")).json()["login"])
+
+
+HUB = Module(
+    "hub",
+    "Hub",
+    "A vendor of the tests.",
+    frozenset({"hub:read"}),
+    (look,),
+    vendor=VendorApi("https://hub.example.com", account, settings=HubSettings),
+)
+
+
+def catalogue() -> Catalogue:
+    """What is installed, and the hub."""
+    return build([*REAL().modules, HUB])
+
+
+@contextlib.contextmanager
+def hub_installed() -> Iterator[None]:
+    """The command line of this process has the hub."""
+    with (
+        mock.patch("server.operator_context.installed", catalogue),
+        mock.patch("server.diagnostics.deployment_checks.installed", catalogue),
+    ):
+        yield
+
+
+@dataclass(slots=True)
+class HubServer:
+    """Knows accounts by their token, and notes what it was asked with. `status` is its answer to everything if set."""
+
+    port: int = 0
+    accounts: dict[str, str] = field(default_factory=dict[str, str])
+    asked: list[str] = field(default_factory=list[str])
+    status: int | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def answer(self, request: web.Request) -> web.Response:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        self.asked.append(token)
+        if self.status is not None:
+            return web.json_response({"message": f"no: {token}"}, status=self.status)
+        if token not in self.accounts:
+            return web.json_response({"message": f"bad credentials: {token}"}, status=401)
+        return web.json_response({"login": self.accounts[token], "said": "hello"})
+
+
+@contextlib.contextmanager
+def hub_server() -> Iterator[HubServer]:
+    """A running hub, in a thread: the commands have event loops of their own."""
+    hub, running, loop = HubServer(), threading.Event(), asyncio.new_event_loop()
+
+    async def serve(stop: asyncio.Event) -> None:
+        app = web.Application()
+        app.router.add_get("/{path:.*}", hub.answer)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        hub.port = runner.addresses[0][1]
+        running.set()
+        await stop.wait()
+        await runner.cleanup()
+
+    stop = asyncio.Event()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve(stop)))
+    thread.start()
+    try:
+        assert running.wait(10)
+        yield hub
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        loop.close()
+
+
+if __name__ == "__main__":
+    from cli import main
+
+    with hub_installed():
+        main()

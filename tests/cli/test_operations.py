@@ -1,0 +1,113 @@
+"""Backup, restore, doctor, migrate."""
+
+import json
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+from tests.cli.conftest import Home
+from tests.cli.hub import hub_installed
+
+ADA = json.dumps({"entities": [{"name": "Ada", "entityType": "person", "observations": []}]})
+
+
+def test_backup_and_restore(cli: Home, tenant: str, fresh: Home, tmp_path: Path) -> None:
+    cli.run("call", "knowledge_graph", "create_entities", "--params", ADA, "--tenant", tenant)
+    file = tmp_path / "all.dump"
+    done = cli.run("backup", str(file))
+    assert done.code == 0
+    assert str(cli.path / "keys") in done.err
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert cli.run("backup", str(file)).code == 5
+    assert cli.run("backup", str(file), "--force", "--json").json()["bytes"] == file.stat().st_size
+
+    restored = fresh.run("restore", str(file))
+    assert restored.code == 0
+    assert str(fresh.path / "keys") in restored.err
+    assert "vault-kek.json" in restored.err
+    shutil.copy2(cli.path / "keys" / "vault-kek.json", fresh.path / "keys")
+    graph = fresh.run("call", "knowledge_graph", "read_graph", "--tenant", tenant, "--json").json()
+    assert [one["name"] for one in graph["entities"]] == ["Ada"]
+    verified = fresh.run("audit", "verify", "--json").json()
+    assert all(one["ok"] for one in verified)
+    again = fresh.run("restore", str(file), "--json")
+    assert again.code == 1
+    assert "not empty" in again.error()["message"]
+
+
+def test_no_key_is_in_a_backup(cli: Home, tmp_path: Path) -> None:
+    file = tmp_path / "all.dump"
+    assert cli.run("backup", str(file)).code == 0
+    content = file.read_bytes()
+    files = list((cli.path / "keys").iterdir())
+    assert {"vault-kek.json", "token-peppers.json", "audit-digest.json"} <= {file.name for file in files}
+    for path in files:
+        secrets = secrets_in(json.loads(path.read_text()))
+        assert secrets, path.name
+        assert [secret for secret in secrets if secret.encode() in content] == [], path.name
+
+
+def secrets_in(document: Any) -> list[str]:
+    """Every text of a key file that is no short name."""
+    if isinstance(document, dict):
+        return [secret for value in document.values() for secret in secrets_in(value)]
+    return [document] if isinstance(document, str) and len(document) >= 32 else []
+
+
+def test_not_a_backup(fresh: Home, tmp_path: Path) -> None:
+    file = tmp_path / "no.dump"
+    file.write_text("no")
+    assert fresh.run("restore", str(file)).code == 1
+    assert fresh.run("restore", str(tmp_path / "nothing")).code == 1
+
+
+def test_doctor_on_a_running_product(cli: Home) -> None:
+    with hub_installed():  # other tests of this data folder have used it
+        report = cli.run("doctor", "--json").json()
+    assert report["healthy"]
+    checks = {one["check"]: one for one in report["checks"]}
+    assert checks["product"]["told"].startswith("running and ready")
+    assert {one["state"] for one in report["checks"] if one["check"] != "credential"} == {"ok"}
+    assert checks.keys() >= {"data folder", "keys", "database", "schema", "clock", "audit log", "role mcpist_gateway"}
+
+
+def test_doctor_on_nothing(fresh: Home) -> None:
+    report = fresh.run("doctor", "--json")
+    assert report.code == 1
+    assert not json.loads(report.out)["healthy"]
+    assert "mcpist up" in report.out
+    assert not fresh.path.exists()
+
+
+def test_doctor_finds_keys_that_others_can_read(cli: Home) -> None:
+    key, copy = cli.path / "keys" / "token-peppers.json", cli.path / "keys" / "copy"
+    copy.touch()
+    for path in (key, copy):
+        path.chmod(0o644)
+    try:
+        report = cli.run("doctor", "--json")
+        failed = cli.run("tenant", "list")
+    finally:
+        key.chmod(0o600)
+        copy.unlink()
+    assert report.code == 1
+    found = [one["told"] for one in json.loads(report.out)["checks"] if one["state"] == "bad"]
+    assert [f"chmod go= '{copy}'" in found[0], f"chmod 600 {key}" in found[1]] == [True, True]
+    assert failed.code == 2
+    assert "chmod" in failed.err
+
+
+def test_doctor_finds_a_taken_port_and_an_old_schema(fresh: Home) -> None:
+    import socket
+
+    assert fresh.run("migrate", "--json").json()["changed"]
+    assert not fresh.run("migrate", "--json").json()["changed"]
+    with socket.create_server(("127.0.0.1", fresh.port)):
+        report = fresh.run("doctor", "--json")
+    assert report.code == 1
+    checks = {one["check"]: one for one in json.loads(report.out)["checks"]}
+    assert "MCPIST_PORT" in checks["product"]["told"]
+    assert checks["schema"]["state"] == "ok"
+    assert "mcpist up" in checks["tenants"]["told"]
+    assert fresh.run("user", "list").code == 4
