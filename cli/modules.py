@@ -19,12 +19,12 @@ def find_installed_module(catalogue: "Catalogue", name: str) -> "Module":
     Raises:
         NotFound: there is none; the text has the nearest right name.
     """
-    from gateway.arguments import nearest
+    from gateway.arguments import find_closest_match
 
     for module in catalogue.modules:
         if module.name == name:
             return module
-    near = nearest(name, list(catalogue.tools))
+    near = find_closest_match(name, list(catalogue.tools))
     hint = f"did you mean {near}?" if near else f"there are: {', '.join(catalogue.tools) or 'none'}"
     raise NotFound(f"there is no module {name[:100]!r}; {hint}")
 

@@ -8,7 +8,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 NOT_FOUND = b'{"error":"not_found","error_description":"there is nothing at this address; MCP clients connect to /mcp"}'
 
 
-class App:
+class PathDispatcher:
     """Exact paths only, without a router: a route table would cost more than the rest of our own work on a call.
 
     `otherwise` gets every other path: the pages and endpoints of the trust zone have a router of their own.
@@ -16,7 +16,7 @@ class App:
 
     def __init__(self, paths: Mapping[str, Application]) -> None:
         self._paths = paths
-        self.otherwise: Application = _not_found
+        self.otherwise: Application = _send_not_found
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -25,7 +25,7 @@ class App:
         await target(scope, receive, send)
 
 
-async def _not_found(scope: dict[str, Any], receive: Any, send: Any) -> None:
+async def _send_not_found(scope: dict[str, Any], receive: Any, send: Any) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(NOT_FOUND))]
     await send({"type": "http.response.start", "status": 404, "headers": headers})
     await send({"type": "http.response.body", "body": NOT_FOUND})

@@ -9,19 +9,19 @@ from pydantic import BaseModel, ValidationError
 
 from gateway.catalogue import CatalogueTool
 
-MOST_PROBLEMS = 5
-MOST_VALUE = 60
+MAX_PROBLEMS = 5
+MAX_VALUE_LENGTH = 60
 MAX_EXPLAINED = 1_000
 """Errors of which the first are named. pydantic renders all of them or none, at 2 µs each."""
 MAX_SIMILAR = 128
 """Characters of a name that is compared with others: difflib takes quadratic time."""
 
 
-class WrongArguments(Exception):
+class InvalidToolArguments(Exception):
     """The arguments do not fit the schema; the text names each field, what was expected and the nearest right name."""
 
 
-def checked(tool: CatalogueTool, arguments: bytes) -> BaseModel:
+def validate_arguments(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     """The arguments as the tool's own model, from JSON. Strict: what the schema does not allow is not coerced.
 
     Null for an optional argument counts as leaving it out, unless null is one of its values: clients in OpenAI's strict
@@ -33,25 +33,25 @@ def checked(tool: CatalogueTool, arguments: bytes) -> BaseModel:
     try:
         return tool.tool.arguments.model_validate_json(arguments, strict=True)
     except ValidationError as error:
-        problems = _problems(error)
+        problems = _list_problems(error)
     if (rest := _without_nulls(tool.input_schema, arguments, problems)) is not None:
         try:
             return tool.tool.arguments.model_validate_json(rest, strict=True)
         except ValidationError as error:
-            problems = _problems(error)
-    raise WrongArguments(_explain(tool, problems))
+            problems = _list_problems(error)
+    raise InvalidToolArguments(_explain(tool, problems))
 
 
-def nearest(name: str, right: Sequence[str]) -> str | None:
+def find_closest_match(name: str, right: Sequence[str]) -> str | None:
     """The right name that `name` was most likely meant to be."""
     if len(name) > MAX_SIMILAR:
         return None
     return next(iter(difflib.get_close_matches(name, right, n=1, cutoff=0.5)), None)
 
 
-def _problems(error: ValidationError) -> Sequence[Any]:
+def _list_problems(error: ValidationError) -> Sequence[Any]:
     if (count := error.error_count()) > MAX_EXPLAINED:
-        raise WrongArguments(f"{count} mistakes in the arguments; see the tool's schema") from None
+        raise InvalidToolArguments(f"{count} mistakes in the arguments; see the tool's schema") from None
     return error.errors(include_url=False, include_context=True)
 
 
@@ -69,7 +69,7 @@ def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str |
             if value[step] is not None:
                 value = cast("Any", value[step])
                 continue
-            owner = _at(schema, location[:depth])
+            owner = _find_schema_at(schema, location[:depth])
             optional = step in owner.get("properties", {}) and step not in owner.get("required", [])
             if optional:
                 del value[step]
@@ -81,41 +81,41 @@ def _remove_null(schema: Mapping[str, Any], value: Any, location: Sequence[str |
 
 
 def _explain(tool: CatalogueTool, problems: Sequence[Any]) -> str:
-    lines = [_line(tool.input_schema, problem) for problem in problems[:MOST_PROBLEMS]]
-    if len(problems) > MOST_PROBLEMS:
-        lines.append(f"and {len(problems) - MOST_PROBLEMS} more")
+    lines = [_explain_problem(tool.input_schema, problem) for problem in problems[:MAX_PROBLEMS]]
+    if len(problems) > MAX_PROBLEMS:
+        lines.append(f"and {len(problems) - MAX_PROBLEMS} more")
     return "; ".join(lines)
 
 
-def _line(schema: Mapping[str, Any], problem: Mapping[str, Any]) -> str:
+def _explain_problem(schema: Mapping[str, Any], problem: Mapping[str, Any]) -> str:
     location: tuple[str | int, ...] = problem["loc"]
-    path, kind = _path(location) or "params", problem["type"]
+    path, kind = _format_path(location) or "params", problem["type"]
     if kind == "extra_forbidden":
-        return _unknown_field(schema, location, path)
+        return _explain_unknown_field(schema, location, path)
     if kind == "missing":
-        return f"{path} is missing{_of_type(_at(schema, location))}"
-    got = orjson.dumps(problem["input"], default=str).decode()[:MOST_VALUE]
-    return f"{path}: {_lower(problem['msg'])}, got {got}"
+        return f"{path} is missing{_format_expected_type(_find_schema_at(schema, location))}"
+    got = orjson.dumps(problem["input"], default=str).decode()[:MAX_VALUE_LENGTH]
+    return f"{path}: {_lower_first_letter(problem['msg'])}, got {got}"
 
 
-def _unknown_field(schema: Mapping[str, Any], location: tuple[str | int, ...], path: str) -> str:
-    right = list(_at(schema, location[:-1]).get("properties", {}))
-    near = nearest(str(location[-1]), right)
+def _explain_unknown_field(schema: Mapping[str, Any], location: tuple[str | int, ...], path: str) -> str:
+    right = list(_find_schema_at(schema, location[:-1]).get("properties", {}))
+    near = find_closest_match(str(location[-1]), right)
     if near:
         return f"{path} is unknown, did you mean {near}?"
     return f"{path} is unknown; known are: {', '.join(right) or 'none'}"
 
 
-def _at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str, Any]:
+def _find_schema_at(schema: Mapping[str, Any], location: Sequence[str | int]) -> Mapping[str, Any]:
     """The part of the schema that describes `location`."""
     here = schema
     for step in location:
-        here = _resolved(schema, here)
+        here = _resolve_schema_part(schema, here)
         here = here.get("items", {}) if isinstance(step, int) else here.get("properties", {}).get(step, {})
-    return _resolved(schema, here)
+    return _resolve_schema_part(schema, here)
 
 
-def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve_schema_part(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a reference, or the only member of a union beside null, stands for."""
     members = [member for member in part.get("anyOf", ()) if member.get("type") != "null"]
     part = members[0] if len(members) == 1 else part
@@ -123,16 +123,16 @@ def _resolved(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str
     return schema.get("$defs", {}).get(reference.rsplit("/", 1)[-1], {}) if reference else part
 
 
-def _of_type(part: Mapping[str, Any]) -> str:
+def _format_expected_type(part: Mapping[str, Any]) -> str:
     return f" (expected {part['type']})" if "type" in part else ""
 
 
-def _path(location: Sequence[str | int]) -> str:
+def _format_path(location: Sequence[str | int]) -> str:
     text = ""
     for step in location:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
     return text[:200]
 
 
-def _lower(message: str) -> str:
+def _lower_first_letter(message: str) -> str:
     return message[:1].lower() + message[1:]

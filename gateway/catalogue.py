@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import modules
-from modules.kit import Module, Tool, json_schema
+from modules.kit import Module, Tool, build_json_schema
 
-NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
-MOST_LINE = 120
+MODULE_NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,62}")
+MAX_LINE_LENGTH = 120
 
 
 class CatalogueError(Exception):
@@ -46,13 +46,13 @@ class Catalogue:
     tools: Mapping[str, tuple[CatalogueTool, ...]]
 
 
-def installed() -> Catalogue:
+def load_installed_modules() -> Catalogue:
     """The catalogue of the packages in ``modules/``, each of which exports ``MODULE``."""
     names = [found.name for found in pkgutil.iter_modules(modules.__path__) if found.ispkg and found.name != "kit"]
-    return build(importlib.import_module(f"modules.{name}").MODULE for name in names)
+    return build_catalogue(importlib.import_module(f"modules.{name}").MODULE for name in names)
 
 
-def build(found: Iterable[Module]) -> Catalogue:
+def build_catalogue(found: Iterable[Module]) -> Catalogue:
     """Check modules and prepare their tools.
 
     Raises:
@@ -64,30 +64,30 @@ def build(found: Iterable[Module]) -> Catalogue:
     for module in ordered:
         _check_module(module)
     return Catalogue(
-        ordered, {module.name: tuple(_prepare(module, tool) for tool in module.tools) for module in ordered}
+        ordered, {module.name: tuple(_prepare_tool(module, tool) for tool in module.tools) for module in ordered}
     )
 
 
 def _check_module(module: Module) -> None:
-    if not NAME.fullmatch(module.name):
-        raise CatalogueError(f"module name {module.name!r} does not match {NAME.pattern}")
-    if not module.description or len(module.description) > MOST_LINE or "\n" in module.description:
-        raise CatalogueError(f"{module.name}: the description is one line of at most {MOST_LINE} characters")
+    if not MODULE_NAME_PATTERN.fullmatch(module.name):
+        raise CatalogueError(f"module name {module.name!r} does not match {MODULE_NAME_PATTERN.pattern}")
+    if not module.description or len(module.description) > MAX_LINE_LENGTH or "\n" in module.description:
+        raise CatalogueError(f"{module.name}: the description is one line of at most {MAX_LINE_LENGTH} characters")
     names = [name for tool in module.tools for name in (tool.name, *tool.aliases)]
     if len(names) != len(set(names)):
         raise CatalogueError(f"{module.name}: two tools share a name or an alias")
 
 
-def _prepare(module: Module, tool: Tool) -> CatalogueTool:
+def _prepare_tool(module: Module, tool: Tool) -> CatalogueTool:
     owner = f"{module.name}.{tool.name}"
-    if not all(NAME.fullmatch(name) for name in (tool.name, *tool.aliases)):
-        raise CatalogueError(f"{owner}: names match {NAME.pattern}")
+    if not all(MODULE_NAME_PATTERN.fullmatch(name) for name in (tool.name, *tool.aliases)):
+        raise CatalogueError(f"{owner}: names match {MODULE_NAME_PATTERN.pattern}")
     if not tool.scopes or not tool.scopes <= module.scopes:
         raise CatalogueError(f"{owner}: its scopes are one or more of {sorted(module.scopes)}")
     if tool.hints.read_only and tool.hints.destructive:
         raise CatalogueError(f"{owner}: what only reads cannot destroy")
-    input_schema = json_schema(tool.arguments)
+    input_schema = build_json_schema(tool.arguments)
     # Some model providers refuse a whole list of tools for one of these at the top.
     if {"anyOf", "oneOf", "allOf"} & input_schema.keys():
         raise CatalogueError(f"{owner}: no anyOf, oneOf or allOf at the top of a schema")
-    return CatalogueTool(module, tool, input_schema, json_schema(tool.result, output=True))
+    return CatalogueTool(module, tool, input_schema, build_json_schema(tool.result, output=True))

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from modules.kit import Store, ToolError, VendorProblem
 
 
-class Changes:
+class ChangeTracker:
     """Counts of one tool's run, or of a whole request: what a run counts, its request (`of`) counts too.
 
     `sent`: writes that a vendor has taken, or may have taken. `stored`: transactions on the module's own tables whose
@@ -16,7 +16,7 @@ class Changes:
 
     __slots__ = ("_of", "sent", "stored")
 
-    def __init__(self, of: "Changes | None" = None) -> None:
+    def __init__(self, of: "ChangeTracker | None" = None) -> None:
         self._of = of
         self.sent = 0
         self.stored = 0
@@ -24,27 +24,27 @@ class Changes:
     def __bool__(self) -> bool:
         return bool(self.sent or self.stored)
 
-    def count(self, *, sent: int = 0, stored: int = 0) -> None:
+    def add(self, *, sent: int = 0, stored: int = 0) -> None:
         """Add to the counts."""
         self.sent += sent
         self.stored += stored
         if self._of is not None:
-            self._of.count(sent=sent, stored=stored)
+            self._of.add(sent=sent, stored=stored)
 
     @contextlib.contextmanager
-    def sending(self) -> Generator[None]:
+    def track_vendor_write(self) -> Generator[None]:
         """Around one write to a vendor: it counts from the beginning, and no more once it is known to be refused."""
-        self.count(sent=1)
+        self.add(sent=1)
         try:
             yield
         except ToolError as problem:
             if not (isinstance(problem, VendorProblem) and problem.unknown):
-                self.count(sent=-1)
+                self.add(sent=-1)
             raise
 
     @contextlib.asynccontextmanager
-    async def storing(self, opened: AbstractAsyncContextManager[Store]) -> AsyncGenerator[Store]:
+    async def track_transaction(self, opened: AbstractAsyncContextManager[Store]) -> AsyncGenerator[Store]:
         """A transaction whose COMMIT counts from the moment in which it is sent."""
         async with opened as store:
             yield store
-            self.count(stored=1)
+            self.add(stored=1)

@@ -12,9 +12,9 @@ from core.connection_state import CredentialKind
 from modules.kit import Module, ToolError, VendorProblem
 
 MISCONFIGURED = "misconfigured"
-ELSEWHERE = "elsewhere"
+ORIGIN_CHANGED = "elsewhere"
 NO_SITE = "no_site"
-PASSING: Mapping[str, str] = MappingProxyType(
+TRANSIENT: Mapping[str, str] = MappingProxyType(
     {
         "vendor": "{title} cannot be reached to renew the access to {whose} account, or asks to wait",
         "refreshing": "the access to {whose} account at {title} is being renewed just now",
@@ -26,26 +26,26 @@ PASSING: Mapping[str, str] = MappingProxyType(
 )
 """What stands in the way of an account that is fine, by cause: connecting it again would not help."""
 
-WHY: Mapping[str, str] = MappingProxyType(
+RECONNECT_REASONS: Mapping[str, str] = MappingProxyType(
     {
         "lost_rotation": "an answer of {title} was lost on its way, and with it the access to {whose}",
         "account_disabled": "{title} says that {whose} is disabled there",
         "interaction": "{title} wants the owner of {whose} to sign in or to agree there again",
         "expired": "the access to {whose} at {title} has run out",
         "scope": "{title} granted less for {whose} than is needed",
-        ELSEWHERE: "{title} was given another address after {whose} had been connected, and nothing of it goes there",
+        ORIGIN_CHANGED: "{title} was given another address after {whose} had been connected, and nothing of it goes there",
         NO_SITE: "{title} needs a site, and {whose} was connected without one",
         "unreadable": "what is stored of {whose} at {title} was changed and cannot be read",
     }
 )
-OTHERWISE = "{title} refuses {whose}: it has expired or was revoked there"
+DEFAULT_RECONNECT_REASON = "{title} refuses {whose}: it has expired or was revoked there"
 """Why an account has to be connected again, by cause."""
 
 READING_ONLY = "reading_only"
-LIMITED = "{title} is connected for you, but for reading only, and tools that change something need more. "
+READING_ONLY_NOTE = "{title} is connected for you, but for reading only, and tools that change something need more. "
 """Of an account that works, and was not asked for more: a person allows it on the page, or an administrator does."""
 
-WARNINGS: Mapping[str, str] = MappingProxyType(
+CONNECTION_WARNINGS: Mapping[str, str] = MappingProxyType(
     {
         "no_reach": "{title} is connected, but its app is installed nowhere there, so tools find nothing. {url} says "
         "where to install it.",
@@ -62,71 +62,75 @@ class NotConnected(ToolError):
         super().__init__(text, retry=retry)
         self.module = module.name
         self.url = url
-        refused = "" if cause in (ELSEWHERE, NO_SITE) else ": it is refused there"
+        refused = "" if cause in (ORIGIN_CHANGED, NO_SITE) else ": it is refused there"
         again = f" again{refused}" if broken else ""
         limited = cause == READING_ONLY
-        self.wish = f"Allow changes at {module.title} too" if limited else f"Connect your {module.title} account{again}"
+        self.elicitation_message = (
+            f"Allow changes at {module.title} too" if limited else f"Connect your {module.title} account{again}"
+        )
 
 
-class ConnectLinks:
+class ConnectMessages:
     """The links of one deployment."""
 
     def __init__(self, public_url: str) -> None:
         self._base = f"{public_url}/connect/"
 
-    def url(self, module: Module) -> str:
+    def build_url(self, module: Module) -> str:
         """Where a user connects an account for the module."""
         return self._base + module.name
 
-    def note(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> str:
+    def build_note(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> str:
         """What is missing or broken, why, and who can mend it."""
-        url = self.url(module)
+        url = self.build_url(module)
         if cause == READING_ONLY:
             own = f"Allow changes too at {url}; then call again."
             shared = f"An administrator can allow changes for the shared account, or connect one of your own at {url}."
-            return LIMITED.format(title=module.title) + (shared if kind == "shared" else own)
+            return READING_ONLY_NOTE.format(title=module.title) + (shared if kind == "shared" else own)
         if broken and cause == MISCONFIGURED:
-            return (
-                f"{PASSING[cause].format(title=module.title)}. No account is lost, and connecting again does not help."
-            )
+            return f"{TRANSIENT[cause].format(title=module.title)}. No account is lost, and connecting again does not help."
         if not broken:
             return (
                 f"{module.title} is not connected for you: you have no account of your own there, and none of your "
                 f"roles shares one. Connect yours at {url} or ask an administrator to share one; then call again."
             )
         if kind == "shared":
-            why = _why(module, cause, "the account that one of your roles shares")
+            why = _format_reconnect_reason(module, cause, "the account that one of your roles shares")
             return f"{why}. An administrator can replace it, or connect one of your own at {url}; then call again."
-        return f"{_why(module, cause, 'your account')}. Connect it again at {url}; then call again."
+        return f"{_format_reconnect_reason(module, cause, 'your account')}. Connect it again at {url}; then call again."
 
-    def warning(self, module: Module, cause: str) -> dict[str, str]:
+    def build_warning(self, module: Module, cause: str) -> dict[str, str]:
         """What is told of an account that works."""
-        if cause not in WARNINGS:
+        if cause not in CONNECTION_WARNINGS:
             return {}
-        url = self.url(module)
-        return {"cause": cause, "note": WARNINGS[cause].format(title=module.title, url=url), "connect": url}
+        url = self.build_url(module)
+        return {"cause": cause, "note": CONNECTION_WARNINGS[cause].format(title=module.title, url=url), "connect": url}
 
-    def where_to_mend(self, module: Module, error: Exception) -> str:
+    def build_account_hint(self, module: Module, error: Exception) -> str:
         """Where another account, or more access, is to be had; "" unless a vendor has refused the account."""
         if not isinstance(error, VendorProblem) or error.kind not in ("unauthorized", "forbidden"):
             return ""
-        return f". Accounts of {module.title}, and what they may do: {self.url(module)}"
+        return f". Accounts of {module.title}, and what they may do: {self.build_url(module)}"
 
-    def passing(self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None) -> ToolError:
+    def build_transient_error(
+        self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None
+    ) -> ToolError:
         """The error of a call whose account is fine, but cannot be used now."""
         whose = "the shared" if kind == "shared" else "your"
         mend = "an administrator can replace it, or connect one of your own" if kind == "shared" else "connect it again"
-        text = PASSING[cause].format(title=module.title, whose=whose, mend=mend, url=self.url(module))
+        text = TRANSIENT[cause].format(title=module.title, whose=whose, mend=mend, url=self.build_url(module))
         retry = f"try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "try again later"
         return ToolError(f"{text[0].upper()}{text[1:]}", retry=retry)
 
-    def missing(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> NotConnected:
+    def build_not_connected_error(
+        self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = ""
+    ) -> NotConnected:
         """The error that a call without a usable credential ends in."""
-        text, _, retry = self.note(module, broken=broken, kind=kind, cause=cause).partition("; then call again")
+        text, _, retry = self.build_note(module, broken=broken, kind=kind, cause=cause).partition("; then call again")
         retry = f"then call again{retry}" if retry else ""
-        return NotConnected(module, text, self.url(module), retry=retry, broken=broken, cause=cause)
+        return NotConnected(module, text, self.build_url(module), retry=retry, broken=broken, cause=cause)
 
 
-def _why(module: Module, cause: str, whose: str) -> str:
-    text = WHY.get(cause, OTHERWISE).format(title=module.title, whose=whose)
+def _format_reconnect_reason(module: Module, cause: str, whose: str) -> str:
+    text = RECONNECT_REASONS.get(cause, DEFAULT_RECONNECT_REASON).format(title=module.title, whose=whose)
     return text[0].upper() + text[1:]

@@ -10,9 +10,9 @@ import orjson
 from core.audit.truncation import MAX_DETAIL_TEXT_LENGTH
 from core.caller import Caller
 from gateway.mcp.context import RequestContext
-from gateway.operations.scrubbing import scrub
+from gateway.operations.scrubbing import redact
 
-MAX_SCRUBBED = 4_096
+MAX_REDACTED_LENGTH = 4_096
 """Characters of a name that are scrubbed. More than an event keeps, so that a secret is not cut before it is masked."""
 MAX_LISTED_NAME = 100
 """Characters of one name in the list of an event."""
@@ -36,7 +36,7 @@ WriteDenial = Callable[[RequestContext, Sequence[MissingName]], Awaitable[None]]
 _Key = tuple[str, str]
 
 
-class Lookups:
+class LookupRecorder:
     """Collects the lookups of one HTTP request, which may be an array of JSON-RPC messages."""
 
     def __init__(self, write: WriteDenial, charge: Charge) -> None:
@@ -80,18 +80,18 @@ class Lookups:
             task.exception()  # retrieved here too: every waiter may have been cancelled
 
 
-def scrub_name(name: str) -> str:
+def redact_name(name: str) -> str:
     """A name for the audit log, likely secrets masked. core.audit.truncation cuts it to the field's size."""
-    return scrub(name[:MAX_SCRUBBED])
+    return redact(name[:MAX_REDACTED_LENGTH])
 
 
-def describe(missing: Sequence[MissingName]) -> dict[str, str | int] | None:
+def describe_missing(missing: Sequence[MissingName]) -> dict[str, str | int] | None:
     """The detail of an event about several names: their exact number, and the first of them. None for one name."""
     if len(missing) < 2:
         return None
     names = ""
     for one in missing:
-        name = scrub_name(f"{one.module}.{one.tool}" if one.tool else one.module)[:MAX_LISTED_NAME]
+        name = redact_name(f"{one.module}.{one.tool}" if one.tool else one.module)[:MAX_LISTED_NAME]
         longer = f"{names}, {name}" if names else name
         if len(longer) > MAX_DETAIL_TEXT_LENGTH:
             break
@@ -99,7 +99,7 @@ def describe(missing: Sequence[MissingName]) -> dict[str, str | int] | None:
     return {"count": len(missing), "names": names}
 
 
-def digest_input(missing: Sequence[MissingName]) -> bytes:
+def build_digest_input(missing: Sequence[MissingName]) -> bytes:
     """The bytes that an event's digest is computed from: the arguments of one name; of several, the names as well, so
     that requests without arguments differ."""
     if len(missing) == 1:

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from core.db import Database
 from gateway.catalogue import CatalogueTool
-from gateway.changes import Changes
+from gateway.changes import ChangeTracker
 from gateway.mcp.context import RequestContext
-from gateway.vendors import Vendors
+from gateway.vendors import VendorConnections
 from modules.kit import Store, Vendor
 
 
@@ -17,7 +17,12 @@ class ToolContext:
     __slots__ = ("_changes", "_database", "_request", "_tool", "_vendors")
 
     def __init__(
-        self, database: Database, vendors: Vendors, request: RequestContext, tool: CatalogueTool, changes: Changes
+        self,
+        database: Database,
+        vendors: VendorConnections,
+        request: RequestContext,
+        tool: CatalogueTool,
+        changes: ChangeTracker,
     ) -> None:
         self._database = database
         self._vendors = vendors
@@ -31,13 +36,13 @@ class ToolContext:
 
     @property
     def vendor(self) -> Vendor:
-        return self._vendors.client(self._request, self._tool, self._changes)
+        return self._vendors.create_client(self._request, self._tool, self._changes)
 
     def store(self) -> AbstractAsyncContextManager[Store]:
         caller = self._request.caller
         opened = self._database.personal(caller.tenant_id, caller.user_id)
-        return opened if self._tool.tool.hints.read_only else self._changes.storing(opened)
+        return opened if self._tool.tool.hints.read_only else self._changes.track_transaction(opened)
 
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+    async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         if self._request.report_progress is not None:
             await self._request.report_progress(done, total, message)

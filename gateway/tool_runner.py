@@ -22,20 +22,20 @@ from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.scopes import covers
 from core.secret import Secret
-from gateway.arguments import WrongArguments, checked
-from gateway.auth.scopes import demand_scope, needed_scope
+from gateway.arguments import InvalidToolArguments, validate_arguments
+from gateway.auth.scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
-from gateway.changes import Changes
+from gateway.changes import ChangeTracker
 from gateway.connecting import NotConnected
-from gateway.lookups import Charge, Lookups, MissingName, describe, digest_input, scrub_name
+from gateway.lookups import Charge, LookupRecorder, MissingName, build_digest_input, describe_missing, redact_name
 from gateway.mcp.context import RequestContext
 from gateway.mcp.errors import InsufficientScope
-from gateway.operations.scrubbing import scrub
-from gateway.operations.tracing import Traces
+from gateway.operations.scrubbing import redact
+from gateway.operations.tracing import Tracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
-from gateway.tool_failures import told, told_fault
-from gateway.vendors import Vendors
+from gateway.tool_failures import format_error, format_internal_error
+from gateway.vendors import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN, ToolError
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
@@ -49,7 +49,7 @@ class ToolOutcome(NamedTuple):
 
     result: BaseModel | None = None
     error: str | None = None
-    lacking: NotConnected | None = None
+    not_connected: NotConnected | None = None
 
 
 class ToolRun(NamedTuple):
@@ -63,8 +63,8 @@ class ToolRun(NamedTuple):
     digest: bytes
 
 
-class _Use:
-    """Implements :class:`gateway.mcp.context.ToolUse` for one run of a tool, by the task that runs it."""
+class _TaskExecution:
+    """Implements :class:`gateway.mcp.context.ToolExecution` for one run of a tool, by the task that runs it."""
 
     __slots__ = ("_sieve", "_task", "_tool", "reason")
 
@@ -76,8 +76,8 @@ class _Use:
 
     def check(self, caller: Caller) -> None:
         tool = self._tool
-        seen = self._sieve.view(caller).find(tool.module, tool.tool.name) is not None
-        if not seen or not covers(caller.credential.scopes, needed_scope(tool)):
+        seen = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
+        if not seen or not covers(caller.credential.scopes, get_required_scope(tool)):
             self.stop("the permission for this tool was taken away")
 
     def stop(self, reason: str) -> None:
@@ -96,22 +96,22 @@ class _Use:
         return f"cut off: {self.reason}{unknown}"
 
 
-class RunObserver(Protocol):
+class ToolRunObserver(Protocol):
     """Metrics, log and traces: what happens is told to them, and they change nothing."""
 
-    def started(self) -> None:
+    def on_run_start(self) -> None:
         """A tool runs."""
         ...
 
-    def ended(self, run: ToolRun) -> None:
+    def on_run_end(self, run: ToolRun) -> None:
         """It does not any more."""
         ...
 
-    def refused(self, run: ToolRun) -> None:
+    def on_run_refused(self, run: ToolRun) -> None:
         """A tool was asked for and not run: wrong arguments, or a scope is missing."""
         ...
 
-    def denied(self, run: ToolRun, names: int) -> None:
+    def on_names_denied(self, run: ToolRun, names: int) -> None:
         """A request named `names` tools that do not exist for the caller; `run` has the first of them."""
         ...
 
@@ -123,11 +123,11 @@ class ToolRunner:
         self,
         sieve: Sieve,
         database: Database,
-        vendors: Vendors,
+        vendors: VendorConnections,
         audit: AuditWriter,
         digest_key: Secret,
-        observer: RunObserver,
-        traces: Traces,
+        observer: ToolRunObserver,
+        traces: Tracer,
         charge: Charge,
     ) -> None:
         self._sieve = sieve
@@ -137,7 +137,7 @@ class ToolRunner:
         self._digest_key = digest_key
         self._observer = observer
         self._traces = traces
-        self._lookups = Lookups(self._deny, charge)
+        self._lookups = LookupRecorder(self._deny, charge)
 
     async def run(self, request: RequestContext, module: str, name: str, params: dict[str, Any]) -> ToolOutcome:
         """Run a tool by its name or alias. Failures are outcomes; only a lacking scope and cancellation are raised.
@@ -149,20 +149,20 @@ class ToolRunner:
         await wait_for_turn(len(arguments))  # before the look: what it finds has to hold when the tool begins
         if ended := request.authority.ended:
             return ToolOutcome(error=f"not run: {ended}")
-        tool = self._sieve.view(request.caller).find(module, name)
+        tool = self._sieve.get_view(request.caller).find(module, name)
         if tool is None:
             await self.record_lookups(request, 1, [MissingName(module, name, arguments)])
             return ToolOutcome(error=NO_SUCH_TOOL)
         try:
-            demand_scope(request.caller, tool)
-            model = checked(tool, arguments)
+            require_scope(request.caller, tool)
+            model = validate_arguments(tool, arguments)
         except InsufficientScope:
             await self.refuse(request, tool, arguments, CallOutcome.DENIED, "scope")
             raise
-        except WrongArguments as wrong:
+        except InvalidToolArguments as wrong:
             await self.refuse(request, tool, arguments, CallOutcome.ERROR, "arguments")
             return ToolOutcome(error=str(wrong))
-        return await self._recorded(request, tool, model, arguments)
+        return await self._run_audited(request, tool, model, arguments)
 
     async def record_lookups(self, request: RequestContext, count: int, missing: Sequence[MissingName]) -> None:
         """Charge the caller for the `count` tool names of a request, and audit those that do not exist for them.
@@ -174,40 +174,42 @@ class ToolRunner:
 
     async def _deny(self, request: RequestContext, missing: Sequence[MissingName]) -> None:
         """Audit the use of names that do not exist for the caller, a sign of an attack."""
-        module, tool = scrub_name(missing[0].module), scrub_name(missing[0].tool)
-        digest = self._digest(request, digest_input(missing))
+        module, tool = redact_name(missing[0].module), redact_name(missing[0].tool)
+        digest = self._compute_digest(request, build_digest_input(missing))
         outcome = CallOutcome.DENIED
-        event = self._event(
-            request, AuditEventKind.DENIED, module, tool, digest, outcome=outcome, detail=describe(missing)
+        event = self._build_event(
+            request, AuditEventKind.DENIED, module, tool, digest, outcome=outcome, detail=describe_missing(missing)
         )
-        self._observer.denied(ToolRun(request.request_id, module, tool, outcome, 0.0, digest), len(missing))
+        self._observer.on_names_denied(ToolRun(request.request_id, module, tool, outcome, 0.0, digest), len(missing))
         await self._audit.write(event)
 
     async def refuse(
         self, request: RequestContext, tool: CatalogueTool, arguments: bytes, outcome: CallOutcome, reason: str
     ) -> None:
         """Record a call that was refused before its tool ran; durable before the answer."""
-        intent = self._intent(request, tool, arguments)
+        intent = self._build_intent(request, tool, arguments)
         durable = self._audit.submit(intent)
-        self._observer.refused(ToolRun(request.request_id, tool.module, tool.tool.name, outcome, 0.0, intent.digest))
+        self._observer.on_run_refused(
+            ToolRun(request.request_id, tool.module, tool.tool.name, outcome, 0.0, intent.digest)
+        )
         try:
             await durable
         finally:
             if not _was_refused(durable):
                 self._audit.enqueue(build_outcome_event(intent, outcome, 0, {"refused": reason}))
 
-    async def _recorded(
+    async def _run_audited(
         self, request: RequestContext, tool: CatalogueTool, model: BaseModel, arguments: bytes
     ) -> ToolOutcome:
         """Run between a durable intent and a queued outcome. A writing tool waits for its intent; a reading one works
         while it is flushed, and only the answer waits."""
         started = time.perf_counter()
-        intent = self._intent(request, tool, arguments)
+        intent = self._build_intent(request, tool, arguments)
         durable = self._audit.submit(intent)
-        self._observer.started()
+        self._observer.on_run_start()
         ended, outcome = CallOutcome.ERROR, ToolOutcome()
         detail: dict[str, str | int] | None = None
-        use = _Use(self._sieve, tool)
+        use = _TaskExecution(self._sieve, tool)
         request.authority.enter(use)
         try:
             if not tool.tool.hints.read_only:
@@ -217,7 +219,7 @@ class ToolRunner:
             await durable
             ended = CallOutcome.ERROR if outcome.error else CallOutcome.OK
         except MCPistError as error:
-            outcome = ToolOutcome(error=told(error, Changes()))  # the audit log's: nothing has run
+            outcome = ToolOutcome(error=format_error(error, ChangeTracker()))  # the audit log's: nothing has run
         except asyncio.CancelledError:
             late = asyncio.get_running_loop().time() >= request.deadline
             ended = CallOutcome.TIMEOUT if late and not use.reason else CallOutcome.CANCELLED
@@ -230,45 +232,45 @@ class ToolRunner:
             seconds = time.perf_counter() - started
             if not _was_refused(durable):
                 self._audit.enqueue(build_outcome_event(intent, ended, int(seconds * 1e6), detail))
-            self._observer.ended(
+            self._observer.on_run_end(
                 ToolRun(request.request_id, tool.module, tool.tool.name, ended, seconds, intent.digest)
             )
         return outcome
 
     async def _run(self, request: RequestContext, tool: CatalogueTool, model: BaseModel) -> ToolOutcome:
-        changes = Changes(request.changes)
+        changes = ChangeTracker(request.changes)
         context = ToolContext(self._database, self._vendors, request, tool, changes)
         try:
             with self._traces.span(f"{tool.module}.{tool.tool.name}"):
                 result = await tool.tool.run(context, **model.__dict__)
         except NotConnected as lacking:
             # Whoever is asked to connect has the same call made once more: not after a change.
-            return ToolOutcome(error=told(lacking, changes), lacking=None if changes else lacking)
+            return ToolOutcome(error=format_error(lacking, changes), not_connected=None if changes else lacking)
         except (ToolError, MCPistError) as error:
-            return ToolOutcome(error=f"{told(error, changes)}{self._vendors.where_to_mend(tool, error)}")
+            return ToolOutcome(error=f"{format_error(error, changes)}{self._vendors.build_account_hint(tool, error)}")
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
             if is_disk_full(error):
-                return ToolOutcome(error=told(DiskFull(), changes))
+                return ToolOutcome(error=format_error(DiskFull(), changes))
             log.error(
                 "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
                 extra={"request_id": request.request_id},
             )  # fmt: skip
-            return ToolOutcome(error=told_fault(request.request_id, changes))
+            return ToolOutcome(error=format_internal_error(request.request_id, changes))
         return ToolOutcome(result=result)
 
-    def _intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> AuditEvent:
-        digest = self._digest(request, arguments)
+    def _build_intent(self, request: RequestContext, tool: CatalogueTool, arguments: bytes) -> AuditEvent:
+        digest = self._compute_digest(request, arguments)
         kept, detail = None, None
         if request.caller.record_arguments:
             kept, detail = _redact_arguments(tool, arguments)
-        return self._event(
+        return self._build_event(
             request, AuditEventKind.CALL_INTENT, tool.module, tool.tool.name, digest, arguments=kept, detail=detail
         )
 
-    def _digest(self, request: RequestContext, arguments: bytes) -> bytes:
+    def _compute_digest(self, request: RequestContext, arguments: bytes) -> bytes:
         return compute_argument_digest(self._digest_key, request.caller.tenant_id, arguments)
 
-    def _event(
+    def _build_event(
         self, request: RequestContext, kind: AuditEventKind, module: str, tool: str, digest: bytes, **more: Any
     ) -> AuditEvent:
         credential = request.caller.credential
@@ -278,7 +280,7 @@ class ToolRunner:
             tenant_id=credential.tenant_id,
             user_id=credential.user_id,
             credential_id=credential.id,
-            client=_client(request.client_name),
+            client=_redact_client_name(request.client_name),
             request_id=request.request_id,
             module=module,
             tool=tool,
@@ -287,16 +289,16 @@ class ToolRunner:
         )
 
 
-_client = lru_cache(1024)(scrub)
+_redact_client_name = lru_cache(1024)(redact)
 
 
 def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | None, dict[str, str | int] | None]:
     """The arguments as the audit log keeps them: without unrecorded parameters, likely secrets masked. Arguments over
     the size of an event are replaced by a detail with their size."""
-    kept = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.unrecorded})
+    kept = orjson.dumps({k: v for k, v in orjson.loads(arguments).items() if k not in tool.tool.sensitive_parameters})
     if len(kept) > MAX_ARGUMENTS_BYTES:
         return None, {"arguments_bytes": len(kept)}
-    return scrub(kept.decode()).encode(), None
+    return redact(kept.decode()).encode(), None
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:

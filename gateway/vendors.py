@@ -14,46 +14,46 @@ from core.connection_state import ConnectionState, ModuleConnection
 from core.generations import Generations
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.changes import Changes
-from gateway.connecting import ELSEWHERE, MISCONFIGURED, NO_SITE, READING_ONLY, ConnectLinks
-from gateway.leases import Held, Leases, ToolLease
+from gateway.changes import ChangeTracker
+from gateway.connecting import MISCONFIGURED, NO_SITE, ORIGIN_CHANGED, READING_ONLY, ConnectMessages
+from gateway.leases import CachedLease, LeaseCache, ToolLeaseSource
 from gateway.mcp.context import RequestContext
-from gateway.vendor_session.answers import READING
-from gateway.vendor_session.problems import Elsewhere
-from gateway.vendor_session.session import VendorSessions
+from gateway.vendor_session.answers import SAFE_METHODS
+from gateway.vendor_session.problems import OriginNotAllowed
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import Module, ToolError, Vendor, VendorAnswer
 
-MOST_CACHED = 10_000
-LOOK_SECONDS = 0.5
-PATIENCE = 20.0
+MAX_CACHED_CONNECTIONS = 10_000
+POLL_SECONDS = 0.5
+CONNECT_WAIT_SECONDS = 20.0
 """Seconds that a call waits for the person who connects an account meanwhile: clients give a call sixty."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedConnections:
     connections: Mapping[str, ModuleConnection]
     generation: int | None
 
 
-class Vendors:
+class VendorConnections:
     """The vendor side of one gateway."""
 
     def __init__(
         self,
         broker: Broker,
         generations: Generations,
-        leases: Leases,
-        sessions: VendorSessions,
-        links: ConnectLinks,
+        leases: LeaseCache,
+        sessions: VendorClientFactory,
+        links: ConnectMessages,
     ) -> None:
         self._links = links
         self._broker = broker
         self._generations = generations
         self._leases = leases
         self._sessions = sessions
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: OrderedDict[str, _CachedConnections] = OrderedDict()
 
-    def client(self, request: RequestContext, tool: CatalogueTool, changes: Changes) -> Vendor:
+    def create_client(self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker) -> Vendor:
         """The vendor of the tool's module, with the credential that counts for the caller. `changes` counts the writes
         that are sent.
 
@@ -64,11 +64,11 @@ class Vendors:
             raise ToolError("this module has no vendor")
         return _LeasedVendor(self._sessions, self._leases, self._links, request, tool, changes)
 
-    def where_to_mend(self, tool: CatalogueTool, error: Exception) -> str:
+    def build_account_hint(self, tool: CatalogueTool, error: Exception) -> str:
         """What a vendor's refusal of the account says of where to go; "" for any other error."""
-        return self._links.where_to_mend(tool.owner, error)
+        return self._links.build_account_hint(tool.owner, error)
 
-    async def unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
+    async def explain_unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
         """Why the tool cannot reach its vendor for this caller, or None when it can.
 
         Raises:
@@ -77,54 +77,58 @@ class Vendors:
         if tool.owner.vendor is None:
             return None
         try:
-            await self._leases.hold(request, tool)
+            await self._leases.get_lease(request, tool)
         except ToolError as error:
             return str(error)
         return None
 
-    async def connection(self, request: RequestContext, module: Module) -> dict[str, str]:
+    async def describe_connection(self, request: RequestContext, module: Module) -> dict[str, str]:
         """How the module stands for the caller: `connection`, and for one that cannot be used, what to do."""
         if module.vendor is None or request.subject is None:
             return {"connection": ConnectionState.READY.value}
-        known = (await self._connections(request.caller, request.subject)).get(module.name)
+        known = (await self._load_connections(request.caller, request.subject)).get(module.name)
         state = known.state if known else ConnectionState.NEEDS_CONNECT
         if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
             shown = "shared" if known.kind == "shared" else state.value
-            return {"connection": shown, **self._limits(module, known), **self._links.warning(module, known.cause)}
+            return {
+                "connection": shown,
+                **self._describe_limits(module, known),
+                **self._links.build_warning(module, known.cause),
+            }
         broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
         cause = {"cause": known.cause} if known and known.cause else {}
-        note = self._links.note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))
-        mend = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.url(module)}
+        note = self._links.build_note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))
+        mend = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.build_url(module)}
         return {"connection": state.value, **cause, "note": note, **mend}
 
-    def _limits(self, module: Module, known: ModuleConnection) -> dict[str, str]:
+    def _describe_limits(self, module: Module, known: ModuleConnection) -> dict[str, str]:
         if not known.reading_only:
             return {}
-        note = self._links.note(module, broken=False, kind=known.kind, cause=READING_ONLY)
-        return {"cause": READING_ONLY, "note": note, "connect": self._links.url(module)}
+        note = self._links.build_note(module, broken=False, kind=known.kind, cause=READING_ONLY)
+        return {"cause": READING_ONLY, "note": note, "connect": self._links.build_url(module)}
 
-    async def connected(self, caller: Caller, subject: Secret) -> frozenset[str]:
+    async def list_connected_modules(self, caller: Caller, subject: Secret) -> frozenset[str]:
         """The modules whose vendor the caller has a working account at.
 
         Raises:
             core.errors.Unavailable: the broker is away.
         """
-        found = await self._connections(caller, subject)
+        found = await self._load_connections(caller, subject)
         return frozenset(name for name, one in found.items() if one.state is ConnectionState.CONNECTED)
 
     async def await_connection(self, request: RequestContext, tool: CatalogueTool) -> None:
         """Return when the caller's account at the tool's vendor works, or after `PATIENCE`, or if there is none to
         wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
         loop = asyncio.get_running_loop()
-        until = min(loop.time() + PATIENCE, request.deadline - PATIENCE / 4)
+        until = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
         while request.subject is not None and loop.time() < until and not request.authority.ended:
-            known = (await self._connections(request.caller, request.subject)).get(tool.module)
+            known = (await self._load_connections(request.caller, request.subject)).get(tool.module)
             limited = known is not None and known.reading_only and not tool.tool.hints.read_only
             if known is None or (known.state is ConnectionState.CONNECTED and not limited):
                 return
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
 
-    async def _connections(self, caller: Caller, subject: Secret) -> Mapping[str, ModuleConnection]:
+    async def _load_connections(self, caller: Caller, subject: Secret) -> Mapping[str, ModuleConnection]:
         """The broker's answer, kept under the tenant's generation."""
         credential, generation = caller.credential, self._generations.current(caller.tenant_id)
         known = self._known.get(credential.id)
@@ -132,8 +136,8 @@ class Vendors:
             return known.connections
         answer = await self._broker.get_connections(subject)
         connections: Mapping[str, ModuleConnection] = {} if isinstance(answer, CredentialRefusal) else answer
-        self._known[credential.id] = _Known(connections, generation)
-        if len(self._known) > MOST_CACHED:
+        self._known[credential.id] = _CachedConnections(connections, generation)
+        if len(self._known) > MAX_CACHED_CONNECTIONS:
             self._known.popitem(last=False)
         return connections
 
@@ -145,12 +149,12 @@ class _LeasedVendor:
 
     def __init__(
         self,
-        sessions: VendorSessions,
-        leases: Leases,
-        links: ConnectLinks,
+        sessions: VendorClientFactory,
+        leases: LeaseCache,
+        links: ConnectMessages,
         request: RequestContext,
         tool: CatalogueTool,
-        changes: Changes,
+        changes: ChangeTracker,
     ) -> None:
         self._sessions = sessions
         self._leases = leases
@@ -159,8 +163,8 @@ class _LeasedVendor:
         self._tool = tool
         self._changes = changes
 
-    async def connection(self) -> Mapping[str, str]:
-        return (await self._leases.hold(self._request, self._tool)).attributes
+    async def get_connection(self) -> Mapping[str, str]:
+        return (await self._leases.get_lease(self._request, self._tool)).attributes
 
     async def request(
         self,
@@ -172,25 +176,27 @@ class _LeasedVendor:
         headers: Mapping[str, str] | None = None,
         repeatable: bool | None = None,
     ) -> VendorAnswer:
-        held = await self._leases.hold(self._request, self._tool)
-        once = not (method in READING if repeatable is None else repeatable)
+        held = await self._leases.get_lease(self._request, self._tool)
+        once = not (method in SAFE_METHODS if repeatable is None else repeatable)
         try:
-            client = self._client(held)
-            with self._changes.sending() if once else contextlib.nullcontext():
+            client = self._create_client(held)
+            with self._changes.track_vendor_write() if once else contextlib.nullcontext():
                 answer = await client.request(
                     method, path, query=query, json=json, headers=headers, repeatable=repeatable
                 )
-        except Elsewhere:
-            raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=ELSEWHERE) from None
+        except OriginNotAllowed:
+            raise self._links.build_not_connected_error(
+                self._tool.owner, broken=True, kind=held.kind, cause=ORIGIN_CHANGED
+            ) from None
         await wait_for_turn(len(answer.body))  # the module decodes it next
         return answer
 
-    def _client(self, held: Held) -> Vendor:
+    def _create_client(self, held: CachedLease) -> Vendor:
         api, request = self._tool.owner.vendor, self._request
         assert api is not None
         if not held.settings.base_url and not held.attributes.keys() >= set(api.placeholders):
-            raise self._links.missing(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
-        source = ToolLease(self._leases, request, self._tool, held)
+            raise self._links.build_not_connected_error(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
+        source = ToolLeaseSource(self._leases, request, self._tool, held)
         tenant, deadline = str(request.caller.tenant_id), request.deadline
         key = f"{held.credential}/{held.grant}"  # another key or account in its place has limits of its own
-        return self._sessions.client(api, held.settings, source, key, deadline, held.attributes, tenant)
+        return self._sessions.create_client(api, held.settings, source, key, deadline, held.attributes, tenant)

@@ -16,9 +16,9 @@ from core.config.settings import Settings
 from core.errors import Unavailable
 from core.migrations import migrate
 from core.secret import Secret
-from gateway.catalogue import Catalogue, installed
-from gateway.operations.call_log import CallLog, write_to
-from gateway.operations.logs import format_for
+from gateway.catalogue import Catalogue, load_installed_modules
+from gateway.operations.call_log import CallLog, create_writer
+from gateway.operations.logs import resolve_format
 from gateway.operations.metrics_server import serve_metrics
 from server.bootstrap import FirstAccess, create_first_access
 from server.data_folder import Report, attach_database, start_database
@@ -94,7 +94,9 @@ async def _run_with_remote_broker(settings: Settings, report: Report, on_ready: 
     with watch_stop_signals() as stop, open_port(settings) as listener:
         async with (
             open_gateway_deployment(settings, report) as deployment,
-            _run_logged_gateway(settings, deployment, open_remote_broker(settings), installed()) as running,
+            _run_logged_gateway(
+                settings, deployment, open_remote_broker(settings), load_installed_modules()
+            ) as running,
             _serve_gateway(settings, running, listener) as ready,
         ):
             on_ready(ready)
@@ -124,7 +126,9 @@ async def _run_logged_gateway(
     broker: contextlib.AbstractAsyncContextManager[Broker],
     catalogue: Catalogue,
 ) -> AsyncGenerator[Gateway]:
-    call_log = CallLog(write_to(sys.stderr.fileno()), clock=time.time, form=format_for(settings.log_format, sys.stderr))
+    call_log = CallLog(
+        create_writer(sys.stderr.fileno()), clock=time.time, form=resolve_format(settings.log_format, sys.stderr)
+    )
     try:
         async with open_gateway(settings, deployment, broker, catalogue, call_log) as running:
             yield running
@@ -163,9 +167,9 @@ def _drain(running: Gateway) -> None:
 async def _serve_metrics(settings: Settings, running: Gateway) -> AsyncGenerator[None]:
     from importlib.metadata import version
 
-    from gateway.operations.exposition import registry_of  # 50 ms of import that only metrics need
+    from gateway.operations.exposition import build_registry  # 50 ms of import that only metrics need
 
-    registry = registry_of(running.metrics, version("mcpist"))
+    registry = build_registry(running.metrics, version("mcpist"))
     async with serve_metrics(settings.metrics_host, settings.metrics_port, registry):
         yield
 

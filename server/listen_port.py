@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from core.config.settings import Settings
 from core.errors import Conflict, MCPistError, Unavailable
-from gateway.operations.health import ALIVE
+from gateway.operations.health import ALIVE_BODY
 from server.endpoint_file import find_running_server
 from server.listener import open_listener
 
@@ -57,7 +57,7 @@ def _is_mcpist(host: str, port: int) -> bool:
     connection = http.client.HTTPConnection(_get_probe_host(host), port, timeout=PROBE_TIMEOUT)
     try:
         connection.request("GET", "/healthz")
-        return connection.getresponse().read(len(ALIVE) + 1) == ALIVE
+        return connection.getresponse().read(len(ALIVE_BODY) + 1) == ALIVE_BODY
     except (OSError, http.client.HTTPException):
         return False
     finally:

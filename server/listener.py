@@ -14,7 +14,7 @@ from core.errors import Unavailable
 from core.http.trusted_proxies import TrustedProxies
 from gateway.app import Application
 from gateway.http_server.limits import HttpLimits
-from gateway.http_server.server import HttpServer, serving
+from gateway.http_server.server import HttpServer, run_http_server
 
 MAX_CONNECTIONS = 4_096
 MAX_OPEN_FILES = 65_536
@@ -33,7 +33,7 @@ async def serve_application(
     )
     server = HttpServer(app, limits=limits, proxies=TrustedProxies(settings.trusted_proxies))
     _freeze_startup_objects()
-    async with serving(server, listener):
+    async with run_http_server(server, listener):
         yield server
 
 

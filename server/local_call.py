@@ -18,14 +18,14 @@ from core.errors import NotFound, Unavailable
 from core.generations import Generations
 from core.secret import Secret
 from gateway.auth.policies import load_caller
-from gateway.connecting import ConnectLinks
-from gateway.leases import Leases
+from gateway.connecting import ConnectMessages
+from gateway.leases import LeaseCache
 from gateway.mcp.context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
-from gateway.operations.tracing import NoTraces
+from gateway.operations.tracing import NoopTracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
-from gateway.vendors import Vendors
+from gateway.vendors import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN
 from server.operator_context import GATEWAY_ROLE, OperatorContext, open_role_database
 from server.wiring.broker import open_broker_runtime
@@ -41,7 +41,7 @@ class LocalCaller:
     caller: Caller
     sieve: Sieve
     runner: ToolRunner
-    vendors: Vendors
+    vendors: VendorConnections
     subject: Secret
     timeout: float
 
@@ -62,11 +62,11 @@ class LocalCaller:
     async def get_schema(self, params: Params) -> Result:
         """What ``get_module_schema`` answers this user."""
         return await get_module_schema(
-            self.sieve.view(self.caller),
+            self.sieve.get_view(self.caller),
             self._create_request(),
             params,
             self.runner.record_lookups,
-            self.vendors.connection,
+            self.vendors.describe_connection,
         )
 
     def _create_request(self) -> RequestContext:
@@ -103,11 +103,13 @@ async def open_local_caller(
         generations = Generations(
             deployment.get_role_address(GATEWAY_ROLE), database
         )  # not listened to: nothing is kept for long
-        links = ConnectLinks(settings.public_url)
-        vendors = Vendors(zone.broker, generations, Leases(zone.broker, generations, links), sessions, links)
+        links = ConnectMessages(settings.public_url)
+        vendors = VendorConnections(
+            zone.broker, generations, LeaseCache(zone.broker, generations, links), sessions, links
+        )
         sieve = Sieve(catalogue)
         runner = ToolRunner(
-            sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoTraces(), _charge_nothing
+            sieve, database, vendors, audit, deployment.digest_key, _NoObserver(), NoopTracer(), _charge_nothing
         )
         yield LocalCaller(loaded[0], sieve, runner, vendors, subject.secret, settings.call_timeout)
 
@@ -126,13 +128,13 @@ async def _open_audit_writer(database: Database, passes: AuditPasses) -> AsyncGe
 class _NoObserver:
     """One call of an operator needs no metrics."""
 
-    def started(self) -> None: ...
+    def on_run_start(self) -> None: ...
 
-    def ended(self, run: ToolRun) -> None: ...
+    def on_run_end(self, run: ToolRun) -> None: ...
 
-    def refused(self, run: ToolRun) -> None: ...
+    def on_run_refused(self, run: ToolRun) -> None: ...
 
-    def denied(self, run: ToolRun, names: int) -> None: ...
+    def on_names_denied(self, run: ToolRun, names: int) -> None: ...
 
 
 def _charge_nothing(caller: Caller, names: int) -> None:

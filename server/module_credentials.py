@@ -22,8 +22,8 @@ from core.errors import Conflict, Forbidden, Invalid, MCPistError, NotFound, Una
 from core.http.credential_headers import BEARER, CredentialScheme, InvalidCredentialForm, join_user
 from core.http.origins import get_origin
 from core.secret import Secret
-from gateway.service_settings import parsed
-from gateway.vendor_session.session import VendorSessions
+from gateway.service_settings import parse_settings
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import Module, ToolError, VendorApi, VendorProblem, VendorSettings
 from server.bootstrap import OPERATOR_ACTOR
 from server.operator_context import OperatorContext
@@ -74,7 +74,7 @@ class ModuleCredentials:
     key_providers: tuple[Provider, ...]
     credentials: CredentialStore
     disconnect_service: DisconnectService
-    sessions: VendorSessions
+    sessions: VendorClientFactory
     actor: Actor
 
     async def put(
@@ -209,7 +209,7 @@ async def open_module_credentials(
     assert api is not None, "the caller has looked"
     services = await list_services(operating.console, tenant_id)
     service = next((one for one in services if one.module == module.name), None)
-    stored = parsed(api.settings, service.settings if service else {})
+    stored = parse_settings(api.settings, service.settings if service else {})
     async with (
         open_disconnect_services(operating.deployment, settings, sealing=True) as ends,
         open_vendor_sessions(settings) as sessions,

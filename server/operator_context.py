@@ -12,7 +12,7 @@ from broker.identity.pepper import load_or_create
 from core.config.settings import Settings
 from core.db import Database
 from core.migrations import migrate
-from gateway.catalogue import Catalogue, installed
+from gateway.catalogue import Catalogue, load_installed_modules
 from server.data_folder import Report, attach_database
 from server.deployment import Deployment
 
@@ -33,7 +33,7 @@ class OperatorContext:
     @property
     def catalogue(self) -> Catalogue:
         """What is installed. Most commands do without, and it takes a while to make."""
-        return installed()
+        return load_installed_modules()
 
 
 def get_utc_now() -> datetime:

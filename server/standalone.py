@@ -25,10 +25,10 @@ from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
 from core.migrations import migrate
 from core.secret import Secret
-from gateway.app import App
-from gateway.auth.refusals import Refusals
-from gateway.catalogue import installed
-from gateway.operations.health import Check, Health, disk_check, health_routes
+from gateway.app import PathDispatcher
+from gateway.auth.refusals import AuthFailureLog
+from gateway.catalogue import load_installed_modules
+from gateway.operations.health import Check, HealthMonitor, build_health_routes, create_disk_check
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
 from server.listen_port import open_port
@@ -127,10 +127,10 @@ async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, ma
 @contextlib.asynccontextmanager
 async def _open_broker_app(
     settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
-) -> AsyncGenerator[App]:
+) -> AsyncGenerator[PathDispatcher]:
     """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
     here: it has a database role of its own."""
-    catalogue = installed()
+    catalogue = load_installed_modules()
     async with (
         open_broker_runtime(deployment, settings, catalogue) as zone,
         _open_refusals(settings, zone.database) as refusals,
@@ -138,21 +138,21 @@ async def _open_broker_app(
         broker = BrokerApp(zone.broker, service_tokens)
         checks: dict[str, Check] = {"database": lambda: _is_database_up(zone.database)}
         if settings.database_url is None:
-            checks["disk"] = disk_check(settings.home)
-        health = Health(checks, clock=time.monotonic)
-        app = App({**dict.fromkeys(PATHS, broker), **health_routes(health)})
+            checks["disk"] = create_disk_check(settings.home)
+        health = HealthMonitor(checks, clock=time.monotonic)
+        app = PathDispatcher({**dict.fromkeys(PATHS, broker), **build_health_routes(health)})
         async with open_web_application(zone, settings, refusals, None, catalogue) as pages:
             app.otherwise = pages
             yield app
 
 
 @contextlib.asynccontextmanager
-async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[Refusals]:
+async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerator[AuthFailureLog]:
     """The audit of refused credentials, as a gateway has it."""
     audit = AuditWriter(database)
     writing = asyncio.create_task(audit.run(), name="audit writer")
     most = settings.failed_auth_per_minute
-    refusals = Refusals(audit, AttemptLimits(most, most, clock=time.monotonic), _NoMetrics())
+    refusals = AuthFailureLog(audit, AttemptLimits(most, most, clock=time.monotonic), _NoMetrics())
     try:
         yield refusals
     finally:
@@ -164,11 +164,11 @@ async def _open_refusals(settings: Settings, database: Database) -> AsyncGenerat
 class _NoMetrics:
     """The broker has no metrics yet."""
 
-    def refused(self, reason: str) -> None: ...
+    def count_refused(self, reason: str) -> None: ...
 
-    def malformed(self) -> None: ...
+    def count_malformed(self) -> None: ...
 
-    def limited(self, limit: str) -> None: ...
+    def count_limited(self, limit: str) -> None: ...
 
 
 async def _is_database_up(database: Database) -> bool:

@@ -9,7 +9,7 @@ from core.errors import Invalid, MCPistError
 from core.http.credential_headers import CredentialScheme
 from core.http.origins import get_origin
 from core.secret import Secret
-from gateway.vendor_session.session import NOTHING_KNOWN, VendorSessions
+from gateway.vendor_session.session import NO_ATTRIBUTES, VendorClientFactory
 from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
 
 MAX_ACCOUNT_NAME_LENGTH = 200
@@ -61,12 +61,12 @@ class UnleasedCredential:
 
 
 async def fetch_vendor_account(
-    sessions: VendorSessions,
+    sessions: VendorClientFactory,
     api: VendorApi,
     settings: VendorSettings,
     credential: UnleasedCredential,
     key: str,
-    attributes: Mapping[str, str] = NOTHING_KNOWN,
+    attributes: Mapping[str, str] = NO_ATTRIBUTES,
 ) -> str:
     """The account's name at the vendor. `key` names the credential in this process's limits; `attributes` are what is
     known of the connection.
@@ -75,9 +75,9 @@ async def fetch_vendor_account(
         modules.kit.ToolError: the vendor does not accept the secret, or cannot be asked (a VendorProblem says which).
     """
     deadline = asyncio.get_running_loop().time() + settings.timeout
-    client = sessions.client(api, settings, credential, key, deadline, attributes)
+    client = sessions.create_client(api, settings, credential, key, deadline, attributes)
     try:
-        account = await api.account(client)
+        account = await api.fetch_account(client)
     except (ToolError, MCPistError):
         raise
     except Exception as error:  # noqa: BLE001 a module that takes apart another answer than it expects

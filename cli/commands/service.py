@@ -90,10 +90,10 @@ def set_(
 
     def call_api(api: "AdminApiClient") -> "tuple[TenantService, str | None]":
         from cli.client.services import fetch_available_settings, set_settings
-        from gateway.service_settings import read_value
+        from gateway.service_settings import parse_typed_value
 
         values = _parse_pairs(given or (), unset or (), () if given or unset else fetch_available_settings(api, module))
-        typed = {name: read_value(value) for name, value in values.items()}
+        typed = {name: parse_typed_value(value) for name, value in values.items()}
         return set_settings(api, module, typed, unset or ()), None
 
     service, doubt = run_local_or_remote(lambda: run_local(work), call_api, tenant=tenant)
@@ -131,11 +131,13 @@ async def _find_unreachable_reason(settings: "Settings", base_url: str | None) -
     if base_url is None:
         return None
     from core.http.outbound_addresses import AllowedAddresses, SystemLookup
-    from gateway.vendor_session.reach import why_out_of_reach
+    from gateway.vendor_session.reach import find_unreachable_reason
 
     lookup = SystemLookup()
     try:
-        return await why_out_of_reach(base_url, AllowedAddresses.from_hosts(settings.allowed_private_hosts), lookup)
+        return await find_unreachable_reason(
+            base_url, AllowedAddresses.from_hosts(settings.allowed_private_hosts), lookup
+        )
     finally:
         lookup.close()
 
@@ -150,11 +152,11 @@ async def _change_settings(
 ) -> "TenantService":
     from cli.lookup import resolve_tenant
     from core.directory.services import set_settings
-    from gateway.service_settings import changed
+    from gateway.service_settings import apply_text_changes
     from server.bootstrap import OPERATOR_ACTOR
 
     def change(stored: Mapping[str, Any]) -> Mapping[str, Any]:
-        return changed(api.settings, stored, values, unset)
+        return apply_text_changes(api.settings, stored, values, unset)
 
     found = await resolve_tenant(operating, tenant)
     return await set_settings(operating.console, OPERATOR_ACTOR, found.id, module, change)

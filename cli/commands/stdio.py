@@ -89,7 +89,7 @@ async def _find_upstream(upstream: "Upstream") -> int:
     """Find MCPist before the first message asks for it; a failure is told to the client's log, too. The exit code."""
     try:
         await upstream.get_endpoint()
-    except Exception as error:  # noqa: BLE001 what is expected and what is not: failure_of tells them apart
+    except Exception as error:  # noqa: BLE001 what is expected and what is not: classify_error tells them apart
         failure = describe_failure(error)
         print_failure(failure, as_json=False)
         return failure.exit_code

@@ -14,7 +14,7 @@ READ_AHEAD_CHUNKS = 16
 
 
 class LineTooLong(Exception):
-    """A line is longer than ``MOST_LINE``; the rest of it was skipped."""
+    """A line is longer than ``MAX_LINE_LENGTH``; the rest of it was skipped."""
 
 
 class LineReader:

@@ -16,26 +16,26 @@ from core.scopes import MCP_SCOPES, format_scopes
 from core.secret import Secret
 from core.token_format import MAX_JWT_BYTES, is_jwt, parse_token
 from gateway.auth.policies import load_caller
-from gateway.auth.refusals import Refusals
+from gateway.auth.refusals import AuthFailureLog
 from gateway.mcp.errors import Unauthenticated
 
-MOST_CACHED = 10_000
+MAX_CACHED_CALLERS = 10_000
 # Verified again at least this often, so that a token's last use is known to within it.
-LONGEST = 300.0
-MOST_HEADER = MAX_JWT_BYTES + 16
+MAX_CACHE_SECONDS = 300.0
+MAX_HEADER_LENGTH = MAX_JWT_BYTES + 16
 # The transport adds where a client learns how to get a token. `scope` is what it asks for first (MCP Authorization).
-NO_CREDENTIAL = f'Bearer realm="mcpist", scope="{format_scopes(MCP_SCOPES)}"'
-WRONG_CREDENTIAL = f'Bearer realm="mcpist", error="invalid_token", scope="{format_scopes(MCP_SCOPES)}"'
+MISSING_CREDENTIAL_CHALLENGE = f'Bearer realm="mcpist", scope="{format_scopes(MCP_SCOPES)}"'
+INVALID_TOKEN_CHALLENGE = f'Bearer realm="mcpist", error="invalid_token", scope="{format_scopes(MCP_SCOPES)}"'
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedCaller:
     caller: Caller
     generation: int
-    until: float
+    valid_until: float
 
 
-class Authenticator:
+class CallerAuthenticator:
     """Verifies bearer credentials. What it has verified is kept under the SHA-256 of the header, never the header."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Authenticator:
         broker: Verifier,
         database: Database,
         generations: Generations,
-        refusals: Refusals,
+        refusals: AuthFailureLog,
         passes: AuditPasses,
         *,
         clock: Callable[[], float] = time.time,
@@ -54,7 +54,7 @@ class Authenticator:
         self._generations = generations
         self._refusals = refusals
         self._clock = clock
-        self._known: OrderedDict[bytes, _Known] = OrderedDict()
+        self._known: OrderedDict[bytes, _CachedCaller] = OrderedDict()
         self._loading: dict[bytes, asyncio.Task[Caller]] = {}
 
     def __len__(self) -> int:
@@ -70,25 +70,25 @@ class Authenticator:
             core.errors.Unavailable: the broker or the database is away.
         """
         if not authorization:
-            raise Unauthenticated(NO_CREDENTIAL)
+            raise Unauthenticated(MISSING_CREDENTIAL_CHALLENGE)
         digest = hashlib.sha256(authorization.encode()).digest()
         known = self._known.get(digest)
         if known is not None and self._is_current(known):
-            if self._clock() < known.until:
+            if self._clock() < known.valid_until:
                 return known.caller
             if self._has_expired(known):
-                self._refusals.expired()
-                raise Unauthenticated(WRONG_CREDENTIAL)
+                self._refusals.record_expired()
+                raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
         return await self._load_once(digest, authorization, client)
 
     def is_current(self, caller: Caller) -> bool:
         """Whether nothing has changed in the caller's tenant since they were verified."""
         return self._generations.current(caller.tenant_id) == caller.credential.generation
 
-    def _is_current(self, known: _Known) -> bool:
+    def _is_current(self, known: _CachedCaller) -> bool:
         return self._generations.current(known.caller.credential.tenant_id) == known.generation
 
-    def _has_expired(self, known: _Known) -> bool:
+    def _has_expired(self, known: _CachedCaller) -> bool:
         """Access tokens do so every few minutes, and some clients notice by the 401: nobody has to be asked, and it is
         no attempt of anybody's at anything."""
         expires_at = known.caller.credential.expires_at
@@ -99,10 +99,10 @@ class Authenticator:
         task = self._loading.get(digest)
         if task is None:
             task = self._loading[digest] = asyncio.create_task(self._load(digest, authorization, client))
-            task.add_done_callback(lambda done: self._loaded(digest, done))
+            task.add_done_callback(lambda done: self._finish_load(digest, done))
         return await asyncio.shield(task)
 
-    def _loaded(self, digest: bytes, task: "asyncio.Task[Caller]") -> None:
+    def _finish_load(self, digest: bytes, task: "asyncio.Task[Caller]") -> None:
         self._loading.pop(digest, None)
         if not task.cancelled():
             task.exception()  # taken note of here too, for the case that every waiter has gone
@@ -117,35 +117,35 @@ class Authenticator:
             raise
         loaded = await load_caller(self._database, credential)
         if loaded is None:
-            raise Unauthenticated(WRONG_CREDENTIAL)
+            raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
         caller, generation = loaded
         self._generations.observe(caller.tenant_id, generation)
-        self._keep(digest, _Known(caller, generation, self._until(credential)))
+        self._cache_caller(digest, _CachedCaller(caller, generation, self._compute_expiry(credential)))
         return caller
 
     async def _verify(self, authorization: str, client: str) -> Credential:
         scheme, _, token = authorization.partition(" ")
         token = token.strip()
-        if scheme.lower() != "bearer" or len(authorization) > MOST_HEADER or not _is_a_credential(token):
+        if scheme.lower() != "bearer" or len(authorization) > MAX_HEADER_LENGTH or not _is_credential_like(token):
             self._refusals.record_malformed(client)
-            raise Unauthenticated(WRONG_CREDENTIAL)
+            raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
         verdict = await self._broker.verify(Secret(token))
         if isinstance(verdict, CredentialRefusal):
             await self._refusals.record_refused(client, verdict)
-            raise Unauthenticated(WRONG_CREDENTIAL)
+            raise Unauthenticated(INVALID_TOKEN_CHALLENGE)
         self._passes.store(verdict.tenant_id, verdict.audit_pass)
         return verdict
 
-    def _until(self, credential: Credential) -> float:
-        until = self._clock() + LONGEST
+    def _compute_expiry(self, credential: Credential) -> float:
+        until = self._clock() + MAX_CACHE_SECONDS
         return min(until, credential.expires_at.timestamp()) if credential.expires_at else until
 
-    def _keep(self, digest: bytes, known: _Known) -> None:
+    def _cache_caller(self, digest: bytes, known: _CachedCaller) -> None:
         self._known[digest] = known
-        if len(self._known) > MOST_CACHED:
+        if len(self._known) > MAX_CACHED_CALLERS:
             self._known.popitem(last=False)
 
 
-def _is_a_credential(token: str) -> bool:
+def _is_credential_like(token: str) -> bool:
     """Whether it may be an API token or an access token; anything else is noise, for which nobody is asked."""
     return parse_token(token) is not None or is_jwt(token)

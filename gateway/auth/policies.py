@@ -29,12 +29,12 @@ async def load_caller(database: Database, credential: Credential) -> tuple[Calle
             return None
         roles = await work.fetch(_ROLES, credential.user_id)
         services = await work.fetch(_SERVICES)
-    policy = Policy(_roles(roles), frozenset(row["module"] for row in services))
+    policy = Policy(_group_roles(roles), frozenset(row["module"] for row in services))
     caller = Caller(credential, user["email"], user["system_role"], policy, user["record_arguments"])
     return caller, min(user["generation"], credential.generation)
 
 
-def _roles(rows: Sequence[Row]) -> tuple[Role, ...]:
+def _group_roles(rows: Sequence[Row]) -> tuple[Role, ...]:
     permissions: dict[tuple[int, str], list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
         of_role = permissions[-row["priority"], row["name"]]

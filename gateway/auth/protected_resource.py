@@ -7,9 +7,9 @@ import orjson
 
 from core.scopes import MCP_SCOPES
 
-ROOT = "/.well-known/oauth-protected-resource"
-RESOURCE = "/mcp"
-PATHS = (ROOT, ROOT + RESOURCE)
+METADATA_ROOT = "/.well-known/oauth-protected-resource"
+RESOURCE_PATH = "/mcp"
+METADATA_PATHS = (METADATA_ROOT, METADATA_ROOT + RESOURCE_PATH)
 _ALLOW = (b"allow", b"GET, HEAD, OPTIONS")
 # Public to everybody, so to every page too: clients that run in a browser have to read it.
 _OPEN = (
@@ -21,23 +21,23 @@ _OPEN = (
 _DOCUMENT = ((b"content-type", b"application/json"), (b"cache-control", b"public, max-age=300"))
 
 
-def resource(public_url: str) -> str:
+def build_resource_identifier(public_url: str) -> str:
     """What tokens for /mcp name as their audience (RFC 8707)."""
-    return public_url + RESOURCE
+    return public_url + RESOURCE_PATH
 
 
-def metadata_url(public_url: str) -> str:
+def build_metadata_url(public_url: str) -> str:
     """Where the metadata of /mcp are (RFC 9728 §3.1), to be named in challenges."""
-    return public_url + ROOT + RESOURCE
+    return public_url + METADATA_ROOT + RESOURCE_PATH
 
 
-class ProtectedResource:
+class ProtectedResourceMetadata:
     """The ASGI application behind `PATHS`. `authorization_server` is the issuer that gives tokens for /mcp."""
 
     def __init__(self, public_url: str, authorization_server: str) -> None:
         self._body = orjson.dumps(
             {
-                "resource": resource(public_url),
+                "resource": build_resource_identifier(public_url),
                 "authorization_servers": [authorization_server],
                 "scopes_supported": sorted(MCP_SCOPES),
                 "bearer_methods_supported": ["header"],
@@ -48,14 +48,14 @@ class ProtectedResource:
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         method = scope["method"]
         if method == "OPTIONS":
-            await _answer(send, 204, b"")
+            await _send_answer(send, 204, b"")
         elif method in ("GET", "HEAD"):
-            await _answer(send, 200, self._body, *_DOCUMENT, shown=method == "GET")
+            await _send_answer(send, 200, self._body, *_DOCUMENT, shown=method == "GET")
         else:
-            await _answer(send, 405, b'{"error":"Method Not Allowed"}', _DOCUMENT[0], _ALLOW)
+            await _send_answer(send, 405, b'{"error":"Method Not Allowed"}', _DOCUMENT[0], _ALLOW)
 
 
-async def _answer(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes], shown: bool = True) -> None:
+async def _send_answer(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes], shown: bool = True) -> None:
     fields = [(b"content-length", b"%d" % len(body)), *headers, *_OPEN]
     await send({"type": "http.response.start", "status": status, "headers": fields})
     await send({"type": "http.response.body", "body": body if shown else b""})

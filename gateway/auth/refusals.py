@@ -12,17 +12,17 @@ from core.concurrency.rate_limits import AttemptLimits
 from core.errors import LimitReached
 
 
-class RefusalCounters(Protocol):
+class AuthFailureCounters(Protocol):
     """The metrics that refusals move."""
 
-    def refused(self, reason: str) -> None: ...
+    def count_refused(self, reason: str) -> None: ...
 
-    def malformed(self) -> None: ...
+    def count_malformed(self) -> None: ...
 
-    def limited(self, limit: str) -> None: ...
+    def count_limited(self, limit: str) -> None: ...
 
 
-class Refusals:
+class AuthFailureLog:
     """Records refused credentials: known or well-formed ones each, malformed ones as one event a minute.
 
     `passes` are those of the `audit` writer: a refusal brings the pass for the log that it is recorded in. Without any,
@@ -33,7 +33,7 @@ class Refusals:
         self,
         audit: AuditWriter,
         attempts: AttemptLimits,
-        counters: RefusalCounters,
+        counters: AuthFailureCounters,
         passes: AuditPasses | None = None,
     ) -> None:
         self._audit = audit
@@ -51,23 +51,23 @@ class Refusals:
         try:
             self._attempts.check(client)
         except LimitReached:
-            self._counters.limited("address")
+            self._counters.count_limited("address")
             raise
 
     def record_malformed(self, client: str) -> None:
         """Count a credential that is not one of ours in form; no query, and one event a minute for all of them."""
         self._attempts.record_failure(client)
-        self._counters.malformed()
+        self._counters.count_malformed()
         self._malformed.add()
 
-    def expired(self) -> None:
+    def record_expired(self) -> None:
         """Count a credential that was good until it expired."""
-        self._counters.refused(RefusalReason.EXPIRED)
+        self._counters.count_refused(RefusalReason.EXPIRED)
 
     async def record_refused(self, client: str, refused: CredentialRefusal) -> None:
         """Record a well-formed credential that does not count; durable before the client reads its 401."""
         self._attempts.record_failure(client)
-        self._counters.refused(refused.reason)
+        self._counters.count_refused(refused.reason)
         if self._passes is not None:
             self._passes.store(refused.tenant_id, refused.audit_pass)
         await self._audit.write(

@@ -6,12 +6,12 @@ from gateway.catalogue import CatalogueTool
 from gateway.mcp.errors import InsufficientScope
 
 
-def needed_scope(tool: CatalogueTool) -> str:
+def get_required_scope(tool: CatalogueTool) -> str:
     """The least scope that a tool asks for."""
     return READ if tool.tool.hints.read_only else WRITE
 
 
-def demand_scope(caller: Caller, tool: CatalogueTool, operation: frozenset[str] = frozenset()) -> None:
+def require_scope(caller: Caller, tool: CatalogueTool, operation: frozenset[str] = frozenset()) -> None:
     """Go on only if the credential's scopes cover the tool; writing covers reading.
 
     `operation` is what all that was asked for needs, where the tool is not alone: a client that steps up does it once.
@@ -19,7 +19,7 @@ def demand_scope(caller: Caller, tool: CatalogueTool, operation: frozenset[str] 
     Raises:
         InsufficientScope: names the scopes that would do (RFC 6750 §3.1), so that a client can step up.
     """
-    needed = needed_scope(tool)
+    needed = get_required_scope(tool)
     if covers(caller.credential.scopes, needed):
         return
     wanted = format_scopes(operation | {needed})

@@ -5,49 +5,49 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 from gateway.app import Application
-from gateway.http_server.exchange import Exchange, plain_answer
+from gateway.http_server.exchange import HttpExchange, build_plain_answer
 from gateway.http_server.limits import HttpLimits
-from gateway.http_server.reader import Part, Request, RequestReader
+from gateway.http_server.reader import RequestHead, RequestPart, RequestReader
 from gateway.http_server.request_head import BadRequest
 
 
-class Peer(NamedTuple):
+class SocketAddresses(NamedTuple):
     """Both ends of a connection; None on a Unix socket."""
 
     client: tuple[str, int] | None
     server: tuple[str, int] | None
 
 
-class Registry(Protocol):
+class ConnectionRegistry(Protocol):
     """What a connection asks of its server."""
 
     app: Application
     limits: HttpLimits
 
-    def admit(self, connection: "Connection") -> bool:
+    def admit(self, connection: "ClientConnection") -> bool:
         """Whether there is room for one more; another may have been closed for it."""
         ...
 
-    def set_busy(self, connection: "Connection", *, busy: bool) -> None: ...
-    def remove(self, connection: "Connection") -> None: ...
-    def run(self, exchange: Exchange) -> None: ...
+    def set_busy(self, connection: "ClientConnection", *, busy: bool) -> None: ...
+    def remove(self, connection: "ClientConnection") -> None: ...
+    def run(self, exchange: HttpExchange) -> None: ...
 
 
-class Connection(asyncio.Protocol):
-    """Implements :class:`gateway.http_server.exchange.Wire` and :class:`gateway.http_server.reader.Sink`.
+class ClientConnection(asyncio.Protocol):
+    """Implements :class:`gateway.http_server.exchange.ExchangeTransport` and :class:`gateway.http_server.reader.RequestSink`.
 
     `clock` gives seconds that never go back.
     """
 
-    def __init__(self, server: Registry, clock: Callable[[], float]) -> None:
+    def __init__(self, server: ConnectionRegistry, clock: Callable[[], float]) -> None:
         self._server = server
         self._limits = server.limits
         self._clock = clock
         self._transport: asyncio.Transport = cast("Any", None)
-        self._peer = Peer(None, None)
+        self._peer = SocketAddresses(None, None)
         self._reader = RequestReader(self._limits, self)
         self._rest = b""
-        self._exchange: Exchange | None = None
+        self._exchange: HttpExchange | None = None
         self._reads = True
         self._writable: asyncio.Event | None = None  # there while the client has much to take
         self._written = 0
@@ -61,10 +61,14 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._peer = Peer(*(_address(transport.get_extra_info(end)) for end in ("peername", "sockname")))
+        self._peer = SocketAddresses(
+            *(_parse_address(transport.get_extra_info(end)) for end in ("peername", "sockname"))
+        )
         if not self._server.admit(self):
             self._closing_since = self._clock()
-            transport.write(plain_answer(503, "Too many connections; try again in a moment", (b"retry-after", b"1")))
+            transport.write(
+                build_plain_answer(503, "Too many connections; try again in a moment", (b"retry-after", b"1"))
+            )
             transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -107,18 +111,18 @@ class Connection(asyncio.Protocol):
         if self._writable is not None:
             self._writable.set()
             self._writable = None
-        if self._exchange is None and self._reader.part is Part.NEXT and self._closing_since is None:
+        if self._exchange is None and self._reader.part is RequestPart.NEXT and self._closing_since is None:
             self._start_next()
 
     # The reader's side.
 
-    def start_request(self, request: Request) -> None:
+    def start_request(self, request: RequestHead) -> None:
         """A head is whole: start the application."""
         scope = request.scope
         scope["client"], scope["server"] = self._peer
         self._rests_since = None
         self._awaited_since = None if self.body_is_whole else self._clock()
-        self._exchange = Exchange(self, scope, keep=request.keep, expects_continue=request.expects_continue)
+        self._exchange = HttpExchange(self, scope, keep=request.keep, expects_continue=request.expects_continue)
         self._server.set_busy(self, busy=True)
         self._server.run(self._exchange)
 
@@ -137,13 +141,13 @@ class Connection(asyncio.Protocol):
 
     @property
     def body_is_whole(self) -> bool:
-        return self._reader.part is Part.NEXT
+        return self._reader.part is RequestPart.NEXT
 
     @property
     def may_keep(self) -> bool:
         reader = self._reader
         fits = reader.unread_length <= self._limits.unread_body
-        return fits and reader.part is not Part.CHUNKS and not reader.has_dropped
+        return fits and reader.part is not RequestPart.CHUNKS and not reader.has_dropped
 
     def write(self, data: bytes) -> None:
         self._written += len(data)
@@ -154,7 +158,7 @@ class Connection(asyncio.Protocol):
         if self._writable is not None:
             await self._writable.wait()
 
-    def take_more(self) -> None:
+    def read_more(self) -> None:
         """Read on, unless the next request waits already."""
         if not self._reads and not self._rest:
             self._reads = True
@@ -165,7 +169,7 @@ class Connection(asyncio.Protocol):
         if not keep:
             self.close()
         elif not self.body_is_whole:
-            self.take_more()
+            self.read_more()
         elif self._writable is None:
             self._start_next()
 
@@ -185,12 +189,12 @@ class Connection(asyncio.Protocol):
         rest, self._rest = self._rest, b""
         if rest:
             self.data_received(rest)
-        self.take_more()
+        self.read_more()
 
     def close(self) -> None:
         """End it in order: what was written arrives, then nothing more is read."""
         reader = self._reader
-        all_read = self._reads and not reader.has_dropped and reader.part in (Part.HEAD, Part.NEXT)
+        all_read = self._reads and not reader.has_dropped and reader.part in (RequestPart.HEAD, RequestPart.NEXT)
         self._close(linger=not all_read)
 
     def _close(self, *, linger: bool) -> None:
@@ -200,7 +204,7 @@ class Connection(asyncio.Protocol):
             return
         # A socket that is closed with unread bytes is reset, and the reset can take the answer away from the client.
         self._transport.write_eof()
-        self.take_more()
+        self.read_more()
 
     def _refuse(self, error: BadRequest) -> None:
         """Answer for the server itself, unless the application has begun to, and end the connection."""
@@ -210,7 +214,7 @@ class Connection(asyncio.Protocol):
             if exchange.started:
                 self.abort()
                 return
-        self.write(plain_answer(error.status, error.text))
+        self.write(build_plain_answer(error.status, error.text))
         self._close(linger=True)
 
     def shut_down(self) -> None:
@@ -250,7 +254,7 @@ class Connection(asyncio.Protocol):
     def end_if_slow(self, now: float) -> bool:
         """Cut it off where the peer keeps it waiting too long; whether it did."""
         limits, unsent = self._limits, self.unsent
-        in_body = self._reader.part in (Part.LENGTH, Part.CHUNKS)
+        in_body = self._reader.part in (RequestPart.LENGTH, RequestPart.CHUNKS)
         slow = (
             self._reads_slowly(unsent, now)
             or _is_over(self._awaited_since, now, limits.body_seconds if in_body else limits.head_seconds)
@@ -280,7 +284,7 @@ def _is_over(since: float | None, now: float, seconds: float) -> bool:
     return since is not None and now - since > seconds
 
 
-def _address(end: Any) -> tuple[str, int] | None:
+def _parse_address(end: Any) -> tuple[str, int] | None:
     if not isinstance(end, tuple):
         return None
     address = cast("tuple[Any, ...]", end)

@@ -21,7 +21,7 @@ _FAILED_HEADERS = (
 log = logging.getLogger(__name__)
 
 
-class Wire(Protocol):
+class ExchangeTransport(Protocol):
     """What an exchange asks of its connection."""
 
     @property
@@ -36,16 +36,16 @@ class Wire(Protocol):
 
     def write(self, data: bytes) -> None: ...
     async def drain(self) -> None: ...
-    def take_more(self) -> None: ...
+    def read_more(self) -> None: ...
     def end_exchange(self, *, keep: bool) -> None: ...
     def abort(self) -> None: ...
 
 
-class AnswerError(Exception):
+class InvalidAsgiMessage(Exception):
     """The application sent something that is no answer; what it was is not repeated."""
 
 
-class Exchange:
+class HttpExchange:
     """One request, from its head to the last byte of its answer."""
 
     __slots__ = (
@@ -53,7 +53,7 @@ class Exchange:
         "complete", "keep", "started",
     )  # fmt: skip
 
-    def __init__(self, wire: Wire, scope: dict[str, Any], *, keep: bool, expects_continue: bool) -> None:
+    def __init__(self, wire: ExchangeTransport, scope: dict[str, Any], *, keep: bool, expects_continue: bool) -> None:
         self._wire = wire
         self._scope = scope
         self._expects_continue = expects_continue
@@ -125,7 +125,7 @@ class Exchange:
             if not self.started and not self._body and not self._wire.body_is_whole:
                 self._wire.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         while not self._has_news():
-            self._wire.take_more()
+            self._wire.read_more()
             self._news = self._news or asyncio.Event()
             self._news.clear()
             await self._news.wait()
@@ -135,7 +135,7 @@ class Exchange:
         whole = self._wire.body_is_whole
         self._reported = whole
         if not whole:
-            self._wire.take_more()
+            self._wire.read_more()
         return {"type": "http.request", "body": body, "more_body": not whole}
 
     def _has_news(self) -> bool:
@@ -150,10 +150,10 @@ class Exchange:
             self._head = message
             return
         if message["type"] != "http.response.body" or self.complete or (self._head is None and not self.started):
-            raise AnswerError
+            raise InvalidAsgiMessage
         body: bytes = message.get("body", b"")
         more = bool(message.get("more_body"))
-        data = self._framed(body, more=more) if self.started else self._begin(body, more=more)
+        data = self._frame_piece(body, more=more) if self.started else self._build_head(body, more=more)
         if data:
             self._wire.write(data)
         if not more:
@@ -161,13 +161,13 @@ class Exchange:
         else:
             await self._wire.drain()
 
-    def _begin(self, body: bytes, *, more: bool) -> bytes:
+    def _build_head(self, body: bytes, *, more: bool) -> bytes:
         """The head of the answer with the first piece of its body."""
         assert self._head is not None
         status: int = self._head["status"]
-        fields: list[tuple[bytes, bytes]] = [_date(), *self._head.get("headers", ())]
+        fields: list[tuple[bytes, bytes]] = [_get_date_field(), *self._head.get("headers", ())]
         named = {name.lower(): value for name, value in fields}
-        self._frame(status, named, len(body), more=more)
+        self._choose_framing(status, named, len(body), more=more)
         unasked = self._expects_continue and not self._wire.body_is_whole  # whether the body will come, nobody knows
         self.keep = (
             self.keep and self._wire.may_keep and not unasked and named.get(b"connection", b"").lower() != b"close"
@@ -178,11 +178,11 @@ class Exchange:
             fields.append((b"transfer-encoding", b"chunked"))
         head = b"".join([b"%b: %b\r\n" % field for field in fields])
         if not head.count(b"\n") == head.count(b"\r") == len(fields) or b"\0" in head:
-            raise AnswerError  # a value would begin a line of its own
+            raise InvalidAsgiMessage  # a value would begin a line of its own
         self.started, self._head = True, None
-        return b"%b%b\r\n%b" % (_status_line(status), head, self._framed(body, more=more))
+        return b"%b%b\r\n%b" % (_build_status_line(status), head, self._frame_piece(body, more=more))
 
-    def _frame(self, status: int, named: dict[bytes, bytes], size: int, *, more: bool) -> None:
+    def _choose_framing(self, status: int, named: dict[bytes, bytes], size: int, *, more: bool) -> None:
         """Settle how the end of the answer is told (RFC 9112 §6.3); `_left` is what a Content-Length still asks for,
         None where there is none, and -1 where no body is sent."""
         self._chunked, self._left = False, None
@@ -192,13 +192,13 @@ class Exchange:
         elif length is not None:
             self._left = int(length)
             if size > self._left or (not more and size != self._left):
-                raise AnswerError
+                raise InvalidAsgiMessage
         elif self._scope["http_version"] == "1.1":
             self._chunked = True
         else:
             self.keep = False
 
-    def _framed(self, body: bytes, *, more: bool) -> bytes:
+    def _frame_piece(self, body: bytes, *, more: bool) -> bytes:
         if self._left == -1:
             return b""
         if self._chunked:
@@ -207,7 +207,7 @@ class Exchange:
         if self._left is not None:
             self._left -= len(body)
             if self._left < 0 or (not more and self._left):
-                raise AnswerError
+                raise InvalidAsgiMessage
         return body
 
     def _finish(self) -> None:
@@ -217,17 +217,17 @@ class Exchange:
         self._wire.end_exchange(keep=self.keep)
 
 
-def plain_answer(status: int, text: str, *fields: tuple[bytes, bytes]) -> bytes:
+def build_plain_answer(status: int, text: str, *fields: tuple[bytes, bytes]) -> bytes:
     """A whole answer of the server's own, after which the connection ends."""
     body = b'{"error":"%b"}' % text.encode("ascii")
     own: Iterable[tuple[bytes, bytes]] = (
-        _date(), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)),
+        _get_date_field(), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)),
         (b"connection", b"close"), *fields,
     )  # fmt: skip
-    return b"%b%b\r\n%b" % (_status_line(status), b"".join([b"%b: %b\r\n" % field for field in own]), body)
+    return b"%b%b\r\n%b" % (_build_status_line(status), b"".join([b"%b: %b\r\n" % field for field in own]), body)
 
 
-def _status_line(status: int) -> bytes:
+def _build_status_line(status: int) -> bytes:
     line = _STATUS_LINES.get(status)
     return line if line is not None else b"HTTP/1.1 %d \r\n" % status
 
@@ -236,7 +236,7 @@ _STATUS_LINES = {one.value: b"HTTP/1.1 %d %b\r\n" % (one.value, one.phrase.encod
 _dated: tuple[int, tuple[bytes, bytes]] = (0, (b"date", b""))
 
 
-def _date() -> tuple[bytes, bytes]:
+def _get_date_field() -> tuple[bytes, bytes]:
     """The Date field (RFC 9110 §6.6.1), made once a second."""
     global _dated
     now = int(time.time())

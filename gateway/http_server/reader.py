@@ -16,7 +16,7 @@ _END_OF_HEAD = b"\r\n\r\n"
 _NO_REQUEST = "This is not an HTTP/1.1 request"
 
 
-class Part(Enum):
+class RequestPart(Enum):
     """What the next byte belongs to."""
 
     HEAD = auto()
@@ -27,7 +27,7 @@ class Part(Enum):
     """The request is whole; the byte belongs to the next one."""
 
 
-class Request(NamedTuple):
+class RequestHead(NamedTuple):
     """What a head says. `scope` is ASGI's without the addresses; `keep`: the client lets the connection be kept."""
 
     scope: dict[str, Any]
@@ -35,10 +35,10 @@ class Request(NamedTuple):
     expects_continue: bool
 
 
-class Sink(Protocol):
+class RequestSink(Protocol):
     """Who hears what was read."""
 
-    def start_request(self, request: Request) -> None: ...
+    def start_request(self, request: RequestHead) -> None: ...
     def add_body(self, data: bytes) -> None: ...
     def end_request(self) -> None: ...
 
@@ -46,11 +46,11 @@ class Sink(Protocol):
 class RequestReader:
     """Reads the requests of one connection into `sink`. It is the parser's protocol (httptools) as well."""
 
-    def __init__(self, limits: HttpLimits, sink: Sink) -> None:
+    def __init__(self, limits: HttpLimits, sink: RequestSink) -> None:
         self._limits = limits
         self._sink = sink
         self._parser: Any = None
-        self.part = Part.HEAD
+        self.part = RequestPart.HEAD
         self.has_dropped = False
         """Whether bytes behind a chunked body were thrown away: this connection can serve no further request."""
         self.unread_length = 0
@@ -69,11 +69,11 @@ class RequestReader:
     @property
     def has_begun_head(self) -> bool:
         """Whether a part of a head has come, and the rest has not."""
-        return self.part is Part.HEAD and self._head_size > 0
+        return self.part is RequestPart.HEAD and self._head_size > 0
 
     def start_next(self) -> None:
         """The request before is done with."""
-        self.part = Part.HEAD
+        self.part = RequestPart.HEAD
         self._reset()
 
     def feed(self, data: bytes) -> bytes:
@@ -84,13 +84,13 @@ class RequestReader:
         """
         while data:
             match self.part:
-                case Part.HEAD:
+                case RequestPart.HEAD:
                     data = self._read_head(data)
-                case Part.LENGTH:
+                case RequestPart.LENGTH:
                     data = self._read_length(data)
-                case Part.CHUNKS:
+                case RequestPart.CHUNKS:
                     data = self._read_chunks(data)
-                case Part.NEXT:
+                case RequestPart.NEXT:
                     break
         return data
 
@@ -132,9 +132,11 @@ class RequestReader:
         scope = read_scope(self._parser.get_method().decode("ascii"), self._url, version, headers)
         framing = read_framing(headers, version, upgrades=self._upgrades)
         self.unread_length = framing.length
-        self.part = Part.CHUNKS if framing.chunked else Part.LENGTH if framing.length else Part.NEXT
+        self.part = (
+            RequestPart.CHUNKS if framing.chunked else RequestPart.LENGTH if framing.length else RequestPart.NEXT
+        )
         expects = any(name == b"expect" and value.lower() == b"100-continue" for name, value in headers)
-        self._sink.start_request(Request(scope, version == "1.1" and self._keeps, expects))
+        self._sink.start_request(RequestHead(scope, version == "1.1" and self._keeps, expects))
 
     def _read_length(self, data: bytes) -> bytes:
         body = data if len(data) <= self.unread_length else data[: self.unread_length]
@@ -151,10 +153,10 @@ class RequestReader:
         try:
             self._parser.feed_data(piece)
         except httptools.HttpParserError:
-            if self.part is Part.CHUNKS:
+            if self.part is RequestPart.CHUNKS:
                 raise BadRequest(400, "The chunks of the body are not valid") from None
             self.has_dropped = True
-        if self.part is Part.CHUNKS:
+        if self.part is RequestPart.CHUNKS:
             if self._overhead > self._limits.trailer:
                 raise BadRequest(431, f"Trailers may have {self._limits.trailer} bytes")
             return rest
@@ -162,7 +164,7 @@ class RequestReader:
         return b""
 
     def _end(self) -> None:
-        self.part = Part.NEXT
+        self.part = RequestPart.NEXT
         self._sink.end_request()
 
     # The parser's side (httptools). What comes after the head is a trailer, and no trailer is a header
@@ -171,27 +173,27 @@ class RequestReader:
     def on_message_begin(self) -> None:
         """Behind the last chunk, in the same read, another message begins: where, the parser does not tell. The client
         sends it again when the connection ends after the answer (RFC 9112 §9.3.2)."""
-        if self.part is Part.NEXT:
+        if self.part is RequestPart.NEXT:
             self.has_dropped = True
 
     def on_url(self, url: bytes) -> None:
-        if self.part is Part.HEAD:
+        if self.part is RequestPart.HEAD:
             self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.part is Part.HEAD:
+        if self.part is RequestPart.HEAD:
             self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        if self.part is Part.HEAD:  # llhttp forgets both with the end of the message
+        if self.part is RequestPart.HEAD:  # llhttp forgets both with the end of the message
             self._head_is_whole = True
             self._keeps, self._upgrades = self._parser.should_keep_alive(), self._parser.should_upgrade()
 
     def on_body(self, body: bytes) -> None:
-        if self.part is Part.CHUNKS:
+        if self.part is RequestPart.CHUNKS:
             self._overhead = 0
             self._sink.add_body(body)
 
     def on_message_complete(self) -> None:
-        if self.part is Part.CHUNKS:
+        if self.part is RequestPart.CHUNKS:
             self._end()

@@ -17,14 +17,14 @@ class BadRequest(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Framing:
+class BodyFraming:
     """How long the body is: `length` bytes, or chunked."""
 
     length: int
     chunked: bool
 
 
-def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> Framing:
+def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> BodyFraming:
     """The length of the body (RFC 9112 §6.3); llhttp has refused what contradicts itself.
 
     Raises:
@@ -33,14 +33,14 @@ def read_framing(headers: RawHeaders, version: str, *, upgrades: bool) -> Framin
     named = dict(headers)
     coding = named.get(b"transfer-encoding")
     if coding is None:
-        return Framing(int(named.get(b"content-length", 0)), chunked=False)
+        return BodyFraming(int(named.get(b"content-length", 0)), chunked=False)
     if version != "1.1":
         raise BadRequest(400, "HTTP/1.0 has no Transfer-Encoding")
-    if coding.strip(b" \t").lower() != b"chunked" or _count(headers, b"transfer-encoding") > 1:
+    if coding.strip(b" \t").lower() != b"chunked" or _count_header(headers, b"transfer-encoding") > 1:
         raise BadRequest(501, "Transfer-Encoding may be chunked and nothing else")
     if upgrades:  # llhttp does not read chunks behind an Upgrade
         raise BadRequest(400, "Send a request with Upgrade without a chunked body")
-    return Framing(0, chunked=True)
+    return BodyFraming(0, chunked=True)
 
 
 def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) -> dict[str, Any]:
@@ -51,11 +51,11 @@ def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) ->
     Raises:
         BadRequest: the target is in no form that an origin server is asked in, or there are two Host headers.
     """
-    path, query, authority = _split(method, target)
+    path, query, authority = _split_target(method, target)
     if authority is not None:
         headers = [(name, value) for name, value in headers if name != b"host"]
         headers.insert(0, (b"host", authority))
-    elif _count(headers, b"host") > 1:  # a proxy may have looked at the other one
+    elif _count_header(headers, b"host") > 1:  # a proxy may have looked at the other one
         raise BadRequest(400, "Send the host header once")
     plain = path.decode("ascii")
     return {
@@ -72,11 +72,11 @@ def read_scope(method: str, target: bytes, version: str, headers: RawHeaders) ->
     }
 
 
-def _count(headers: RawHeaders, wanted: bytes) -> int:
+def _count_header(headers: RawHeaders, wanted: bytes) -> int:
     return sum(name == wanted for name, _ in headers)
 
 
-def _split(method: str, target: bytes) -> tuple[bytes, bytes, bytes | None]:
+def _split_target(method: str, target: bytes) -> tuple[bytes, bytes, bytes | None]:
     """Path, query, and the authority of an absolute form."""
     if method == "CONNECT":
         raise BadRequest(400, "This server is no proxy")

@@ -11,8 +11,8 @@ from ipaddress import IPv6Network
 
 from core.http.trusted_proxies import TrustedProxies
 from gateway.app import Application
-from gateway.http_server.connection import Connection
-from gateway.http_server.exchange import Exchange
+from gateway.http_server.connection import ClientConnection
+from gateway.http_server.exchange import HttpExchange
 from gateway.http_server.limits import HttpLimits
 
 SWEEP_SECONDS = 5.0
@@ -21,16 +21,16 @@ NO_PROXIES = TrustedProxies(())
 
 log = logging.getLogger(__name__)
 
-_Resting = dict[Connection, None]
+_IdleConnections = dict[ClientConnection, None]
 """In the order in which they came to rest."""
 
 
 @dataclass(slots=True)
-class _Network:
+class _AddressConnections:
     """The connections of one address."""
 
     count: int = 0
-    resting: _Resting = field(default_factory=dict[Connection, None])
+    idle: _IdleConnections = field(default_factory=dict[ClientConnection, None])
 
 
 class HttpServer:
@@ -49,9 +49,9 @@ class HttpServer:
         self._proxies = proxies
         self._loop = asyncio.get_running_loop()
         self._clock = clock or self._loop.time
-        self._connections: dict[Connection, str | None] = {}
-        self._resting: _Resting = {}
-        self._networks: dict[str, _Network] = {}
+        self._connections: dict[ClientConnection, str | None] = {}
+        self._resting: _IdleConnections = {}
+        self._networks: dict[str, _AddressConnections] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
         self._warned = -math.inf
@@ -71,18 +71,18 @@ class HttpServer:
         connections = self._connections
         return sum(one.unread for one in connections), sum(one.unsent for one in connections)
 
-    def accept(self) -> Connection:
+    def accept(self) -> ClientConnection:
         """A new connection (the protocol factory of asyncio)."""
-        return Connection(self, self._clock)
+        return ClientConnection(self, self._clock)
 
     # What a connection asks.
 
-    def admit(self, connection: Connection) -> bool:
-        address = self._network_of(connection)
-        network = None if address is None else self._networks.get(address, _Network())
+    def admit(self, connection: ClientConnection) -> bool:
+        address = self._get_address_key(connection)
+        network = None if address is None else self._networks.get(address, _AddressConnections())
         limits = self.limits
         if network is not None and network.count >= limits.connections_per_address:
-            self._make_room(network.resting)
+            self._make_room(network.idle)
         elif len(self._connections) >= limits.connections:
             self._make_room(self._resting)
         if len(self._connections) >= limits.connections:
@@ -107,25 +107,25 @@ class HttpServer:
             self._warned = now
             log.warning(text, extra={} if address is None else {"address": address})
 
-    def _make_room(self, resting: _Resting) -> None:
+    def _make_room(self, resting: _IdleConnections) -> None:
         """Close the connection that rests longest."""
         if resting:
             oldest = next(iter(resting))
             self.remove(oldest)
             oldest.abort()
 
-    def set_busy(self, connection: Connection, *, busy: bool) -> None:
+    def set_busy(self, connection: ClientConnection, *, busy: bool) -> None:
         """A connection that answers a request is not closed to make room."""
         if connection not in self._connections:
             return
         address = self._connections[connection]
-        for resting in (self._resting, *(() if address is None else (self._networks[address].resting,))):
+        for resting in (self._resting, *(() if address is None else (self._networks[address].idle,))):
             if busy:
                 resting.pop(connection, None)
             else:
                 resting[connection] = None
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: ClientConnection) -> None:
         """Count it no more; once is enough."""
         if connection not in self._connections:
             return
@@ -134,17 +134,17 @@ class HttpServer:
         if address is not None:
             network = self._networks[address]
             network.count -= 1
-            network.resting.pop(connection, None)
+            network.idle.pop(connection, None)
             if not network.count:
                 del self._networks[address]
 
-    def run(self, exchange: Exchange) -> None:
+    def run(self, exchange: HttpExchange) -> None:
         """Start the application on a request."""
         task = self._loop.create_task(exchange.run(self.app))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _network_of(self, connection: Connection) -> str | None:
+    def _get_address_key(self, connection: ClientConnection) -> str | None:
         """What counts as one address: an IPv4 address, or an IPv6 /64; None for those who speak for many."""
         client = connection.client
         if client is None or self._proxies.trusts(client):
@@ -179,7 +179,7 @@ class HttpServer:
 
 
 @contextlib.asynccontextmanager
-async def serving(server: HttpServer, listener: socket.socket) -> AsyncGenerator[None]:
+async def run_http_server(server: HttpServer, listener: socket.socket) -> AsyncGenerator[None]:
     """Accept connections until the block is left; then accept none, and give what runs some seconds."""
     accepting = await asyncio.get_running_loop().create_server(server.accept, sock=listener, backlog=2048)
     try:

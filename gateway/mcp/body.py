@@ -3,31 +3,31 @@
 import asyncio
 from typing import Any
 
-from gateway.mcp.errors import ClientGone, Refusal
-from gateway.mcp.headers import Headers
+from gateway.mcp.errors import ClientDisconnected, HttpRefusal
+from gateway.mcp.headers import RequestHeaders
 from gateway.mcp.watch import Receive
 
 
-async def read(receive: Receive, headers: Headers, limit: int, timeout: float) -> bytes:
+async def read_body(receive: Receive, headers: RequestHeaders, limit: int, timeout: float) -> bytes:
     """The whole body.
 
     Raises:
         Refusal: 413 over `limit` bytes, 408 not there within `timeout` seconds.
-        ClientGone: the client went away while sending.
+        ClientDisconnected: the client went away while sending.
     """
-    if _announced(headers) > limit:
-        raise _too_large(limit)
+    if _parse_content_length(headers) > limit:
+        raise _build_too_large(limit)
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         body: bytes = message.get("body", b"")
         if len(body) > limit:
-            raise _too_large(limit)
+            raise _build_too_large(limit)
         return body
     try:
         async with asyncio.timeout(timeout):
             return await _collect(receive, message, limit)
     except TimeoutError:
-        raise Refusal(408, "The request did not arrive in time; send it again") from None
+        raise HttpRefusal(408, "The request did not arrive in time; send it again") from None
 
 
 async def _collect(receive: Receive, message: dict[str, Any], limit: int) -> bytes:
@@ -35,18 +35,18 @@ async def _collect(receive: Receive, message: dict[str, Any], limit: int) -> byt
     while message["type"] == "http.request":
         body += message.get("body", b"")
         if len(body) > limit:
-            raise _too_large(limit)
+            raise _build_too_large(limit)
         if not message.get("more_body"):
             return bytes(body)
         message = await receive()
-    raise ClientGone
+    raise ClientDisconnected
 
 
-def _announced(headers: Headers) -> int:
+def _parse_content_length(headers: RequestHeaders) -> int:
     value = headers.values.get(b"content-length", b"0").strip(b" \t")
     # More digits than any size has: int() of a very long number is slow.
     return int(value) if value.isdigit() and len(value) < 20 else (1 << 63 if value.isdigit() else 0)
 
 
-def _too_large(limit: int) -> Refusal:
-    return Refusal(413, f"A request may have at most {limit} bytes; send less at a time", as_rpc=True)
+def _build_too_large(limit: int) -> HttpRefusal:
+    return HttpRefusal(413, f"A request may have at most {limit} bytes; send less at a time", as_rpc=True)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from core.caller import Caller
 from core.secret import Secret
-from gateway.changes import Changes
+from gateway.changes import ChangeTracker
 
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 Params = dict[str, Any]
@@ -14,7 +14,7 @@ Result = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class UrlAsk:
+class UrlElicitation:
     """Something that the person behind the client has to do at `url`; `key` names it among others of the same call."""
 
     key: str
@@ -22,14 +22,14 @@ class UrlAsk:
     message: str
 
 
-AskByUrl = Callable[[UrlAsk], Result]
+ElicitUrl = Callable[[UrlElicitation], Result]
 
 
-async def _nothing() -> None:
+async def _do_nothing() -> None:
     """Nobody to ask."""
 
 
-class ToolUse(Protocol):
+class ToolExecution(Protocol):
     """A tool that runs for a caller."""
 
     def check(self, caller: Caller) -> None:
@@ -47,15 +47,15 @@ class Authority:
     def __init__(self, caller: Caller) -> None:
         self.caller = caller
         self.ended = ""
-        self.refresh: Callable[[], Awaitable[None]] = _nothing
+        self.refresh: Callable[[], Awaitable[None]] = _do_nothing
         """Asks anew who calls, if what is known is old; for whatever begins long after its request has come."""
-        self._uses: set[ToolUse] = set()
+        self._uses: set[ToolExecution] = set()
 
-    def enter(self, use: ToolUse) -> None:
+    def enter(self, use: ToolExecution) -> None:
         """A tool begins to run by this right."""
         self._uses.add(use)
 
-    def leave(self, use: ToolUse) -> None:
+    def leave(self, use: ToolExecution) -> None:
         """It does not any more."""
         self._uses.discard(use)
 
@@ -76,7 +76,7 @@ class Authority:
 class RequestContext:
     """One request of one caller. `deadline` is in the event loop's time; `trace` is a W3C traceparent or empty.
 
-    `ask_by_url` is there where the client can have the person open a page: what it returns is the call's result.
+    `elicit_url` is there where the client can have the person open a page: what it returns is the call's result.
     `agreed`: this call was answered so before, and the person may be on that page now. `size` is that of the message in
     bytes: what the work on all of it costs.
 
@@ -95,11 +95,11 @@ class RequestContext:
     trace: str = ""
     client_name: str = ""
     subject: Secret | None = None
-    ask_by_url: AskByUrl | None = None
-    agreed: bool = False
+    elicit_url: ElicitUrl | None = None
+    elicitation_accepted: bool = False
     short_text: bool = False
-    changes: Changes = field(default_factory=Changes)
-    size: int = 0
+    changes: ChangeTracker = field(default_factory=ChangeTracker)
+    message_size: int = 0
 
     @property
     def caller(self) -> Caller:

@@ -16,7 +16,7 @@ PREFLIGHT = (
 )
 
 
-class Origins:
+class CorsPolicy:
     """The origins that may call: those configured, and the product's own."""
 
     def __init__(self, allowed: tuple[str, ...], public_url: str) -> None:
@@ -38,7 +38,7 @@ class Origins:
         )
 
 
-def headers_for(origin: str) -> list[tuple[bytes, bytes]]:
+def build_cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
     """What every answer to an allowed origin carries."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),

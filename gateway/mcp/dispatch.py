@@ -11,27 +11,27 @@ from core.caller import Caller
 from core.errors import MCPistError, Unavailable
 from core.known_clients import RESULT_TEXT_BY_CLIENT_NAME
 from core.secret import Secret
-from gateway.changes import Changes
-from gateway.mcp.context import AskByUrl, Authority, Handler, ProtocolError, RequestContext, Result
-from gateway.mcp.elicitation import Elicitation
-from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Message
-from gateway.mcp.era import check_request, meta_of, revision_of
-from gateway.mcp.errors import ClientGone, InsufficientScope, Unauthenticated
-from gateway.mcp.headers import VERSION, Headers, traceparent
-from gateway.mcp.own import Instructions, OwnMethods, server_info
+from gateway.changes import ChangeTracker
+from gateway.mcp.context import Authority, ElicitUrl, Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.envelope import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcMessage
+from gateway.mcp.era import check_request, find_revision, get_meta
+from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
+from gateway.mcp.headers import VERSION_HEADER, RequestHeaders, choose_traceparent
+from gateway.mcp.own import BuildInstructions, LifecycleMethods, build_server_info
 from gateway.mcp.ports import IsCurrent
-from gateway.mcp.renewal import Renewal
-from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, Renderer, Revision
+from gateway.mcp.renewal import AuthorityRenewal
+from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, ResultRenderer, Revision
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import EventStream
-from gateway.mcp.watch import Ended, Receive, Running, Watch
+from gateway.mcp.watch import CallSupervisor, CancelReason, Receive, SupervisedCall
 from modules.kit import OUTCOME_UNKNOWN
 
 _log = logging.getLogger(__name__)
 _NAME_LENGTH = 100
 
 
-class Arrival:
+class TransportContext:
     """What a message came with. `authenticate` asks anew who the caller is; `open_stream` is None where the client
     reads no events; `batched` forces a revision; `changes` counts what its handler may have changed."""
 
@@ -44,7 +44,7 @@ class Arrival:
         self,
         caller: Caller,
         request_id: str,
-        headers: Headers,
+        headers: RequestHeaders,
         receive: Receive | None,
         open_stream: Callable[[str | int, bool], EventStream] | None = None,
         batched: Revision | None = None,
@@ -59,10 +59,10 @@ class Arrival:
         self.batched = batched
         self.trace = ""
         self.client_name = ""
-        self.changes = Changes()
+        self.changes = ChangeTracker()
 
 
-class Answer(NamedTuple):
+class JsonRpcAnswer(NamedTuple):
     """`body` is a whole JSON-RPC message; it goes to `stream` if that has begun."""
 
     status: int
@@ -72,7 +72,7 @@ class Answer(NamedTuple):
     stream: EventStream | None = None
 
 
-class TookTooLong(MCPistError):
+class CallTimeout(MCPistError):
     """The deadline of a call has passed."""
 
 
@@ -84,9 +84,9 @@ class Dispatcher:
         handlers: Mapping[str, Handler],
         settings: McpSettings,
         version: str,
-        instructions: Instructions | None,
-        watch: Watch,
-        elicitation: Elicitation | None,
+        instructions: BuildInstructions | None,
+        watch: CallSupervisor,
+        elicitation: UrlElicitor | None,
         is_current: IsCurrent,
     ) -> None:
         self._is_current = is_current
@@ -96,81 +96,93 @@ class Dispatcher:
         self._timeout = settings.call_timeout
         self._watch = watch
         self._renderers = {
-            name: Renderer(revision, server_info(version, name), settings.list_ttl_ms)
+            name: ResultRenderer(revision, build_server_info(version, name), settings.list_ttl_ms)
             for name, revision in REVISIONS.items()
         }
-        self._own = OwnMethods(self._handlers, version, instructions, self._renderers)
+        self._own = LifecycleMethods(self._handlers, version, instructions, self._renderers)
 
-    async def answer(self, message: Message, arrival: Arrival) -> Answer:
+    async def answer(self, message: JsonRpcMessage, arrival: TransportContext) -> JsonRpcAnswer:
         """Answer a request (not a notification).
 
         Raises:
-            ClientGone: nobody waits for the answer any more.
+            ClientDisconnected: nobody waits for the answer any more.
             Unauthenticated, InsufficientScope: from a handler, where HTTP can still say so.
         """
-        revision = arrival.batched or revision_of(message, arrival.headers.text(VERSION))
+        revision = arrival.batched or find_revision(message, arrival.headers.get_text(VERSION_HEADER))
         stream = None
         try:
             check_request(revision, message, arrival.headers)
             body = self._own.answer(revision, message.method, message.params, arrival.caller)
             if body is None:
-                handler = self._handler(revision, message)
-                stream = _stream(revision, message, arrival)
-                body = await self._handled(handler, revision, message, arrival, stream)
+                handler = self._find_handler(revision, message)
+                stream = _open_stream(revision, message, arrival)
+                body = await self._handle(handler, revision, message, arrival, stream)
         except ProtocolError as error:
-            return failure(revision, message.id, error, stream)
-        return Answer(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, body), revision, 0, stream)
+            return build_error_answer(revision, message.id, error, stream)
+        return JsonRpcAnswer(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, body), revision, 0, stream)
 
-    def _handler(self, revision: Revision, message: Message) -> Handler:
+    def _find_handler(self, revision: Revision, message: JsonRpcMessage) -> Handler:
         handler = self._handlers.get(message.method)
-        if handler is None or not revision.has(message.method):
+        if handler is None or not revision.has_method(message.method):
             raise ProtocolError(METHOD_NOT_FOUND, f"Unknown method: {message.method[:_NAME_LENGTH]}")
         check_params(message)
         return handler
 
-    async def _handled(
-        self, handler: Handler, revision: Revision, message: Message, arrival: Arrival, stream: EventStream | None
+    async def _handle(
+        self,
+        handler: Handler,
+        revision: Revision,
+        message: JsonRpcMessage,
+        arrival: TransportContext,
+        stream: EventStream | None,
     ) -> bytes:
         renderer = self._renderers[revision.version]
         try:
-            rendered = renderer.render(message.method, await self._run(handler, revision, message, arrival, stream))
+            rendered = renderer.render(
+                message.method, await self._run_handler(handler, revision, message, arrival, stream)
+            )
         except ProtocolError as error:
-            raise ProtocolError(revision.codes.get(error.code, error.code), error.message, error.data) from None
+            raise ProtocolError(revision.error_codes.get(error.code, error.code), error.message, error.data) from None
         except (Unauthenticated, InsufficientScope) as error:
             if not arrival.batched and not (stream and stream.started):
                 raise
-            return renderer.render(message.method, _told(message.method, str(error)))
+            return renderer.render(message.method, _build_error_result(message.method, str(error)))
         except Unavailable as error:
-            return renderer.render(message.method, _told(message.method, error.text_with_retry))
+            return renderer.render(message.method, _build_error_result(message.method, error.text_with_retry))
         except MCPistError as error:
-            return renderer.render(message.method, _told(message.method, str(error)))
-        except ClientGone:
+            return renderer.render(message.method, _build_error_result(message.method, str(error)))
+        except ClientDisconnected:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
-            raise _internal(error, message.method, arrival) from None
+            raise _build_internal_error(error, message.method, arrival) from None
         if len(rendered) > self._max_result:
-            text = _too_much(len(rendered), self._max_result, arrival.changes)
-            return renderer.render(message.method, _told(message.method, text))
+            text = _describe_oversized_result(len(rendered), self._max_result, arrival.changes)
+            return renderer.render(message.method, _build_error_result(message.method, text))
         return rendered
 
-    async def _run(
-        self, handler: Handler, revision: Revision, message: Message, arrival: Arrival, stream: EventStream | None
+    async def _run_handler(
+        self,
+        handler: Handler,
+        revision: Revision,
+        message: JsonRpcMessage,
+        arrival: TransportContext,
+        stream: EventStream | None,
     ) -> Result:
         loop = asyncio.get_running_loop()
         ask = None
-        if revision.asks_by_url and self._elicitation is not None:
-            ask = self._elicitation.way(revision, message, arrival.caller, arrival.headers)
-        context = _context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
+        if revision.has_url_elicitation and self._elicitation is not None:
+            ask = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
+        context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
         renewal = None
         if arrival.authenticate is not None:
-            renewal = Renewal(context.authority, arrival.authenticate, self._is_current)
+            renewal = AuthorityRenewal(context.authority, arrival.authenticate, self._is_current)
         running = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
         result: Result = {}
         try:
             result = await handler(context, message.params)
         except asyncio.CancelledError:
             if running.ended is None:
-                raise _cancellation(running) from None
+                raise _build_cancellation(running) from None
         except Exception:
             if running.ended is None:
                 raise
@@ -179,29 +191,29 @@ class Dispatcher:
             if stream is not None:
                 stream.close()
         if running.ended is not None:
-            self._settle(running, arrival.changes)
+            self._raise_cancel_reason(running, arrival.changes)
         if type(result) is not dict:
             raise TypeError("a handler returns a dict")
         return result
 
-    def _settle(self, running: Running, changes: Changes) -> None:
+    def _raise_cancel_reason(self, running: SupervisedCall, changes: ChangeTracker) -> None:
         """Take back our cancellation and say why it was; somebody else's stays."""
         if running.task.uncancel():
             raise asyncio.CancelledError
-        if running.ended is Ended.CLIENT_GONE:
-            raise ClientGone
+        if running.ended is CancelReason.CLIENT_GONE:
+            raise ClientDisconnected
         told = OUTCOME_UNKNOWN if changes else "ask for less at a time"
-        raise TookTooLong(f"the call took longer than {self._timeout:g} s and was stopped; {told}")
+        raise CallTimeout(f"the call took longer than {self._timeout:g} s and was stopped; {told}")
 
 
-def _cancellation(running: Running) -> BaseException:
+def _build_cancellation(running: SupervisedCall) -> BaseException:
     """A cancellation that nobody asked for is the handler's failure, such as waiting for a task that was cancelled."""
     return (
         asyncio.CancelledError() if running.task.cancelling() else RuntimeError("the handler was cancelled from within")
     )
 
 
-def check_params(message: Message) -> None:
+def check_params(message: JsonRpcMessage) -> None:
     """The parameters that the transport answers for; a call without arguments gets an empty object.
 
     Raises:
@@ -221,27 +233,29 @@ def check_params(message: Message) -> None:
         raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
 
 
-def failure(revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None) -> Answer:
+def build_error_answer(
+    revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None
+) -> JsonRpcAnswer:
     """The error response; `id` is empty where the request's is not known."""
     detail: dict[str, Any] = {"code": error.code, "message": error.message}
     if error.data is not None:
         detail["data"] = error.data
     addressed = b'"id":%b,' % id if id else (b'"id":null,' if revision.null_id else b"")
     body = b'{"jsonrpc":"2.0",%b"error":%b}' % (addressed, orjson.dumps(detail))
-    return Answer(revision.statuses.get(error.code, 200), body, revision, error.code, stream)
+    return JsonRpcAnswer(revision.http_statuses.get(error.code, 200), body, revision, error.code, stream)
 
 
-def _context(
-    arrival: Arrival,
+def _build_context(
+    arrival: TransportContext,
     revision: Revision,
-    message: Message,
+    message: JsonRpcMessage,
     deadline: float,
     stream: EventStream | None,
-    ask: AskByUrl | None,
+    ask: ElicitUrl | None,
 ) -> RequestContext:
-    meta = meta_of(message.params)
-    arrival.trace = traceparent(meta.get("traceparent"), arrival.headers.text(b"traceparent"))
-    arrival.client_name = _client_name(meta.get(CLIENT_KEY))
+    meta = get_meta(message.params)
+    arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
+    arrival.client_name = _parse_client_name(meta.get(CLIENT_KEY))
     report = stream.report if stream is not None else None
     return RequestContext(
         Authority(arrival.caller),
@@ -250,16 +264,16 @@ def _context(
         report,
         arrival.trace,
         arrival.client_name,
-        _subject(arrival),
+        _get_subject(arrival),
         ask,
-        agreed=ask is not None and "requestState" in message.params,
-        short_text=_short_text(revision, arrival),
+        elicitation_accepted=ask is not None and "requestState" in message.params,
+        short_text=_wants_short_text(revision, arrival),
         changes=arrival.changes,
-        size=message.size,
+        message_size=message.size,
     )
 
 
-def _short_text(revision: Revision, arrival: Arrival) -> bool:
+def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
     """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
     request of a revision that has a field for it."""
     wanted = arrival.caller.credential.result_text
@@ -268,12 +282,12 @@ def _short_text(revision: Revision, arrival: Arrival) -> bool:
     return wanted == "short" and revision.structured
 
 
-def _subject(arrival: Arrival) -> Secret:
+def _get_subject(arrival: TransportContext) -> Secret:
     """The credential behind the scheme of the Authorization header, which authentication has found to be right."""
-    return Secret((arrival.headers.text(b"authorization") or "").partition(" ")[2].strip())
+    return Secret((arrival.headers.get_text(b"authorization") or "").partition(" ")[2].strip())
 
 
-def _client_name(info: Any) -> str:
+def _parse_client_name(info: Any) -> str:
     name = cast("dict[str, Any]", info).get("name") if type(info) is dict else None
     if not isinstance(name, str):
         return ""
@@ -281,21 +295,21 @@ def _client_name(info: Any) -> str:
     return name if name.isprintable() else "".join(filter(str.isprintable, name))
 
 
-def _stream(revision: Revision, message: Message, arrival: Arrival) -> EventStream | None:
-    token = meta_of(message.params).get("progressToken")
+def _open_stream(revision: Revision, message: JsonRpcMessage, arrival: TransportContext) -> EventStream | None:
+    token = get_meta(message.params).get("progressToken")
     if token is None or arrival.open_stream is None:
         return None
     return arrival.open_stream(token, revision.progress_message)
 
 
-def _told(method: str, text: str) -> Result:
+def _build_error_result(method: str, text: str) -> Result:
     """An error that the model should see: only the result of a call can carry it to there."""
     if method != "tools/call":
         raise ProtocolError(INTERNAL_ERROR, text)
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def _too_much(size: int, limit: int, changes: Changes) -> str:
+def _describe_oversized_result(size: int, limit: int, changes: ChangeTracker) -> str:
     text = f"the result has {size} bytes and one call may return {limit}"
     if changes:
         return f"{text}; {OUTCOME_UNKNOWN}"
@@ -305,7 +319,7 @@ def _too_much(size: int, limit: int, changes: Changes) -> str:
     )
 
 
-def _internal(error: Exception, method: str, arrival: Arrival) -> ProtocolError:
+def _build_internal_error(error: Exception, method: str, arrival: TransportContext) -> ProtocolError:
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next

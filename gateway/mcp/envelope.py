@@ -13,7 +13,7 @@ import msgspec
 import orjson
 
 from gateway.mcp.context import ProtocolError
-from modules.kit.json_size import exceeds, without_escapes
+from modules.kit.json_size import exceeds_limits, strip_escapes
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -48,7 +48,7 @@ _decode: Callable[[Any], _Envelope] = msgspec.json.Decoder(_Envelope).decode
 _decode_items: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class Message:
+class JsonRpcMessage:
     """A request; a notification, without `id`; or an answer of the client, without `method`. `id` is raw JSON, `size`
     the number of bytes that it came in."""
 
@@ -61,7 +61,7 @@ class Message:
         self.params = params
 
 
-class Malformed(Exception):
+class MalformedJsonRpc(Exception):
     """Not a JSON-RPC message. `id` (raw JSON) is empty where none could be read."""
 
     def __init__(self, code: int, message: str, id: bytes = b"") -> None:
@@ -75,83 +75,83 @@ def is_batch(body: bytes) -> bool:
     return body.lstrip(b" \t\r\n")[:1] == b"["
 
 
-def split(body: bytes, limit: int) -> list[bytes]:
+def split_batch(body: bytes, limit: int) -> list[bytes]:
     """The members of a batch, unread.
 
     Raises:
         Malformed: not JSON, empty, or more than `limit` members, values or fields.
     """
     _check_values(body)
-    if _opened(body) > MAX_CONTAINERS:
-        _check_containers(_steps(body))
+    if _count_opening_brackets(body) > MAX_CONTAINERS:
+        _check_containers(_extract_bracket_steps(body))
     try:
         items = _decode_items(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise Malformed(PARSE_ERROR, "Parse error") from None
+        raise MalformedJsonRpc(PARSE_ERROR, "Parse error") from None
     if not 0 < len(items) <= limit:
-        raise Malformed(INVALID_REQUEST, f"Invalid request: a batch has 1 to {limit} messages")
+        raise MalformedJsonRpc(INVALID_REQUEST, f"Invalid request: a batch has 1 to {limit} messages")
     return [bytes(item) for item in items]
 
 
-def parse(body: bytes, max_depth: int) -> Message:
+def parse_message(body: bytes, max_depth: int) -> JsonRpcMessage:
     """One message; `max_depth` counts the nested objects and arrays of the whole.
 
     Raises:
         Malformed: -32700 not JSON, -32600 not a JSON-RPC message or too many values, -32602 `params` is not an object.
     """
     _check_values(body)
-    envelope = _read(body)
-    id = _id(bytes(envelope.id))
-    method = _method(envelope, id)
+    envelope = _decode_envelope(body)
+    id = _parse_id(bytes(envelope.id))
+    method = _parse_method(envelope, id)
     raw = bytes(envelope.params)
     if not method:
-        return Message(id, method, {})
+        return JsonRpcMessage(id, method, {})
     expected = _QUOTES + 2 * bool(raw) + (2 + id.count(b'"') if id else 0)
     extra = body.count(b'"') - raw.count(b'"') - expected
     if extra > MAX_EXTRA_QUOTES:
-        raise Malformed(INVALID_REQUEST, "Invalid request: too many members", id)
+        raise MalformedJsonRpc(INVALID_REQUEST, "Invalid request: too many members", id)
     if extra > 0:
-        _refuse_repeats(body, raw, id)
+        _refuse_repeated_members(body, raw, id)
     _check_brackets(body, raw, max_depth, id)
     if not raw or raw == b"null":
-        return Message(id, method, {})
+        return JsonRpcMessage(id, method, {})
     try:
         params = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        raise Malformed(PARSE_ERROR, "Parse error", id) from None
+        raise MalformedJsonRpc(PARSE_ERROR, "Parse error", id) from None
     if type(params) is not dict:
-        raise Malformed(INVALID_PARAMS, "Invalid params: params must be an object", id)
-    return Message(id, method, cast("dict[str, Any]", params), len(body))
+        raise MalformedJsonRpc(INVALID_PARAMS, "Invalid params: params must be an object", id)
+    return JsonRpcMessage(id, method, cast("dict[str, Any]", params), len(body))
 
 
-def _read(body: bytes) -> _Envelope:
+def _decode_envelope(body: bytes) -> _Envelope:
     try:
         return _decode(body)
     except msgspec.ValidationError:
         # Not an object; whether it is JSON at all, msgspec has not looked.
         if not _is_json(body):
-            raise Malformed(PARSE_ERROR, "Parse error") from None
-        raise Malformed(INVALID_REQUEST, "Invalid request: a JSON-RPC message is an object") from None
+            raise MalformedJsonRpc(PARSE_ERROR, "Parse error") from None
+        raise MalformedJsonRpc(INVALID_REQUEST, "Invalid request: a JSON-RPC message is an object") from None
     except RecursionError:
-        raise Malformed(INVALID_REQUEST, "Invalid request: nested too deep") from None
+        raise MalformedJsonRpc(INVALID_REQUEST, "Invalid request: nested too deep") from None
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise Malformed(PARSE_ERROR, "Parse error") from None
+        raise MalformedJsonRpc(PARSE_ERROR, "Parse error") from None
 
 
-def _id(raw: bytes) -> bytes:
+def _parse_id(raw: bytes) -> bytes:
     if not raw:
         return raw
     if len(raw) > MAX_ID:
-        raise Malformed(INVALID_REQUEST, f"Invalid request: id is longer than {MAX_ID} bytes")
+        raise MalformedJsonRpc(INVALID_REQUEST, f"Invalid request: id is longer than {MAX_ID} bytes")
     # A number is an integer by its digits: orjson would turn a long one into a float.
     if raw.removeprefix(b"-").isdigit() or (raw[:1] == b'"' and _is_json(raw)):
         return raw
-    raise Malformed(INVALID_REQUEST, "Invalid request: id must be a string or an integer")
+    raise MalformedJsonRpc(INVALID_REQUEST, "Invalid request: id must be a string or an integer")
 
 
-def _method(envelope: _Envelope, id: bytes) -> str:
+def _parse_method(envelope: _Envelope, id: bytes) -> str:
     if bytes(envelope.jsonrpc) != b'"2.0"':
-        raise Malformed(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0"', id)
+        raise MalformedJsonRpc(INVALID_REQUEST, 'Invalid request: jsonrpc must be "2.0"', id)
     raw = bytes(envelope.method)
     if not raw and (bytes(envelope.result) or bytes(envelope.error)):
         return ""
@@ -160,7 +160,7 @@ def _method(envelope: _Envelope, id: bytes) -> str:
     except orjson.JSONDecodeError:
         method = None
     if not isinstance(method, str) or not method:
-        raise Malformed(INVALID_REQUEST, "Invalid request: method must be a string", id)
+        raise MalformedJsonRpc(INVALID_REQUEST, "Invalid request: method must be a string", id)
     return method
 
 
@@ -172,7 +172,7 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
-def _refuse_repeats(body: bytes, params: bytes, id: bytes) -> None:
+def _refuse_repeated_members(body: bytes, params: bytes, id: bytes) -> None:
     outermost: list[str] = []
 
     def keep(pairs: list[tuple[str, Any]]) -> None:
@@ -182,58 +182,60 @@ def _refuse_repeats(body: bytes, params: bytes, id: bytes) -> None:
     try:
         json.loads(rest, object_pairs_hook=keep)
     except (ValueError, RecursionError):
-        raise Malformed(PARSE_ERROR, "Parse error", id) from None
+        raise MalformedJsonRpc(PARSE_ERROR, "Parse error", id) from None
     if len(set(outermost)) != len(outermost):
-        raise Malformed(INVALID_REQUEST, "Invalid request: a member of the envelope is given twice", id)
+        raise MalformedJsonRpc(INVALID_REQUEST, "Invalid request: a member of the envelope is given twice", id)
 
 
 def has_too_many_values(texts: Sequence[bytes]) -> bool:
     """Whether JSON texts together have over ``MAX_VALUES`` values or ``MAX_FIELDS`` fields."""
-    return exceeds(texts, MAX_VALUES, MAX_FIELDS)
+    return exceeds_limits(texts, MAX_VALUES, MAX_FIELDS)
 
 
 def _check_values(body: bytes) -> None:
     if has_too_many_values([body]):
-        raise Malformed(INVALID_REQUEST, f"Invalid request: more than {MAX_VALUES} values or {MAX_FIELDS} fields")
+        raise MalformedJsonRpc(
+            INVALID_REQUEST, f"Invalid request: more than {MAX_VALUES} values or {MAX_FIELDS} fields"
+        )
 
 
 def _check_brackets(body: bytes, params: bytes, max_depth: int, id: bytes) -> None:
     """Depth is settled on the bytes, before anything is built; counting brackets is all that most messages cost."""
-    opened = _opened(body)
+    opened = _count_opening_brackets(body)
     if opened <= max_depth:
         return
     # What the envelope holds besides params is never read; a forest of brackets there is no honest message.
-    steps = _steps(params)
+    steps = _extract_bracket_steps(params)
     _check_containers(steps, id)  # first: of millions, the depth takes a fifth of a second to find out
-    if opened - _opened(params) > max_depth or _deepest(steps) >= max_depth:
-        raise Malformed(INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels", id)
+    if opened - _count_opening_brackets(params) > max_depth or _find_deepest_level(steps) >= max_depth:
+        raise MalformedJsonRpc(INVALID_REQUEST, f"Invalid request: nested deeper than {max_depth} levels", id)
 
 
 def _check_containers(steps: bytes, id: bytes = b"") -> None:
     if steps.count(_OPEN) > MAX_CONTAINERS:
-        raise Malformed(INVALID_REQUEST, f"Invalid request: more than {MAX_CONTAINERS} objects and arrays", id)
+        raise MalformedJsonRpc(INVALID_REQUEST, f"Invalid request: more than {MAX_CONTAINERS} objects and arrays", id)
 
 
-def containers_of(text: bytes) -> int:
+def count_containers(text: bytes) -> int:
     """How many objects and arrays a JSON text has; for what is not JSON, any number."""
-    opened = _opened(text)  # too high where strings hold brackets, and much cheaper
-    return opened if opened <= MAX_CONTAINERS else _steps(text).count(_OPEN)
+    opened = _count_opening_brackets(text)  # too high where strings hold brackets, and much cheaper
+    return opened if opened <= MAX_CONTAINERS else _extract_bracket_steps(text).count(_OPEN)
 
 
-def depth_of(text: bytes) -> int:
+def measure_depth(text: bytes) -> int:
     """How deep objects and arrays are nested in a JSON text (0 for a scalar); for what is not JSON, any number."""
-    return _deepest(_steps(text))
+    return _find_deepest_level(_extract_bracket_steps(text))
 
 
-def _opened(text: bytes) -> int:
+def _count_opening_brackets(text: bytes) -> int:
     return text.count(b"{") + text.count(b"[")
 
 
-def _steps(text: bytes) -> bytes:
+def _extract_bracket_steps(text: bytes) -> bytes:
     """One byte for each bracket outside of strings: 1 for an opening one, -1 for a closing one."""
-    plain = without_escapes(text)
+    plain = strip_escapes(text)
     return b"".join(plain.translate(None, _IRRELEVANT).split(b'"')[::2]).translate(_STEPS)
 
 
-def _deepest(steps: bytes) -> int:
+def _find_deepest_level(steps: bytes) -> int:
     return max(accumulate(memoryview(steps).cast("b")), default=0)

@@ -6,47 +6,47 @@
 from typing import Any, cast
 
 from gateway.mcp.context import Params, ProtocolError
-from gateway.mcp.envelope import INVALID_PARAMS, Message
-from gateway.mcp.headers import VERSION, Headers, mirror_fault
+from gateway.mcp.envelope import INVALID_PARAMS, JsonRpcMessage
+from gateway.mcp.headers import VERSION_HEADER, RequestHeaders, find_mirror_fault
 from gateway.mcp.revisions import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
     HEADER_MISMATCH,
-    MODERN,
+    MODERN_REVISION,
     NEWEST_HANDSHAKE,
     PROTOCOL_KEY,
     REVISIONS,
-    SUPPORTED,
+    SUPPORTED_VERSIONS,
     UNSUPPORTED_VERSION,
     Revision,
-    by_header,
+    get_revision_by_header,
 )
 
 _NO_META: dict[str, Any] = {}
 
 
-def meta_of(params: Params) -> dict[str, Any]:
+def get_meta(params: Params) -> dict[str, Any]:
     """`params._meta`, or an empty dict where there is none (or no object)."""
     meta = params.get("_meta")
     return cast("dict[str, Any]", meta) if type(meta) is dict else _NO_META
 
 
-def revision_of(message: Message, header: str | None) -> Revision:
+def find_revision(message: JsonRpcMessage, header: str | None) -> Revision:
     """Never fails: a message in no revision that we know is the newest one's to refuse."""
-    if PROTOCOL_KEY in meta_of(message.params):
-        return MODERN
+    if PROTOCOL_KEY in get_meta(message.params):
+        return MODERN_REVISION
     if message.method == "initialize":
-        return negotiated(message.params.get("protocolVersion"))
-    return by_header(header)
+        return negotiate_revision(message.params.get("protocolVersion"))
+    return get_revision_by_header(header)
 
 
-def negotiated(wanted: object) -> Revision:
+def negotiate_revision(wanted: object) -> Revision:
     """The handshake's answer: what the client asked for if we have it, else our newest."""
     revision = REVISIONS.get(wanted) if isinstance(wanted, str) else None
     return NEWEST_HANDSHAKE if revision is None or revision.modern else revision
 
 
-def check_request(revision: Revision, message: Message, headers: Headers) -> None:
+def check_request(revision: Revision, message: JsonRpcMessage, headers: RequestHeaders) -> None:
     """Raises: ProtocolError: the request breaks a rule of its revision, apart from those of its method."""
     params = message.params
     if "_meta" in params:
@@ -55,9 +55,9 @@ def check_request(revision: Revision, message: Message, headers: Headers) -> Non
         _check_modern(message, headers)
 
 
-def unsupported(requested: str) -> ProtocolError:
+def build_unsupported_version_error(requested: str) -> ProtocolError:
     """The error that lists what there is to choose from."""
-    data = {"supported": list(SUPPORTED), "requested": requested[:100]}
+    data = {"supported": list(SUPPORTED_VERSIONS), "requested": requested[:100]}
     return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
 
 
@@ -69,24 +69,24 @@ def _check_meta(meta: Any) -> None:
         raise ProtocolError(INVALID_PARAMS, "Invalid params: progressToken must be a string or an integer")
 
 
-def _check_modern(message: Message, headers: Headers) -> None:
-    meta = meta_of(message.params)
+def _check_modern(message: JsonRpcMessage, headers: RequestHeaders) -> None:
+    meta = get_meta(message.params)
     if PROTOCOL_KEY not in meta:
-        header = headers.text(VERSION)
+        header = headers.get_text(VERSION_HEADER)
         if header is not None and header not in REVISIONS:
-            raise unsupported(header)
-        raise _missing(PROTOCOL_KEY)
+            raise build_unsupported_version_error(header)
+        raise _build_missing_field_error(PROTOCOL_KEY)
     if CAPABILITIES_KEY not in meta:
-        raise _missing(CAPABILITIES_KEY)
+        raise _build_missing_field_error(CAPABILITIES_KEY)
     version = meta[PROTOCOL_KEY]
-    if (fault := mirror_fault(headers, version, message.method, message.params)) is not None:
+    if (fault := find_mirror_fault(headers, version, message.method, message.params)) is not None:
         raise ProtocolError(HEADER_MISMATCH, f"Header mismatch: {fault}")
-    if version != MODERN.version:
-        raise unsupported(version)
+    if version != MODERN_REVISION.version:
+        raise build_unsupported_version_error(version)
     for key in (CAPABILITIES_KEY, CLIENT_KEY):
         if key in meta and type(meta[key]) is not dict:
             raise ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta[{key!r}] must be an object")
 
 
-def _missing(key: str) -> ProtocolError:
+def _build_missing_field_error(key: str) -> ProtocolError:
     return ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta[{key!r}] is required")

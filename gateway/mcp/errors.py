@@ -30,7 +30,7 @@ class InsufficientScope(MCPistError):
         self.challenge = challenge
 
 
-class Refusal(Exception):
+class HttpRefusal(Exception):
     """Ends a request on the level of HTTP. `text` goes to the client as it is."""
 
     def __init__(self, status: int, text: str, *headers: tuple[bytes, bytes], as_rpc: bool = False) -> None:
@@ -41,5 +41,5 @@ class Refusal(Exception):
         self.as_rpc = as_rpc
 
 
-class ClientGone(Exception):
+class ClientDisconnected(Exception):
     """The client closed the connection; nobody is left to answer."""

@@ -4,10 +4,10 @@ import base64
 import binascii
 import re
 
-VERSION = b"mcp-protocol-version"
-METHOD = b"mcp-method"
-NAME = b"mcp-name"
-SESSION = b"mcp-session-id"
+VERSION_HEADER = b"mcp-protocol-version"
+METHOD_HEADER = b"mcp-method"
+NAME_HEADER = b"mcp-name"
+SESSION_HEADER = b"mcp-session-id"
 
 # A proxy and we could read different copies of these, so a second copy is an error (RFC 9110 §5.3).
 _SINGLE = frozenset(
@@ -18,9 +18,9 @@ _SINGLE = frozenset(
         b"content-type",
         b"content-length",
         b"content-encoding",
-        VERSION,
-        METHOD,
-        NAME,
+        VERSION_HEADER,
+        METHOD_HEADER,
+        NAME_HEADER,
     }
 )
 _MIRRORS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -28,7 +28,7 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=", re.DOTALL)
 _TRACEPARENT = re.compile(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-class Headers:
+class RequestHeaders:
     """The headers of one request by lower-case name; `repeated` names those that came twice and must not."""
 
     __slots__ = ("repeated", "values")
@@ -51,27 +51,31 @@ class Headers:
                 self.values[name] += b", " + value
         self.repeated = frozenset(repeated)
 
-    def text(self, name: bytes) -> str | None:
+    def get_text(self, name: bytes) -> str | None:
         """The value without the blanks around it (httptools leaves trailing ones), or None."""
         value = self.values.get(name)
         return None if value is None else value.strip(b" \t").decode("latin-1")
 
 
-def mirror_fault(headers: Headers, version: object, method: str, params: dict[str, object]) -> str | None:
+def find_mirror_fault(headers: RequestHeaders, version: object, method: str, params: dict[str, object]) -> str | None:
     """What contradicts the body in the headers of a modern request ([2026-07-28] Streamable HTTP), or None."""
     if headers.repeated:
         return f"send each of these headers once: {', '.join(sorted(name.decode() for name in headers.repeated))}"
-    if headers.text(VERSION) != version:
+    if headers.get_text(VERSION_HEADER) != version:
         return "the MCP-Protocol-Version header must equal the protocol version in params._meta"
-    if headers.text(METHOD) != method:
+    if headers.get_text(METHOD_HEADER) != method:
         return "the Mcp-Method header must equal the method in the body"
     key = _MIRRORS.get(method)
-    if key is not None and (value := params.get(key)) is not None and decoded(headers.text(NAME)) != value:
+    if (
+        key is not None
+        and (value := params.get(key)) is not None
+        and decode_mirrored_value(headers.get_text(NAME_HEADER)) != value
+    ):
         return f"the Mcp-Name header must equal params.{key} in the body"
     return None
 
 
-def decoded(value: str | None) -> str | None:
+def decode_mirrored_value(value: str | None) -> str | None:
     """A header value, freed of its ``=?base64?…?=`` wrapping; None where that is malformed or not canonical."""
     if value is None or (wrapped := _ENCODED.fullmatch(value)) is None:
         return value
@@ -82,7 +86,7 @@ def decoded(value: str | None) -> str | None:
         return None
 
 
-def traceparent(*candidates: object) -> str:
+def choose_traceparent(*candidates: object) -> str:
     """The first candidate that is a valid W3C traceparent, or an empty string."""
     for value in candidates:
         if isinstance(value, str) and _TRACEPARENT.fullmatch(value):

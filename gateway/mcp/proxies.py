@@ -3,10 +3,10 @@
 from typing import Any
 
 from core.http.trusted_proxies import TrustedProxies
-from gateway.mcp.headers import Headers
+from gateway.mcp.headers import RequestHeaders
 
 
-class Proxies:
+class ForwardedHeaders:
     """The proxies whose `X-Forwarded-*` headers are believed.
 
     Raises:
@@ -16,16 +16,16 @@ class Proxies:
     def __init__(self, trusted: tuple[str, ...]) -> None:
         self._trusted = TrustedProxies(trusted)
 
-    def client(self, scope: dict[str, Any], headers: Headers) -> str:
+    def get_client_address(self, scope: dict[str, Any], headers: RequestHeaders) -> str:
         """The caller's address: the last one that no trusted proxy vouches for. Empty on a Unix socket."""
         peer = scope.get("client")
-        return self._trusted.client(peer[0] if peer else "", headers.text(b"x-forwarded-for"))
+        return self._trusted.client(peer[0] if peer else "", headers.get_text(b"x-forwarded-for"))
 
-    def host(self, scope: dict[str, Any], headers: Headers) -> str | None:
+    def get_host(self, scope: dict[str, Any], headers: RequestHeaders) -> str | None:
         """The host that the client asked for."""
         peer = scope.get("client")
         if self._trusted.trusts(peer[0] if peer else ""):
-            forwarded = headers.text(b"x-forwarded-host")
+            forwarded = headers.get_text(b"x-forwarded-host")
             if forwarded is not None:
                 return forwarded
-        return headers.text(b"host")
+        return headers.get_text(b"host")

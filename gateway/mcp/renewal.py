@@ -10,12 +10,12 @@ from gateway.mcp.errors import InsufficientScope, Unauthenticated
 
 REVOKED = "the credential of this call was revoked, or its user suspended"
 UNVERIFIED = "something has changed for the caller, and nobody can tell what: MCPist's broker is away"
-AGAIN_SECONDS = 0.25
+RECHECK_SECONDS = 0.25
 UNVERIFIED_SECONDS = 5.0
 """How long a running request may go on after a change that cannot be looked at."""
 
 
-class Renewal:
+class AuthorityRenewal:
     """Keeps one running request's authority up to date; looked at now and then by whoever watches running requests."""
 
     __slots__ = ("_again", "_authenticate", "_authority", "_is_current", "_task", "_unverified_since")
@@ -31,7 +31,7 @@ class Renewal:
         self._task: asyncio.Task[None] | None = None
         authority.refresh = self.refresh
 
-    def look(self, now: float) -> None:
+    def start_if_due(self, now: float) -> None:
         """Begin to ask, if what is known of the caller is old. `now` is the event loop's time."""
         if now >= self._again:
             self._begin()
@@ -64,4 +64,4 @@ class Renewal:
             if loop.time() - self._unverified_since > UNVERIFIED_SECONDS:
                 self._authority.end(UNVERIFIED)
         finally:
-            self._task, self._again = None, loop.time() + AGAIN_SECONDS
+            self._task, self._again = None, loop.time() + RECHECK_SECONDS

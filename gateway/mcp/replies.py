@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-JSON = b"application/json"
+JSON_CONTENT_TYPE = b"application/json"
 
 Send = Callable[[Any], Awaitable[None]]
 HeaderList = Iterable[tuple[bytes, bytes]]
 
 
-class Reply:
+class ResponseWriter:
     """The answer to one request. `headers` go with it whatever it becomes; `status` is 0 until it has begun."""
 
     __slots__ = ("_send", "headers", "status")
@@ -25,11 +25,13 @@ class Reply:
         fields = [(b"content-type", content_type), *self.headers, *headers]
         await self._send({"type": "http.response.start", "status": status, "headers": fields})
 
-    async def more(self, body: bytes, *, last: bool = False) -> None:
+    async def send_chunk(self, body: bytes, *, last: bool = False) -> None:
         """A piece of the body."""
         await self._send({"type": "http.response.body", "body": body, "more_body": not last})
 
-    async def whole(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: HeaderList = ()) -> None:
+    async def send_whole(
+        self, status: int, body: bytes = b"", content_type: bytes = JSON_CONTENT_TYPE, headers: HeaderList = ()
+    ) -> None:
         """A complete answer."""
         self.status = status
         fields = [(b"content-length", b"%d" % len(body)), *self.headers, *headers]

@@ -20,7 +20,7 @@ HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 RESOURCE_NOT_FOUND = -32002
 
-Shape = Callable[[Result], Result]
+ResultTransform = Callable[[Result], Result]
 
 _TOOL_2024 = frozenset({"name", "description", "inputSchema"})
 _TOOL_2025_03 = _TOOL_2024 | {"annotations"}
@@ -56,20 +56,20 @@ class Revision:
     modern: bool
     batch: bool
     null_id: bool
-    own_methods: frozenset[str]
-    statuses: Mapping[int, int]
-    codes: Mapping[int, int]
-    shapes: Mapping[str, Shape]
+    lifecycle_methods: frozenset[str]
+    http_statuses: Mapping[int, int]
+    error_codes: Mapping[int, int]
+    transforms: Mapping[str, ResultTransform]
     progress_message: bool = True
-    asks_by_url: bool = False
+    has_url_elicitation: bool = False
     structured: bool = True
 
-    def has(self, method: str) -> bool:
+    def has_method(self, method: str) -> bool:
         """Whether this revision knows the method."""
-        return method in self.own_methods or method in _SHARED
+        return method in self.lifecycle_methods or method in _SHARED
 
 
-def _tools(fields: frozenset[str]) -> Shape:
+def _keep_tool_fields(fields: frozenset[str]) -> ResultTransform:
     def keep(result: Result) -> Result:
         tools = [{name: value for name, value in tool.items() if name in fields} for tool in result["tools"]]
         return {**result, "tools": tools}
@@ -77,7 +77,7 @@ def _tools(fields: frozenset[str]) -> Shape:
     return keep
 
 
-def _tools_without(*fields: str) -> Shape:
+def _drop_tool_fields(*fields: str) -> ResultTransform:
     def drop(result: Result) -> Result:
         if not any(field in tool for tool in result["tools"] for field in fields):
             return result
@@ -87,28 +87,28 @@ def _tools_without(*fields: str) -> Shape:
     return drop
 
 
-def _unstructured(kinds: frozenset[str]) -> Shape:
-    def plain(result: Result) -> Result:
+def _drop_structured_content(kinds: frozenset[str]) -> ResultTransform:
+    def drop(result: Result) -> Result:
         result = {name: value for name, value in result.items() if name != "structuredContent"}
         content = result.get("content")
         if isinstance(content, list):
             blocks = cast("list[Any]", content)
-            result["content"] = [block if _known(block, kinds) else _as_text(block) for block in blocks]
+            result["content"] = [block if _is_known_block(block, kinds) else _to_text_block(block) for block in blocks]
         return result
 
-    return plain
+    return drop
 
 
-def _known(block: Any, kinds: frozenset[str]) -> bool:
+def _is_known_block(block: Any, kinds: frozenset[str]) -> bool:
     return not isinstance(block, dict) or cast("dict[str, Any]", block).get("type") in kinds
 
 
-def _as_text(block: dict[str, Any]) -> dict[str, Any]:
+def _to_text_block(block: dict[str, Any]) -> dict[str, Any]:
     where = block.get("uri") or block.get("mimeType") or "unknown"
     return {"type": "text", "text": f"[{block.get('type')}: {where}]"}
 
 
-def _object_only(result: Result) -> Result:
+def _keep_structured_objects(result: Result) -> Result:
     """Before 2026-07-28 structured content is an object; a pre-rendered one is taken to be."""
     structured = result.get("structuredContent")
     if structured is None or isinstance(structured, dict | orjson.Fragment):
@@ -129,18 +129,18 @@ _MODERN_STATUSES = {
 }
 
 
-def _legacy(
-    version: str, shapes: Mapping[str, Shape], *, batch: bool = False, null_id: bool = True, **rest: Any
+def _build_legacy_revision(
+    version: str, shapes: Mapping[str, ResultTransform], *, batch: bool = False, null_id: bool = True, **rest: Any
 ) -> Revision:
     return Revision(
         version=version,
         modern=False,
         batch=batch,
         null_id=null_id,
-        own_methods=_LEGACY_METHODS,
-        statuses=_LEGACY_STATUSES,
-        codes={},
-        shapes=shapes,
+        lifecycle_methods=_LEGACY_METHODS,
+        http_statuses=_LEGACY_STATUSES,
+        error_codes={},
+        transforms=shapes,
         **rest,
     )
 
@@ -153,46 +153,48 @@ REVISIONS: Mapping[str, Revision] = {
             modern=True,
             batch=False,
             null_id=False,
-            own_methods=frozenset({"server/discover"}),
-            statuses=_MODERN_STATUSES,
-            codes={RESOURCE_NOT_FOUND: -32602},
-            shapes={"tools/list": _tools_without("execution")},
-            asks_by_url=True,
+            lifecycle_methods=frozenset({"server/discover"}),
+            http_statuses=_MODERN_STATUSES,
+            error_codes={RESOURCE_NOT_FOUND: -32602},
+            transforms={"tools/list": _drop_tool_fields("execution")},
+            has_url_elicitation=True,
         ),
-        _legacy("2025-11-25", {"tools/call": _object_only}, null_id=False, asks_by_url=True),
-        _legacy("2025-06-18", {"tools/list": _tools(_TOOL_2025_06), "tools/call": _object_only}),
-        _legacy(
+        _build_legacy_revision("2025-11-25", {"tools/call": _keep_structured_objects}, null_id=False, asks_by_url=True),
+        _build_legacy_revision(
+            "2025-06-18", {"tools/list": _keep_tool_fields(_TOOL_2025_06), "tools/call": _keep_structured_objects}
+        ),
+        _build_legacy_revision(
             "2025-03-26",
-            {"tools/list": _tools(_TOOL_2025_03), "tools/call": _unstructured(_CONTENT_2025_03)},
+            {"tools/list": _keep_tool_fields(_TOOL_2025_03), "tools/call": _drop_structured_content(_CONTENT_2025_03)},
             batch=True,
             structured=False,
         ),
-        _legacy(
+        _build_legacy_revision(
             "2024-11-05",
-            {"tools/list": _tools(_TOOL_2024), "tools/call": _unstructured(_CONTENT_2024)},
+            {"tools/list": _keep_tool_fields(_TOOL_2024), "tools/call": _drop_structured_content(_CONTENT_2024)},
             batch=True,
             progress_message=False,
             structured=False,
         ),
     )
 }
-SUPPORTED = tuple(REVISIONS)  # newest first
-MODERN = REVISIONS["2026-07-28"]
+SUPPORTED_VERSIONS = tuple(REVISIONS)  # newest first
+MODERN_REVISION = REVISIONS["2026-07-28"]
 NEWEST_HANDSHAKE = REVISIONS["2025-11-25"]
 # A request without the header comes from a client that is older than the header ([2025-11-25] Transports).
-ASSUMED = REVISIONS["2025-03-26"]
+ASSUMED_REVISION = REVISIONS["2025-03-26"]
 
 
-def by_header(value: str | None) -> Revision:
+def get_revision_by_header(value: str | None) -> Revision:
     """The revision whose rules hold for a request before its body is read; the newest for an unknown one."""
-    return ASSUMED if value is None else REVISIONS.get(value, MODERN)
+    return ASSUMED_REVISION if value is None else REVISIONS.get(value, MODERN_REVISION)
 
 
-class Renderer:
+class ResultRenderer:
     """Turns a handler's result into the bytes of one revision's result object."""
 
     def __init__(self, revision: Revision, server: Mapping[str, str], ttl_ms: int) -> None:
-        self._shapes = revision.shapes
+        self._shapes = revision.transforms
         self._modern = revision.modern
         self._extra: dict[str, Any] = {"resultType": "complete", "_meta": {SERVER_KEY: dict(server)}}
         self._hints: dict[str, Any] = {"ttlMs": ttl_ms, "cacheScope": "private"}
@@ -207,10 +209,10 @@ class Renderer:
         if not self._modern:
             return orjson.dumps(result)
         if not result or "_meta" in result or "resultType" in result or "ttlMs" in result:
-            return orjson.dumps(self._merged(method, result))
+            return orjson.dumps(self._merge_fields(method, result))
         prefix = self._cached_prefix if method in _CACHEABLE else self._prefix
         return prefix + orjson.dumps(result)[1:]
 
-    def _merged(self, method: str, result: Result) -> Result:
+    def _merge_fields(self, method: str, result: Result) -> Result:
         hints = self._hints if method in _CACHEABLE else {}
         return {**self._extra, **hints, **result, "_meta": {**self._extra["_meta"], **result.get("_meta", {})}}

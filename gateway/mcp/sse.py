@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.mcp.replies import Reply
+from gateway.mcp.replies import ResponseWriter
 
 CONTENT_TYPE = b"text/event-stream"
 STREAM_HEADERS = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))
@@ -15,7 +15,7 @@ _INTERVAL = 0.1  # seconds
 FINISH_TIMEOUT = 10.0  # seconds that a client which reads slowly has for the last event
 
 
-def event(body: bytes) -> bytes:
+def encode_event(body: bytes) -> bytes:
     """`body` (JSON) as one event. A line break in it can only be space between tokens, which would end the data."""
     return b"event: message\ndata: " + body.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n\n"
 
@@ -23,7 +23,7 @@ def event(body: bytes) -> bytes:
 class EventStream:
     """Becomes a stream with its first event: a call that is done before reports nothing and is answered as JSON."""
 
-    def __init__(self, reply: Reply, token: str | int, with_message: bool) -> None:
+    def __init__(self, reply: ResponseWriter, token: str | int, with_message: bool) -> None:
         self._reply = reply
         self._token = token
         self._with_message = with_message
@@ -46,7 +46,9 @@ class EventStream:
             params["total"] = total
         if message and self._with_message:
             params["message"] = message
-        await self._send(event(orjson.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})))
+        await self._send(
+            encode_event(orjson.dumps({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
+        )
 
     async def ping(self) -> None:
         """Send a comment, so that no proxy takes the connection for dead."""
@@ -59,7 +61,7 @@ class EventStream:
     async def finish(self, body: bytes) -> None:
         """The response, and the end of the stream. A client that does not read is dropped after a while."""
         async with asyncio.timeout(FINISH_TIMEOUT), self._lock:
-            await self._reply.more(event(body), last=True)
+            await self._reply.send_chunk(encode_event(body), last=True)
 
     def _may_send(self) -> bool:
         return self._sent < _BURST or self._clock() - self.last_sent >= _INTERVAL
@@ -72,4 +74,4 @@ class EventStream:
             if not self.started:
                 self.started = True
                 await self._reply.start(200, CONTENT_TYPE, STREAM_HEADERS)
-            await self._reply.more(data)
+            await self._reply.send_chunk(data)

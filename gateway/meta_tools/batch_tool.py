@@ -7,31 +7,31 @@ import orjson
 
 from core.audit.event import CallOutcome
 from core.concurrency.cooperative_steps import wait_for_turn
-from gateway.arguments import WrongArguments, checked
-from gateway.auth.scopes import demand_scope, needed_scope
+from gateway.arguments import InvalidToolArguments, validate_arguments
+from gateway.auth.scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
 from gateway.lookups import MissingName
 from gateway.mcp.context import Params, RequestContext, Result
 from gateway.mcp.errors import InsufficientScope
-from gateway.meta_tools.batch.parse import parse
-from gateway.meta_tools.batch.plan import Plan, plan
-from gateway.meta_tools.batch.report import Report, report_outcome, report_plan, report_problems
-from gateway.meta_tools.batch.run import StepResult, run
-from gateway.meta_tools.batch.step import Problem, Step
-from gateway.meta_tools.results import TOOL_FAILED, error_result
-from gateway.sieve.sieve import Sieve, View
+from gateway.meta_tools.batch.parse import parse_commands
+from gateway.meta_tools.batch.plan import Plan, build_plan
+from gateway.meta_tools.batch.report import BatchReport, report_outcome, report_plan, report_problems
+from gateway.meta_tools.batch.run import StepResult, run_plan
+from gateway.meta_tools.batch.step import BatchProblem, BatchStep
+from gateway.meta_tools.results import TOOL_FAILED, build_error_result
+from gateway.sieve.sieve import Sieve, SieveView
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
-from gateway.vendors import Vendors
+from gateway.vendors import VendorConnections
 
 # Seconds before the call's own deadline, so that what has run is still reported.
-BEFORE_DEADLINE = 0.5
+REPORT_MARGIN_SECONDS = 0.5
 EARLY = 0.01
 
 
 class BatchTool:
     """Several tools in one call; whatever is wrong is found before the first side effect."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: Vendors) -> None:
+    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
@@ -44,52 +44,54 @@ class BatchTool:
         """
         commands, dry_run = params.get("commands"), params.get("dry_run", False)
         if not isinstance(commands, str | list) or not isinstance(dry_run, bool):
-            return error_result("commands is JSONL text or an array of steps, dry_run is true or false")
-        planned = await self._plan(request, cast("str | list[Any]", commands))
+            return build_error_result("commands is JSONL text or an array of steps, dry_run is true or false")
+        planned = await self._make_plan(request, cast("str | list[Any]", commands))
         if not isinstance(planned, Plan):
-            return _result(report_problems(planned))
+            return _build_result(report_problems(planned))
         if dry_run:
-            return _result(report_plan(planned))
-        outcome = await run(
+            return _build_result(report_plan(planned))
+        outcome = await run_plan(
             planned,
-            lambda step, arguments: self._step(request, step, arguments),
-            deadline=request.deadline - BEFORE_DEADLINE,
+            lambda step, arguments: self._run_step(request, step, arguments),
+            deadline=request.deadline - REPORT_MARGIN_SECONDS,
             report_progress=request.report_progress,
             ended=lambda: request.authority.ended,
         )
-        return _result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
+        return _build_result(report_outcome(outcome, short=request.short_text and not outcome.is_error))
 
-    async def _plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[Problem]:
-        view = self._sieve.view(request.caller)
-        steps, problems = parse(commands)
+    async def _make_plan(self, request: RequestContext, commands: str | list[Any]) -> Plan | list[BatchProblem]:
+        view = self._sieve.get_view(request.caller)
+        steps, problems = parse_commands(commands)
         await self._record_denied(view, request, steps)
-        await wait_for_turn(request.size)
+        await wait_for_turn(request.message_size)
         if problems:  # a plan without the steps that could not be read would only name what follows from that
             return problems
-        planned = plan(steps, view.find, _check, unknown_tool_text=NO_SUCH_TOOL)
+        planned = build_plan(steps, view.find, _check_arguments, unknown_tool_text=NO_SUCH_TOOL)
         if not isinstance(planned, Plan):
             return planned
         found = [(step, tool) for step in steps if (tool := view.find(step.module, step.tool_name))]
-        needed = frozenset(needed_scope(tool) for _, tool in found)
+        needed = frozenset(get_required_scope(tool) for _, tool in found)
         for step, tool in found:
             await self._demand_scope(request, step, tool, needed)
-        return await self._unusable(request, found) or planned
+        return await self._find_unusable_steps(request, found) or planned
 
-    async def _unusable(self, request: RequestContext, steps: list[tuple[Step, CatalogueTool]]) -> list[Problem]:
+    async def _find_unusable_steps(
+        self, request: RequestContext, steps: list[tuple[BatchStep, CatalogueTool]]
+    ) -> list[BatchProblem]:
         """The steps whose vendor cannot be reached for this caller, before any other has an effect."""
-        reasons = [(step, await self._vendors.unusable(request, tool)) for step, tool in steps]
-        return [Problem(step.place, reason) for step, reason in reasons if reason]
+        reasons = [(step, await self._vendors.explain_unusable(request, tool)) for step, tool in steps]
+        return [BatchProblem(step.position, reason) for step, reason in reasons if reason]
 
     async def _demand_scope(
-        self, request: RequestContext, step: Step, tool: CatalogueTool, needed: frozenset[str]
+        self, request: RequestContext, step: BatchStep, tool: CatalogueTool, needed: frozenset[str]
     ) -> None:
         try:
-            demand_scope(request.caller, tool, needed)
+            require_scope(request.caller, tool, needed)
         except InsufficientScope:
             await self._runner.refuse(request, tool, orjson.dumps(step.params), CallOutcome.DENIED, "scope")
             raise
 
-    async def _record_denied(self, view: View, request: RequestContext, steps: list[Step]) -> None:
+    async def _record_denied(self, view: SieveView, request: RequestContext, steps: list[BatchStep]) -> None:
         missing = [
             MissingName(step.module, step.tool_name, orjson.dumps(step.params))
             for step in steps
@@ -97,9 +99,9 @@ class BatchTool:
         ]
         await self._runner.record_lookups(request, len(steps), missing)
 
-    async def _step(self, request: RequestContext, step: Step, arguments: dict[str, Any]) -> StepResult:
+    async def _run_step(self, request: RequestContext, step: BatchStep, arguments: dict[str, Any]) -> StepResult:
         # A timer may fire a little early, and the step that it cuts off has still run out of time.
-        deadline = request.deadline - BEFORE_DEADLINE - EARLY
+        deadline = request.deadline - REPORT_MARGIN_SECONDS - EARLY
         own = replace(request, request_id=f"{request.request_id}/{step.id}", deadline=deadline, report_progress=None)
         await request.authority.refresh()
         outcome = await self._runner.run(own, step.module, step.tool_name, arguments)
@@ -108,15 +110,15 @@ class BatchTool:
         return StepResult(outcome.result.model_dump(mode="json", by_alias=True), "")
 
 
-def _check(tool: CatalogueTool, arguments: dict[str, Any]) -> str | None:
+def _check_arguments(tool: CatalogueTool, arguments: dict[str, Any]) -> str | None:
     try:
-        checked(tool, orjson.dumps(arguments))
-    except WrongArguments as wrong:
+        validate_arguments(tool, orjson.dumps(arguments))
+    except InvalidToolArguments as wrong:
         return str(wrong)
     return None
 
 
-def _result(report: Report) -> Result:
+def _build_result(report: BatchReport) -> Result:
     return {
         "content": [{"type": "text", "text": report.text}],
         "structuredContent": report.structured,

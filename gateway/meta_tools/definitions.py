@@ -3,9 +3,9 @@
 from functools import lru_cache
 from typing import Any
 
-from gateway.sieve.sieve import View
+from gateway.sieve.sieve import SieveView
 
-MOST_MODULES = 12
+MAX_LISTED_MODULES = 12
 
 _NAME = {"type": "string"}
 _NAMES = {"type": "array", "items": _NAME}
@@ -30,15 +30,15 @@ All is checked before anything runs."""
 
 
 @lru_cache(maxsize=1024)
-def definitions(view: View) -> dict[str, Any]:
+def build_definitions(view: SieveView) -> dict[str, Any]:
     """The result of tools/list for whoever sees `view`; in a fixed order."""
-    return {"tools": [_get_module_schema(view), _call(), _batch()]}
+    return {"tools": [_define_get_module_schema(view), _define_call(), _define_batch()]}
 
 
 @lru_cache(maxsize=1024)
-def instructions(view: View) -> str:
+def build_instructions(view: SieveView) -> str:
     """What MCPist is, and up to twelve modules, one line each, then a pointer."""
-    shown = list(view.modules.values())[:MOST_MODULES]
+    shown = list(view.modules.values())[:MAX_LISTED_MODULES]
     lines = [f"- {one.module.name}: {one.module.description}" for one in shown]
     more = len(view.modules) - len(shown)
     if more:
@@ -46,14 +46,14 @@ def instructions(view: View) -> str:
     return _INSTRUCTIONS + ("\n".join(lines) if lines else "- none yet: the user's administrator gives them a role")
 
 
-def _module_names(view: View) -> str:
+def _format_module_names(view: SieveView) -> str:
     """Up to twelve names, and how many more there are."""
     names = list(view.modules)
-    more = len(names) - MOST_MODULES
-    return ", ".join(names[:MOST_MODULES]) + (f" and {more} more" if more > 0 else "") if names else "none yet"
+    more = len(names) - MAX_LISTED_MODULES
+    return ", ".join(names[:MAX_LISTED_MODULES]) + (f" and {more} more" if more > 0 else "") if names else "none yet"
 
 
-def _get_module_schema(view: View) -> dict[str, Any]:
+def _define_get_module_schema(view: SieveView) -> dict[str, Any]:
     properties = {
         "module": {"anyOf": [_NAME, _NAMES]},
         "tools": {**_NAMES, "description": "Only these"},
@@ -64,27 +64,27 @@ def _get_module_schema(view: View) -> dict[str, Any]:
     }
     return {
         "name": "get_module_schema",
-        "description": _SCHEMA + _module_names(view),
-        "inputSchema": _object(properties),
-        "outputSchema": _object({"modules": _OBJECTS}, "modules"),
+        "description": _SCHEMA + _format_module_names(view),
+        "inputSchema": _build_object_schema(properties),
+        "outputSchema": _build_object_schema({"modules": _OBJECTS}, "modules"),
         "annotations": {"readOnlyHint": True, "openWorldHint": False},
         "_meta": _LOAD_AT_ONCE,
     }
 
 
-def _call() -> dict[str, Any]:
+def _define_call() -> dict[str, Any]:
     properties = {"module": _NAME, "tool_name": _NAME, "params": _OPEN}
     return {
         "name": "call",
         "description": _CALL,
-        "inputSchema": _object(properties, "module", "tool_name"),
+        "inputSchema": _build_object_schema(properties, "module", "tool_name"),
         "outputSchema": {"type": "object"},
         "annotations": {"readOnlyHint": False, "destructiveHint": True},
         "_meta": _LOAD_AT_ONCE,
     }
 
 
-def _batch() -> dict[str, Any]:
+def _define_batch() -> dict[str, Any]:
     properties = {
         "commands": {"anyOf": [_NAME, {"type": "array", "items": _OPEN}]},
         "dry_run": {"type": "boolean", "description": "Only show the plan"},
@@ -92,13 +92,13 @@ def _batch() -> dict[str, Any]:
     return {
         "name": "batch",
         "description": _BATCH,
-        "inputSchema": _object(properties, "commands"),
+        "inputSchema": _build_object_schema(properties, "commands"),
         "outputSchema": {"type": "object", "properties": {"steps": _OBJECTS}},
         "annotations": {"readOnlyHint": False, "destructiveHint": True},
         "_meta": _LOAD_AT_ONCE,
     }
 
 
-def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+def _build_object_schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     return {**schema, "required": list(required)} if required else schema

@@ -6,104 +6,110 @@ from typing import Any, cast
 
 from gateway.lookups import MissingName
 from gateway.mcp.context import Params, RequestContext, Result
-from gateway.meta_tools.results import error_result, value_result
-from gateway.sieve.sieve import ModuleView, View
+from gateway.meta_tools.results import build_error_result, build_value_result
+from gateway.sieve.sieve import ModuleView, SieveView
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import Module
 
-MOST_MODULES = 20
-MOST_TOOLS = 100
-MOST_NAME = 64
+MAX_MODULES = 20
+MAX_TOOLS = 100
+MAX_NAME_LENGTH = 64
 
-Connected = Callable[[Module], Awaitable[dict[str, str]]]
-Connect = Callable[[RequestContext, Module], Awaitable[dict[str, str]]]
-Recorder = Callable[[RequestContext, int, Sequence[MissingName]], Awaitable[None]]
+DescribeModule = Callable[[Module], Awaitable[dict[str, str]]]
+DescribeConnection = Callable[[RequestContext, Module], Awaitable[dict[str, str]]]
+RecordLookups = Callable[[RequestContext, int, Sequence[MissingName]], Awaitable[None]]
 
 
-class WrongRequest(Exception):
+class InvalidSchemaRequest(Exception):
     """The request has the wrong form; the text says what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _SchemaRequest:
     """`tools` is empty for all tools; `have` maps a module to the digest that the caller has."""
 
     modules: tuple[str, ...]
     tools: tuple[str, ...]
-    have: Mapping[str, Any]
+    known_digests: Mapping[str, Any]
 
 
 async def get_module_schema(
-    view: View, request: RequestContext, params: Params, record: Recorder, connection: Connect
+    view: SieveView, request: RequestContext, params: Params, record: RecordLookups, connection: DescribeConnection
 ) -> Result:
     """Answer with the permitted tools of the modules asked for. What does not exist for the caller is recorded."""
 
-    async def connected(module: Module) -> dict[str, str]:
+    async def describe(module: Module) -> dict[str, str]:
         return await connection(request, module)
 
     try:
-        asked = _asked(params)
-    except WrongRequest as wrong:
-        return error_result(str(wrong))
+        asked = _parse_request(params)
+    except InvalidSchemaRequest as wrong:
+        return build_error_result(str(wrong))
     if not asked.modules:
-        listed = [await _listed(module, connected) for module in view.modules.values()]
-        return value_result({"modules": listed}, short=request.short_text)
+        listed = [await _render_summary(module, describe) for module in view.modules.values()]
+        return build_value_result({"modules": listed}, short=request.short_text)
     names = [(module, tool) for module in asked.modules for tool in asked.tools or ("",)]
     await record(request, len(names), [MissingName(*name, b"{}") for name in names if not _exists(view, *name)])
-    shown = [await _shown(view, name, asked, connected) for name in asked.modules]
+    shown = [await _render_module(view, name, asked, describe) for name in asked.modules]
     if all(module.keys() == {"error"} for module in shown):
-        return error_result(NO_SUCH_TOOL)
-    return value_result({"modules": shown}, short=request.short_text)
+        return build_error_result(NO_SUCH_TOOL)
+    return build_value_result({"modules": shown}, short=request.short_text)
 
 
-async def _shown(view: View, name: str, asked: _Asked, connected: Connected) -> dict[str, Any]:
+async def _render_module(
+    view: SieveView, name: str, asked: _SchemaRequest, connected: DescribeModule
+) -> dict[str, Any]:
     """One module as the caller sees it, or the one text for what does not exist."""
     missing = [tool for tool in asked.tools or ("",) if not _exists(view, name, tool)]
     module = view.modules.get(name)
     if module is None or len(missing) == len(asked.tools or ("",)):
         return {"error": NO_SUCH_TOOL}
     head: dict[str, Any] = {"module": name, "digest": module.digest, **await connected(module.module)}
-    if asked.have.get(name) == module.digest:
+    if asked.known_digests.get(name) == module.digest:
         return {**head, "unchanged": True}
-    answer = {**head, "tools": _tools(view, module, asked.tools)}
+    answer = {**head, "tools": _select_schemas(view, module, asked.tools)}
     return {**answer, "error": NO_SUCH_TOOL} if missing else answer
 
 
-def _exists(view: View, module: str, tool: str) -> bool:
+def _exists(view: SieveView, module: str, tool: str) -> bool:
     return (module, tool) in view.by_name if tool else module in view.modules
 
 
-def _tools(view: View, module: ModuleView, only: tuple[str, ...]) -> list[Mapping[str, Any]]:
+def _select_schemas(view: SieveView, module: ModuleView, only: tuple[str, ...]) -> list[Mapping[str, Any]]:
     if not only:
         return list(module.schemas.values())
     found = (view.by_name.get((module.module.name, tool)) for tool in only)
     return [module.schemas[name] for name in dict.fromkeys(tool.tool.name for tool in found if tool)]
 
 
-async def _listed(module: ModuleView, connected: Connected) -> dict[str, Any]:
+async def _render_summary(module: ModuleView, connected: DescribeModule) -> dict[str, Any]:
     head = {"module": module.module.name, "description": module.module.description, "digest": module.digest}
     return {**head, **await connected(module.module)}
 
 
-def _asked(params: Params) -> _Asked:
-    modules = _names(params.get("module"), "module", MOST_MODULES)
-    return _Asked(modules, _names(params.get("tools"), "tools", MOST_TOOLS), _have(params.get("have"), modules))
+def _parse_request(params: Params) -> _SchemaRequest:
+    modules = _parse_names(params.get("module"), "module", MAX_MODULES)
+    return _SchemaRequest(
+        modules,
+        _parse_names(params.get("tools"), "tools", MAX_TOOLS),
+        _parse_known_digests(params.get("have"), modules),
+    )
 
 
-def _names(value: Any, field: str, most: int) -> tuple[str, ...]:
+def _parse_names(value: Any, field: str, most: int) -> tuple[str, ...]:
     given: list[Any] = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(value, str | list | None) or not all(isinstance(name, str) for name in given):
-        raise WrongRequest(f"{field} is a name or a list of names")
-    if len(given) > most or any(len(name) > MOST_NAME for name in given):
-        raise WrongRequest(f"{field} takes at most {most} names of at most {MOST_NAME} characters")
+        raise InvalidSchemaRequest(f"{field} is a name or a list of names")
+    if len(given) > most or any(len(name) > MAX_NAME_LENGTH for name in given):
+        raise InvalidSchemaRequest(f"{field} takes at most {most} names of at most {MAX_NAME_LENGTH} characters")
     return tuple(dict.fromkeys(given))
 
 
-def _have(value: Any, modules: tuple[str, ...]) -> Mapping[str, Any]:
+def _parse_known_digests(value: Any, modules: tuple[str, ...]) -> Mapping[str, Any]:
     if value is None:
         return {}
     if isinstance(value, str):
         return dict.fromkeys(modules, value)
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
-    raise WrongRequest("have is the digest you got, or an object {module: digest}")
+    raise InvalidSchemaRequest("have is the digest you got, or an object {module: digest}")

@@ -4,27 +4,27 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from core.caller import Caller
-from gateway.mcp.context import Handler, Params, ProtocolError, RequestContext, Result, UrlAsk
-from gateway.meta_tools.batch.wording import cut
+from gateway.mcp.context import Handler, Params, ProtocolError, RequestContext, Result, UrlElicitation
+from gateway.meta_tools.batch.wording import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
-from gateway.meta_tools.definitions import definitions, instructions
+from gateway.meta_tools.definitions import build_definitions, build_instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
-from gateway.meta_tools.given_arguments import MOST_NAME, WrongArguments, given_arguments, with_note
-from gateway.meta_tools.json_text import NotAnObject, object_of
-from gateway.meta_tools.results import TOOL_FAILED, error_result, model_result
+from gateway.meta_tools.given_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
+from gateway.meta_tools.json_text import InvalidObjectText, parse_object
+from gateway.meta_tools.results import TOOL_FAILED, build_error_result, build_model_result
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
-from gateway.vendors import Vendors
+from gateway.vendors import VendorConnections
 
 INVALID_PARAMS = -32602
-MOST_DEPTH = 61  # of params: within a message, its params and their arguments it is 64, as for all messages
+MAX_PARAMS_DEPTH = 61  # of params: within a message, its params and their arguments it is 64, as for all messages
 MetaTool = Callable[[RequestContext, Params], Awaitable[Result]]
 
 
 class MetaTools:
     """The three tools and the two handlers in front of them."""
 
-    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: Vendors) -> None:
+    def __init__(self, sieve: Sieve, runner: ToolRunner, vendors: VendorConnections) -> None:
         self._sieve = sieve
         self._runner = runner
         self._vendors = vendors
@@ -34,13 +34,13 @@ class MetaTools:
             "batch": BatchTool(sieve, runner, vendors).run,
         }
 
-    def handlers(self) -> dict[str, Handler]:
+    def get_handlers(self) -> dict[str, Handler]:
         """What the transport serves."""
         return {"tools/list": self.list_tools, "tools/call": self.call_tool}
 
-    def instructions(self, caller: Caller) -> str:
+    def get_instructions(self, caller: Caller) -> str:
         """What this caller's client may put before its model: what MCPist is, and the caller's modules."""
-        return instructions(self._sieve.view(caller))
+        return build_instructions(self._sieve.get_view(caller))
 
     async def list_tools(self, request: RequestContext, params: Params) -> Result:
         """The three definitions, as this caller sees them; they fit one page, so any cursor is a wrong one.
@@ -50,7 +50,7 @@ class MetaTools:
         """
         if params.get("cursor") is not None:
             raise ProtocolError(INVALID_PARAMS, "Unknown cursor")
-        return definitions(self._sieve.view(request.caller))
+        return build_definitions(self._sieve.get_view(request.caller))
 
     async def call_tool(self, request: RequestContext, params: Params) -> Result:
         """Run one of the three.
@@ -65,38 +65,40 @@ class MetaTools:
         if arguments is not None and not isinstance(arguments, dict):
             raise ProtocolError(INVALID_PARAMS, "arguments is an object")
         try:
-            given = given_arguments(str(name), cast("dict[str, Any]", arguments or {}))
-        except WrongArguments as wrong:
-            return error_result(str(wrong))
-        return with_note(await tool(request, given.known), given.note)
+            given = parse_arguments(str(name), cast("dict[str, Any]", arguments or {}))
+        except InvalidMetaToolArguments as wrong:
+            return build_error_result(str(wrong))
+        return add_note(await tool(request, given.known), given.note)
 
     async def _get_module_schema(self, request: RequestContext, params: Params) -> Result:
-        view = self._sieve.view(request.caller)
-        return await get_module_schema(view, request, params, self._runner.record_lookups, self._vendors.connection)
+        view = self._sieve.get_view(request.caller)
+        return await get_module_schema(
+            view, request, params, self._runner.record_lookups, self._vendors.describe_connection
+        )
 
     async def _call(self, request: RequestContext, params: Params) -> Result:
         module, name = params.get("module"), params.get("tool_name")
         if not isinstance(module, str) or not isinstance(name, str):
-            return error_result("call needs module and tool_name, both text")
+            return build_error_result("call needs module and tool_name, both text")
         # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
-        module, name = cut(module, MOST_NAME), cut(name, MOST_NAME)
+        module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
         try:
-            given = _tool_arguments(params.get("params", {}))
-        except NotAnObject as wrong:
-            return error_result(str(wrong))
-        if request.agreed and (tool := self._sieve.view(request.caller).find(module, name)):
+            given = _parse_params(params.get("params", {}))
+        except InvalidObjectText as wrong:
+            return build_error_result(str(wrong))
+        if request.elicitation_accepted and (tool := self._sieve.get_view(request.caller).find(module, name)):
             await self._vendors.await_connection(request, tool)
             await request.authority.refresh()
         outcome = await self._runner.run(request, module, name, given)
         if outcome.result is not None:
-            return model_result(outcome.result, short=request.short_text)
-        if outcome.lacking is not None and request.ask_by_url is not None:
-            lacking = outcome.lacking
-            return request.ask_by_url(UrlAsk(lacking.module, lacking.url, lacking.wish))
-        return error_result(outcome.error or TOOL_FAILED)
+            return build_model_result(outcome.result, short=request.short_text)
+        if outcome.not_connected is not None and request.elicit_url is not None:
+            lacking = outcome.not_connected
+            return request.elicit_url(UrlElicitation(lacking.module, lacking.url, lacking.elicitation_message))
+        return build_error_result(outcome.error or TOOL_FAILED)
 
 
-def _tool_arguments(given: Any) -> dict[str, Any]:
+def _parse_params(given: Any) -> dict[str, Any]:
     if isinstance(given, dict):
         return cast("dict[str, Any]", given)
-    return object_of("params", given if isinstance(given, str) else "", MOST_DEPTH)
+    return parse_object("params", given if isinstance(given, str) else "", MAX_PARAMS_DEPTH)

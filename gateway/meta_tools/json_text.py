@@ -4,31 +4,38 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, containers_of, depth_of, has_too_many_values
+from gateway.mcp.envelope import (
+    MAX_CONTAINERS,
+    MAX_FIELDS,
+    MAX_VALUES,
+    count_containers,
+    has_too_many_values,
+    measure_depth,
+)
 
 
-class NotAnObject(Exception):
+class InvalidObjectText(Exception):
     """The text is no JSON object, or beyond the limits of a message; the exception's text is for the caller."""
 
 
-def object_of(name: str, text: str, most_depth: int) -> dict[str, Any]:
+def parse_object(name: str, text: str, most_depth: int) -> dict[str, Any]:
     """The object that the text of the field `name` describes, nested at most `most_depth` levels.
 
     Raises:
-        NotAnObject: as the name says.
+        InvalidObjectText: as the name says.
     """
     encoded = text.encode("utf-8", "replace")
     # On the bytes, before anything is built (gateway.mcp.envelope).
-    if containers_of(encoded) > MAX_CONTAINERS:
-        raise NotAnObject(f"{name} holds more than {MAX_CONTAINERS} objects and arrays")
+    if count_containers(encoded) > MAX_CONTAINERS:
+        raise InvalidObjectText(f"{name} holds more than {MAX_CONTAINERS} objects and arrays")
     if has_too_many_values([encoded]):
-        raise NotAnObject(f"{name} holds more than {MAX_VALUES} values or {MAX_FIELDS} fields")
-    if depth_of(encoded) > most_depth:
-        raise NotAnObject(f"{name} is nested too deep: more than {most_depth} levels")
+        raise InvalidObjectText(f"{name} holds more than {MAX_VALUES} values or {MAX_FIELDS} fields")
+    if measure_depth(encoded) > most_depth:
+        raise InvalidObjectText(f"{name} is nested too deep: more than {most_depth} levels")
     try:
         value = orjson.loads(encoded)
     except orjson.JSONDecodeError:
         value = None
     if not isinstance(value, dict):
-        raise NotAnObject(f"{name} is an object with the tool's arguments, or JSON text of one")
+        raise InvalidObjectText(f"{name} is an object with the tool's arguments, or JSON text of one")
     return cast("dict[str, Any]", value)

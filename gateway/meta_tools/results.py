@@ -15,22 +15,22 @@ TOOL_FAILED = "the tool failed"
 SHORT_TEXT = "The result is in structuredContent."
 
 
-def error_result(text: str) -> Result:
+def build_error_result(text: str) -> Result:
     """What a model can act on: errors inside the meta-tools are results, never protocol errors."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def value_result(value: dict[str, Any], *, short: bool) -> Result:
+def build_value_result(value: dict[str, Any], *, short: bool) -> Result:
     """A result from plain JSON data."""
-    return _result(orjson.dumps(value), short)
+    return _build_result(orjson.dumps(value), short)
 
 
-def model_result(model: BaseModel, *, short: bool) -> Result:
+def build_model_result(model: BaseModel, *, short: bool) -> Result:
     """A result from a tool's own model, encoded once."""
-    return _result(model.__pydantic_serializer__.to_json(model, by_alias=True), short)
+    return _build_result(model.__pydantic_serializer__.to_json(model, by_alias=True), short)
 
 
-def _result(encoded: bytes, short: bool) -> Result:
+def _build_result(encoded: bytes, short: bool) -> Result:
     text = SHORT_TEXT if short and len(encoded) > len(SHORT_TEXT) else encoded.decode()
     return {
         "content": [{"type": "text", "text": text}],

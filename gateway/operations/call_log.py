@@ -17,14 +17,14 @@ import msgspec
 
 Clock = Callable[[], float]
 
-FLUSH_AFTER = 0.05
-CLOSE_WITHIN = 1.0
-MOST_LINES = 20_000
+FLUSH_SECONDS = 0.05
+CLOSE_TIMEOUT = 1.0
+MAX_LINES = 20_000
 
 _encoder = msgspec.json.Encoder()
 
 
-class Line(msgspec.Struct, frozen=True, gc=False):
+class CallLogLine(msgspec.Struct, frozen=True, gc=False):
     """One run, as it is written; `parameters` is a digest."""
 
     timestamp: datetime
@@ -47,8 +47,8 @@ class CallLog:
         *,
         clock: Clock,
         form: Literal["json", "text"] = "json",
-        flush_after: float = FLUSH_AFTER,
-        most_lines: int = MOST_LINES,
+        flush_after: float = FLUSH_SECONDS,
+        most_lines: int = MAX_LINES,
     ) -> None:
         """`write` takes a block of lines and may wait; `clock` gives Unix seconds; `flush_after` is in seconds.
 
@@ -60,13 +60,13 @@ class CallLog:
         self._json = form == "json"
         self._flush_after = flush_after
         self._most_lines = most_lines
-        self._lines: list[Line] = []
+        self._lines: list[CallLogLine] = []
         self._timer: asyncio.TimerHandle | None = None
         self._writer: threading.Thread | None = None
         self._pid = os.getpid()
         atexit.register(self.close)
 
-    def tool_run(self, request_id: str, tool_name: str, parameters: str, seconds: float, error: str | None) -> None:
+    def add_run(self, request_id: str, tool_name: str, parameters: str, seconds: float, error: str | None) -> None:
         """Add one line. `parameters` is the digest of the arguments, `error` the kind of failure or None."""
         if len(self._lines) >= self._most_lines:
             self.dropped += 1
@@ -74,7 +74,9 @@ class CallLog:
         at = datetime.fromtimestamp(self._clock(), UTC)
         milliseconds = int(seconds * 1e6) / 1000
         self._lines.append(
-            Line(at, "tool_run", request_id, tool_name, parameters, milliseconds, error is None, error, self._pid)
+            CallLogLine(
+                at, "tool_run", request_id, tool_name, parameters, milliseconds, error is None, error, self._pid
+            )
         )
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._flush_after, self._flush)
@@ -87,7 +89,7 @@ class CallLog:
             self._timer = None
         for _ in range(2):  # what is being written, then the rest
             if self._writer is not None:
-                self._writer.join(CLOSE_WITHIN)
+                self._writer.join(CLOSE_TIMEOUT)
                 if self._writer.is_alive():
                     return
             self._start_writing()
@@ -106,14 +108,14 @@ class CallLog:
         self._writer = threading.Thread(target=self._write_out, args=(lines,), name="call log", daemon=True)
         self._writer.start()
 
-    def _write_out(self, lines: list[Line]) -> None:
+    def _write_out(self, lines: list[CallLogLine]) -> None:
         try:
-            self._write(_encoder.encode_lines(lines) if self._json else b"".join(map(_text, lines)))
+            self._write(_encoder.encode_lines(lines) if self._json else b"".join(map(_format_text, lines)))
         except OSError:
             self.dropped += len(lines)
 
 
-def write_to(descriptor: int) -> Callable[[bytes], None]:
+def create_writer(descriptor: int) -> Callable[[bytes], None]:
     """A `write` for :class:`CallLog`: to a file descriptor, such as standard error's.
 
     It writes whole lines of at most ``PIPE_BUF`` bytes together, which a pipe never mixes with another writer's
@@ -137,10 +139,10 @@ def _write_all(descriptor: int, data: bytes) -> None:
         try:
             data = data[os.write(descriptor, data) :]
         except BlockingIOError:  # another program may have made our standard error non-blocking
-            select.select([], [descriptor], [], CLOSE_WITHIN)
+            select.select([], [descriptor], [], CLOSE_TIMEOUT)
 
 
-def _text(line: Line) -> bytes:
+def _format_text(line: CallLogLine) -> bytes:
     time = line.timestamp.astimezone().strftime("%H:%M:%S")
     told = line.error or "ok"
     return f"{time} CALL    {line.tool_name} {told} {line.response_time_ms} ms {line.request_id}\n".encode()

@@ -9,10 +9,10 @@ from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gateway.operations.metrics import BOUNDS, COUNTERS, WATCHED, Metrics, Series
+from gateway.operations.metrics import COUNTERS, DURATION_BUCKETS, OBSERVABLE_METRICS, CallSeries, Metrics
 
 
-def registry_of(metrics: Metrics, version: str) -> CollectorRegistry:
+def build_registry(metrics: Metrics, version: str) -> CollectorRegistry:
     """A registry with the metrics of MCPist, of the process and of the garbage collector."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Exposition(metrics, version))
@@ -27,19 +27,19 @@ class _Exposition(Collector):
         self._version = version
 
     def collect(self) -> Iterable[Metric]:
-        yield _build(self._version)
-        yield from _calls(self._metrics)
+        yield _build_info_metric(self._version)
+        yield from _collect_calls(self._metrics)
         yield GaugeMetricFamily("mcpist_running_calls", "Tools running now.", value=self._metrics.running_calls)
         yield CounterMetricFamily(
             "mcpist_credentials_malformed",
             "Credentials that are none by their form; refused without a query.",
             value=self._metrics.malformed_credentials,
         )
-        yield from _counters(self._metrics)
-        yield from _watched(self._metrics)
+        yield from _collect_counters(self._metrics)
+        yield from _collect_observables(self._metrics)
 
 
-def _build(version: str) -> Metric:
+def _build_info_metric(version: str) -> Metric:
     family = GaugeMetricFamily(
         "mcpist_build_info", "Always 1; the versions are in the labels.", labels=("version", "python")
     )
@@ -47,23 +47,23 @@ def _build(version: str) -> Metric:
     return family
 
 
-def _calls(metrics: Metrics) -> Iterator[Metric]:
+def _collect_calls(metrics: Metrics) -> Iterator[Metric]:
     """The counter has a series for each tool; the histogram, which is 17 times as large, one for each module."""
     calls = CounterMetricFamily("mcpist_calls", "Finished runs of tools.", labels=("module", "tool", "outcome"))
     duration = HistogramMetricFamily("mcpist_call_duration_seconds", "How long tools ran.", labels=("module",))
-    modules: dict[str, list[Series]] = defaultdict(list)
+    modules: dict[str, list[CallSeries]] = defaultdict(list)
     for key, series in sorted(metrics.calls.items()):
         calls.add_metric(key, sum(series.counts))
         modules[key[0]].append(series)
     for module, parts in modules.items():
         totals = accumulate(sum(column) for column in zip(*(part.counts for part in parts), strict=True))
-        buckets = list(zip([*map(str, BOUNDS), "+Inf"], totals, strict=True))
+        buckets = list(zip([*map(str, DURATION_BUCKETS), "+Inf"], totals, strict=True))
         duration.add_metric((module,), buckets, sum(part.seconds for part in parts))
     yield calls
     yield duration
 
 
-def _counters(metrics: Metrics) -> Iterator[Metric]:
+def _collect_counters(metrics: Metrics) -> Iterator[Metric]:
     for what, (name, label, about) in COUNTERS.items():
         family = CounterMetricFamily(name, about, labels=(label,))
         for value, number in sorted(metrics.counters[what].items()):
@@ -71,8 +71,8 @@ def _counters(metrics: Metrics) -> Iterator[Metric]:
         yield family
 
 
-def _watched(metrics: Metrics) -> Iterator[Metric]:
-    for one in WATCHED:
-        if one.name in metrics.watched:
+def _collect_observables(metrics: Metrics) -> Iterator[Metric]:
+    for one in OBSERVABLE_METRICS:
+        if one.name in metrics.observables:
             make = GaugeMetricFamily if one.kind == "gauge" else CounterMetricFamily
-            yield make(one.name, one.about, value=metrics.watched[one.name]())
+            yield make(one.name, one.description, value=metrics.observables[one.name]())

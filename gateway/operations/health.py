@@ -15,26 +15,26 @@ from core.disk_errors import MIN_FREE_BYTES, get_free_bytes
 Check = Callable[[], Awaitable[bool | str]]
 Clock = Callable[[], float]
 
-ALIVE = b'{"alive":true}'
-KEEP = 1.0
-TIMEOUT = 2.0
+ALIVE_BODY = b'{"alive":true}'
+CACHE_SECONDS = 1.0
+CHECK_TIMEOUT = 2.0
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ComponentHealth:
     """One part of the product at one look; `state` is ``up``, ``down``, ``slow``, or what its check says instead."""
 
     name: str
     state: str
 
 
-class Health:
+class HealthMonitor:
     """Looks at every part at most once a second, however often and by however many it is asked."""
 
     def __init__(
-        self, checks: Mapping[str, Check], *, clock: Clock, timeout: float = TIMEOUT, keep: float = KEEP
+        self, checks: Mapping[str, Check], *, clock: Clock, timeout: float = CHECK_TIMEOUT, keep: float = CACHE_SECONDS
     ) -> None:
         """`checks` maps names to functions that give False, or raise, when the part is down, or the state as a text.
 
@@ -45,39 +45,41 @@ class Health:
         self._timeout = timeout
         self._keep = keep
         self._looked_at = float("-inf")
-        self._parts: tuple[Part, ...] = ()
-        self._look: asyncio.Task[tuple[Part, ...]] | None = None
+        self._parts: tuple[ComponentHealth, ...] = ()
+        self._look: asyncio.Task[tuple[ComponentHealth, ...]] | None = None
         self._draining = False
 
     def drain(self) -> None:
         """Be unready from now on, so that load balancers send nobody while what runs is finished."""
         self._draining = True
 
-    async def parts(self) -> tuple[Part, ...]:
+    async def check_components(self) -> tuple[ComponentHealth, ...]:
         """Every part; while the process drains, that comes first."""
         if self._draining:
-            return (Part("process", "draining"),)
+            return (ComponentHealth("process", "draining"),)
         if self._clock() - self._looked_at < self._keep:
             return self._parts
         if self._look is None:
-            self._look = asyncio.create_task(self._look_at_all(), name="health")
+            self._look = asyncio.create_task(self._check_all(), name="health")
         # Who asks may go away; the look is shared with others.
         return await asyncio.shield(self._look)
 
-    async def _look_at_all(self) -> tuple[Part, ...]:
+    async def _check_all(self) -> tuple[ComponentHealth, ...]:
         try:
             looks = (asyncio.wait_for(check(), self._timeout) for check in self._checks.values())
             states = await asyncio.gather(*looks, return_exceptions=True)
             before = {part.name: part.state for part in self._parts}
-            self._parts = tuple(Part(name, _state(found)) for name, found in zip(self._checks, states, strict=True))
-            _tell_changes(before, self._parts)
+            self._parts = tuple(
+                ComponentHealth(name, _classify_result(found)) for name, found in zip(self._checks, states, strict=True)
+            )
+            _log_changes(before, self._parts)
             self._looked_at = self._clock()
             return self._parts
         finally:
             self._look = None
 
 
-def disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:
+def create_disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:
     """``full`` where the embedded database has no room for the next segment of its log."""
 
     async def has_room() -> bool | str:
@@ -86,22 +88,22 @@ def disk_check(home: Path) -> Callable[[], Coroutine[Any, Any, bool | str]]:
     return has_room
 
 
-def health_routes(health: Health) -> dict[str, ASGIApp]:
+def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
     """The ASGI application of each path."""
 
     async def alive(scope: Scope, receive: Receive, send: Send) -> None:
-        await _answer(scope, send, 200, ALIVE)
+        await _send_answer(scope, send, 200, ALIVE_BODY)
 
     async def ready(scope: Scope, receive: Receive, send: Send) -> None:
-        parts = await health.parts()
+        parts = await health.check_components()
         is_ready = all(part.state == "up" for part in parts)
         body: dict[str, Any] = {"ready": is_ready, "parts": parts}
-        await _answer(scope, send, 200 if is_ready else 503, orjson.dumps(body))
+        await _send_answer(scope, send, 200 if is_ready else 503, orjson.dumps(body))
 
     return {"/healthz": alive, "/readyz": ready}
 
 
-def _state(found: bool | str | BaseException) -> str:
+def _classify_result(found: bool | str | BaseException) -> str:
     if isinstance(found, TimeoutError):
         return "slow"
     if isinstance(found, str):
@@ -109,14 +111,14 @@ def _state(found: bool | str | BaseException) -> str:
     return "up" if found is True else "down"
 
 
-def _tell_changes(before: Mapping[str, str], parts: tuple[Part, ...]) -> None:
+def _log_changes(before: Mapping[str, str], parts: tuple[ComponentHealth, ...]) -> None:
     for part in parts:
         if part.state != before.get(part.name, "up"):
             level = logging.INFO if part.state == "up" else logging.WARNING
             log.log(level, "%s is %s", part.name, part.state)
 
 
-async def _answer(scope: Scope, send: Send, status: int, body: bytes) -> None:
+async def _send_answer(scope: Scope, send: Send, status: int, body: bytes) -> None:
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),

@@ -17,15 +17,15 @@ from uuid import UUID
 import orjson
 
 from core.secret import MASK, Secret
-from gateway.operations.scrubbing import MAX_LENGTH, names_secret, scrub
+from gateway.operations.scrubbing import MAX_LENGTH, is_secret_name, redact
 
-Format = Literal["json", "text"]
+LogFormat = Literal["json", "text"]
 
-MOST_TEXT = 8_000
+MAX_TEXT_LENGTH = 8_000
 MAX_ITEMS = 20
 """Elements that are logged of a list or mapping."""
-MOST_FRAMES = 20
-MOST_CAUSES = 5
+MAX_FRAMES = 20
+MAX_CAUSES = 5
 
 current_request: contextvars.ContextVar[str] = contextvars.ContextVar("current_request", default="")
 """The id of the request that this task works for; it is set once where requests enter."""
@@ -39,15 +39,15 @@ _QUIET = ("alembic.runtime.plugins", "httpx2")  # a line for each plugin at ever
 _NEVER_DEBUG = ("authlib", "urllib3", "httpcore2", "hpack")
 
 
-def configure_logs(level: str, form: str, stream: TextIO | None = None) -> Format:
+def configure_logs(level: str, form: str, stream: TextIO | None = None) -> LogFormat:
     """Send every logger's lines to `stream` (standard error) as ``json`` or ``text``; give back which.
 
     `form` is ``json``, ``text`` or ``auto``: text on a terminal, else JSON.
     """
     target: TextIO = sys.stderr if stream is None else stream
-    chosen = format_for(form, target)
+    chosen = resolve_format(form, target)
     handler = logging.StreamHandler(target)
-    handler.setFormatter(JsonLines() if chosen == "json" else TextLines())
+    handler.setFormatter(JsonLineFormatter() if chosen == "json" else TextLineFormatter())
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -68,14 +68,14 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> Forma
     return chosen
 
 
-def format_for(form: str, stream: TextIO) -> Format:
+def resolve_format(form: str, stream: TextIO) -> LogFormat:
     """What ``auto`` means for `stream`; the other two stand for themselves."""
     if form == "auto":
         return "text" if stream.isatty() else "json"
     return "text" if form == "text" else "json"
 
 
-class JsonLines(logging.Formatter):
+class JsonLineFormatter(logging.Formatter):
     """One JSON object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -83,109 +83,109 @@ class JsonLines(logging.Formatter):
             "timestamp": datetime.fromtimestamp(record.created, UTC),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": message_of(record),
+            "message": format_message(record),
             "pid": record.process,
         }
         if request_id := current_request.get():
             line["request_id"] = request_id
-        fields, last = fields_of(record), dict[str, Any]()
+        fields, last = extract_fields(record), dict[str, Any]()
         if record.exc_info and record.exc_info[1] is not None:
-            last["exception"] = list(causes(record.exc_info[1]))
+            last["exception"] = list(iterate_causes(record.exc_info[1]))
         text = _encode({**line, **fields, **last})
         if len(text) > MAX_LENGTH:  # scrub() would cut it into invalid JSON
             text = _encode({**line, "fields_left_out": len(fields), **last})
-        return scrub(text)
+        return redact(text)
 
 
-class TextLines(logging.Formatter):
+class TextLineFormatter(logging.Formatter):
     """The same for a person's eyes."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
-        fields = fields_of(record)
+        fields = extract_fields(record)
         if request_id := current_request.get():
             fields.setdefault("request_id", request_id)
         told = "".join(f" {name}={value}" for name, value in fields.items())
-        lines = [f"{time} {record.levelname:<7} {record.name}: {message_of(record)}{told}"]
+        lines = [f"{time} {record.levelname:<7} {record.name}: {format_message(record)}{told}"]
         if record.exc_info and record.exc_info[1] is not None:
-            lines += [f"  {cause['type']} at {' < '.join(cause['at'])}" for cause in causes(record.exc_info[1])]
-        return "\n".join(scrub(_printable(line[:MAX_LENGTH])) for line in lines)
+            lines += [f"  {cause['type']} at {' < '.join(cause['at'])}" for cause in iterate_causes(record.exc_info[1])]
+        return "\n".join(redact(_strip_control_characters(line[:MAX_LENGTH])) for line in lines)
 
 
 def _encode(line: dict[str, Any]) -> str:
     return orjson.dumps(line, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS).decode()
 
 
-def message_of(record: logging.LogRecord) -> str:
+def format_message(record: logging.LogRecord) -> str:
     """The message; exceptions among its arguments become their type's name, like everywhere here."""
     args = record.args
     if isinstance(args, tuple):
-        args = tuple(_type_of(arg) if isinstance(arg, BaseException) else arg for arg in args)
-    text = str(record.msg) if not isinstance(record.msg, BaseException) else _type_of(record.msg)
+        args = tuple(_get_type_name(arg) if isinstance(arg, BaseException) else arg for arg in args)
+    text = str(record.msg) if not isinstance(record.msg, BaseException) else _get_type_name(record.msg)
     try:
         text = text % args if args else text
     except (TypeError, ValueError, KeyError):
         text += " (arguments do not fit the message)"
     if record.name.startswith(_FIRST_LINE_ONLY):
         text = text.partition("\n")[0]
-    return _text(text)
+    return _sanitize_text(text)
 
 
-def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+def extract_fields(record: logging.LogRecord) -> dict[str, Any]:
     """What `extra` added to the record; names that mean a secret are masked, objects reduced to their type."""
     added = (item for item in record.__dict__.items() if item[0] not in _STANDARD)
-    return {name: _field(name, value) for name, value in added}
+    return {name: _sanitize_field(name, value) for name, value in added}
 
 
-def causes(error: BaseException) -> Iterator[dict[str, Any]]:
+def iterate_causes(error: BaseException) -> Iterator[dict[str, Any]]:
     """Type and places in the source (innermost first) of an exception and of those that led to it; never a text."""
     seen: set[int] = set()
     current: BaseException | None = error
-    while current is not None and id(current) not in seen and len(seen) < MOST_CAUSES:
+    while current is not None and id(current) not in seen and len(seen) < MAX_CAUSES:
         seen.add(id(current))
-        yield {"type": _type_of(current), "at": _places(current)}
+        yield {"type": _get_type_name(current), "at": _list_source_places(current)}
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 
-def _places(error: BaseException) -> list[str]:
+def _list_source_places(error: BaseException) -> list[str]:
     places: list[str] = []
     trace = error.__traceback__
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
         places.append(f"{os.sep.join(path.parts[-2:])}:{trace.tb_lineno}")
         trace = trace.tb_next
-    return places[::-1][:MOST_FRAMES]
+    return places[::-1][:MAX_FRAMES]
 
 
-def _field(name: str, value: Any, depth: int = 3) -> Any:
-    return MASK if names_secret(name) else _plain(value, depth)
+def _sanitize_field(name: str, value: Any, depth: int = 3) -> Any:
+    return MASK if is_secret_name(name) else _sanitize_value(value, depth)
 
 
-def _plain(value: Any, depth: int = 3) -> Any:
+def _sanitize_value(value: Any, depth: int = 3) -> Any:
     if isinstance(value, str):
-        return _text(value)
+        return _sanitize_text(value)
     if isinstance(value, _PLAIN) and (not isinstance(value, int) or abs(value) < 1 << 63):
         return value
     if isinstance(value, Path | Secret):
         return str(value)
     if depth and isinstance(value, dict):
         pairs = islice(cast("dict[Any, Any]", value).items(), MAX_ITEMS)
-        return {(text := _text(str(name))): _field(text, inner, depth - 1) for name, inner in pairs}
+        return {(text := _sanitize_text(str(name))): _sanitize_field(text, inner, depth - 1) for name, inner in pairs}
     if depth and isinstance(value, list | tuple | set | frozenset):
-        return [_plain(inner, depth - 1) for inner in islice(cast("list[Any]", value), MAX_ITEMS)]
-    return _type_of(value)
+        return [_sanitize_value(inner, depth - 1) for inner in islice(cast("list[Any]", value), MAX_ITEMS)]
+    return _get_type_name(value)
 
 
-def _text(value: str) -> str:
+def _sanitize_text(value: str) -> str:
     """Not too long, and without the lone surrogates that UTF-8 has no form for."""
-    return value[:MOST_TEXT].encode(errors="backslashreplace").decode()
+    return value[:MAX_TEXT_LENGTH].encode(errors="backslashreplace").decode()
 
 
-def _type_of(value: object) -> str:
+def _get_type_name(value: object) -> str:
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _printable(text: str) -> str:
+def _strip_control_characters(text: str) -> str:
     """Without control characters: a line of the log must not be able to write another, or to the terminal."""
     return "".join(sign if sign.isprintable() or sign == " " else repr(sign)[1:-1] for sign in text)

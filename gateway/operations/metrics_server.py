@@ -14,13 +14,13 @@ from starlette.routing import Route
 
 from core.errors import Unavailable
 from gateway.http_server.limits import HttpLimits
-from gateway.http_server.server import HttpServer, serving
+from gateway.http_server.server import HttpServer, run_http_server
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-MOST_CONNECTIONS = 20
-LIMITS = HttpLimits(connections=MOST_CONNECTIONS, connections_per_address=MOST_CONNECTIONS, drain_seconds=2.0)
+MAX_CONNECTIONS = 20
+LIMITS = HttpLimits(connections=MAX_CONNECTIONS, connections_per_address=MAX_CONNECTIONS, drain_seconds=2.0)
 
 
 @contextlib.asynccontextmanager
@@ -30,13 +30,13 @@ async def serve_metrics(host: str, port: int, registry: "CollectorRegistry") -> 
     Raises:
         Unavailable: the port is taken, or the address is not this machine's.
     """
-    listener = metrics_socket(host, port)
-    server = HttpServer(metrics_app(registry), limits=LIMITS)
-    async with serving(server, listener):
+    listener = open_metrics_socket(host, port)
+    server = HttpServer(create_metrics_app(registry), limits=LIMITS)
+    async with run_http_server(server, listener):
         yield listener.getsockname()[1]
 
 
-def metrics_app(registry: "CollectorRegistry") -> Starlette:
+def create_metrics_app(registry: "CollectorRegistry") -> Starlette:
     """The one route; text is made in a thread, one at a time, so that a scrape delays no call."""
     from prometheus_client.exposition import choose_encoder  # 50 ms of import that only metrics need
 
@@ -51,17 +51,17 @@ def metrics_app(registry: "CollectorRegistry") -> Starlette:
     return Starlette(routes=[Route("/metrics", metrics, methods=["GET"])])
 
 
-def _reason(error: OSError) -> str:
+def _format_reason(error: OSError) -> str:
     """Without the address, which `socket.create_server` adds."""
     return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
 
 
-def metrics_socket(host: str, port: int) -> socket.socket:
+def open_metrics_socket(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=MOST_CONNECTIONS)
+        return socket.create_server((host, port), family=family, backlog=MAX_CONNECTIONS)
     except OSError as error:
         raise Unavailable(
-            f"The metrics port {port} on {host} cannot be opened ({_reason(error)}): "
+            f"The metrics port {port} on {host} cannot be opened ({_format_reason(error)}): "
             "choose another MCPIST_METRICS_PORT or MCPIST_METRICS_HOST, or 0 for no metrics."
         ) from error

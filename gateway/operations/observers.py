@@ -7,34 +7,34 @@ from gateway.operations.metrics import Metrics
 from gateway.tool_runner import ToolRun
 
 
-class Observers:
-    """Implements :class:`gateway.tool_runner.RunObserver`, and observes requests for the transport."""
+class CallObserver:
+    """Implements :class:`gateway.tool_runner.ToolRunObserver`, and observes requests for the transport."""
 
     def __init__(self, metrics: Metrics, call_log: CallLog) -> None:
         self._metrics = metrics
         self._call_log = call_log
 
-    def started(self) -> None:
+    def on_run_start(self) -> None:
         self._metrics.running_calls += 1
 
-    def ended(self, run: ToolRun) -> None:
+    def on_run_end(self, run: ToolRun) -> None:
         self._metrics.running_calls -= 1
-        self._metrics.call(run.module, run.tool, run.outcome.value, run.seconds)
+        self._metrics.count_call(run.module, run.tool, run.outcome.value, run.seconds)
         self._log(run, f"{run.module}.{run.tool}")
 
-    def refused(self, run: ToolRun) -> None:
-        self._metrics.call(run.module, run.tool, run.outcome.value, run.seconds)
+    def on_run_refused(self, run: ToolRun) -> None:
+        self._metrics.count_call(run.module, run.tool, run.outcome.value, run.seconds)
         self._log(run, f"{run.module}.{run.tool}")
 
-    def denied(self, run: ToolRun, names: int) -> None:
-        self._metrics.denied("unknown_tool", names)
+    def on_names_denied(self, run: ToolRun, names: int) -> None:
+        self._metrics.count_denied("unknown_tool", names)
         # Whoever asked chose the name: it stands in the audit log, and not in a log that others read.
         self._log(run, "-")
 
-    def request(self, observation: Observation) -> None:
+    def on_http_answer(self, observation: Observation) -> None:
         """An HTTP request has been answered."""
-        self._metrics.response(observation.status)
+        self._metrics.count_response(observation.status)
 
     def _log(self, run: ToolRun, name: str) -> None:
         error = None if run.outcome is CallOutcome.OK else run.outcome.value
-        self._call_log.tool_run(run.request_id, name, run.digest.hex()[:16], run.seconds, error)
+        self._call_log.add_run(run.request_id, name, run.digest.hex()[:16], run.seconds, error)

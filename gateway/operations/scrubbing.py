@@ -22,7 +22,7 @@ _NO_LETTERS = string.digits + "+.-"
 _SCHEME = string.ascii_letters + _NO_LETTERS + "ſKİı"
 
 
-def scrub(text: str) -> str:
+def redact(text: str) -> str:
     """The first ``MAX_LENGTH`` characters of `text`, with every likely secret replaced by ``<masked>``."""
     text = text[:MAX_LENGTH]
     lower = text.lower()
@@ -33,7 +33,7 @@ def scrub(text: str) -> str:
     return text
 
 
-def names_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether a field of this name is never written, whatever is in it."""
     return _NAMES.search(name) is not None
 

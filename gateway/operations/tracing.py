@@ -17,30 +17,35 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.sampling import Sampler
     from opentelemetry.trace import Span as LibrarySpan
 
-Kind = Literal["server", "internal", "client"]
-Value = str | bool | int | float
+SpanKind = Literal["server", "internal", "client"]
+AttributeValue = str | bool | int | float
 
 EXPORT_TIMEOUT = 5.0
-CLOSE_WITHIN = 2.0
+CLOSE_TIMEOUT = 2.0
 
 
 class Span(Protocol):
     """What happens between two moments."""
 
-    def set(self, name: str, value: Value) -> None:
+    def set_attribute(self, name: str, value: AttributeValue) -> None:
         """Say more about it."""
         ...
 
-    def failed(self, kind: str) -> None:
+    def mark_failed(self, kind: str) -> None:
         """Mark it as failed; `kind` is a fixed word or the name of a type, never a message."""
         ...
 
 
-class Traces(Protocol):
+class Tracer(Protocol):
     """Makes spans. A span inside the block of another is its child, across tasks too."""
 
     def span(
-        self, name: str, kind: Kind = "internal", *, parent: str = "", attributes: Mapping[str, Value] | None = None
+        self,
+        name: str,
+        kind: SpanKind = "internal",
+        *,
+        parent: str = "",
+        attributes: Mapping[str, AttributeValue] | None = None,
     ) -> AbstractContextManager[Span]:
         """A span for the time in the block; an exception that leaves it marks it as failed.
 
@@ -53,41 +58,46 @@ class Traces(Protocol):
         ...
 
 
-class NoTraces:
+class NoopTracer:
     """Traces that are off."""
 
     def span(
-        self, name: str, kind: Kind = "internal", *, parent: str = "", attributes: Mapping[str, Value] | None = None
+        self,
+        name: str,
+        kind: SpanKind = "internal",
+        *,
+        parent: str = "",
+        attributes: Mapping[str, AttributeValue] | None = None,
     ) -> AbstractContextManager[Span]:
-        return _NO_SPAN
+        return _NOOP_SPAN
 
     async def close(self) -> None:
         pass
 
 
-class _NoSpan(AbstractContextManager["_NoSpan"]):
-    def set(self, name: str, value: Value) -> None:
+class _NoopSpan(AbstractContextManager["_NoopSpan"]):
+    def set_attribute(self, name: str, value: AttributeValue) -> None:
         pass
 
-    def failed(self, kind: str) -> None:
+    def mark_failed(self, kind: str) -> None:
         pass
 
-    def __enter__(self) -> "_NoSpan":
+    def __enter__(self) -> "_NoopSpan":
         return self
 
     def __exit__(self, *error: object) -> None:
         return None
 
 
-_NO_SPAN = _NoSpan()
+_NOOP_SPAN = _NoopSpan()
 
 
-def start_traces(settings: TracingSettings, version: str) -> Traces:
+def start_tracer(settings: TracingSettings, version: str) -> Tracer:
     """Traces as configured: sent in the background in batches, by OTLP over HTTP."""
-    return _Traces(settings, version) if settings.url else NoTraces()
+    return _OtelTracer(settings, version) if settings.url else NoopTracer()
 
 
-class _Traces:
+class _OtelTracer:
     def __init__(self, settings: TracingSettings, version: str) -> None:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk.resources import Resource
@@ -95,7 +105,7 @@ class _Traces:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
         resource = Resource.create({"service.name": settings.service_name, "service.version": version})
-        self._provider = TracerProvider(sampler=_sampler(settings), resource=resource, shutdown_on_exit=False)
+        self._provider = TracerProvider(sampler=_create_sampler(settings), resource=resource, shutdown_on_exit=False)
         headers = {name: value.reveal() for name, value in settings.headers}
         exporter = OTLPSpanExporter(endpoint=settings.url, headers=headers, timeout=EXPORT_TIMEOUT)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
@@ -103,23 +113,28 @@ class _Traces:
 
     @contextlib.contextmanager
     def span(
-        self, name: str, kind: Kind = "internal", *, parent: str = "", attributes: Mapping[str, Value] | None = None
+        self,
+        name: str,
+        kind: SpanKind = "internal",
+        *,
+        parent: str = "",
+        attributes: Mapping[str, AttributeValue] | None = None,
     ) -> Generator[Span]:
         from opentelemetry.trace import SpanKind
 
         with self._tracer.start_as_current_span(
             name,
-            context=_context(parent),
+            context=_parse_parent(parent),
             kind=SpanKind[kind.upper()],
             attributes=attributes,
             record_exception=False,
             set_status_on_exception=False,
         ) as library_span:
-            span = _Span(library_span)
+            span = _OtelSpan(library_span)
             try:
                 yield span
             except BaseException as error:
-                span.failed(type(error).__name__)
+                span.mark_failed(type(error).__name__)
                 raise
 
     async def close(self) -> None:
@@ -134,27 +149,27 @@ class _Traces:
         # executor would keep the process from ending.
         threading.Thread(target=shut_down, name="traces", daemon=True).start()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_WITHIN):
+            async with asyncio.timeout(CLOSE_TIMEOUT):
                 await done.wait()
 
 
-class _Span:
+class _OtelSpan:
     __slots__ = ("_span",)
 
     def __init__(self, span: "LibrarySpan") -> None:
         self._span = span
 
-    def set(self, name: str, value: Value) -> None:
+    def set_attribute(self, name: str, value: AttributeValue) -> None:
         self._span.set_attribute(name, value)
 
-    def failed(self, kind: str) -> None:
+    def mark_failed(self, kind: str) -> None:
         from opentelemetry.trace import StatusCode
 
         self._span.set_attribute("error.type", kind)
         self._span.set_status(StatusCode.ERROR)
 
 
-def _context(parent: str) -> "Context | None":
+def _parse_parent(parent: str) -> "Context | None":
     if not parent:
         return None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -162,7 +177,7 @@ def _context(parent: str) -> "Context | None":
     return TraceContextTextMapPropagator().extract({"traceparent": parent})
 
 
-def _sampler(settings: TracingSettings) -> "Sampler":
+def _create_sampler(settings: TracingSettings) -> "Sampler":
     from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, TraceIdRatioBased
 
     root: Sampler = {"always_on": ALWAYS_ON, "always_off": ALWAYS_OFF}.get(

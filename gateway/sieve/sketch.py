@@ -6,35 +6,35 @@ A full output schema costs three times the tokens and tells a model nothing more
 from collections.abc import Mapping
 from typing import Any
 
-WORDS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "null"}
-DEEPEST = 6
+TYPE_WORDS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "null"}
+MAX_DEPTH = 6
 
 
-def sketch(schema: Mapping[str, Any]) -> str:
+def summarize_schema(schema: Mapping[str, Any]) -> str:
     """The shape of what a schema describes; optional properties end with ``?``."""
-    return _sketch(schema, schema.get("$defs", {}), 0)
+    return _summarize(schema, schema.get("$defs", {}), 0)
 
 
-def _sketch(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> str:
-    if depth > DEEPEST:
+def _summarize(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> str:
+    if depth > MAX_DEPTH:
         return "any"
     if "$ref" in schema:
-        return _sketch(definitions.get(schema["$ref"].rsplit("/", 1)[-1], {}), definitions, depth + 1)
+        return _summarize(definitions.get(schema["$ref"].rsplit("/", 1)[-1], {}), definitions, depth + 1)
     if "anyOf" in schema:
-        return "|".join(_sketch(option, definitions, depth + 1) for option in schema["anyOf"])
+        return "|".join(_summarize(option, definitions, depth + 1) for option in schema["anyOf"])
     if "enum" in schema:
         return "|".join(f'"{value}"' for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"[{_sketch(schema.get('items', {}), definitions, depth + 1)}]"
+        return f"[{_summarize(schema.get('items', {}), definitions, depth + 1)}]"
     if "properties" in schema:
-        return _properties(schema, definitions, depth)
-    return WORDS.get(schema.get("type", ""), "any")
+        return _summarize_properties(schema, definitions, depth)
+    return TYPE_WORDS.get(schema.get("type", ""), "any")
 
 
-def _properties(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> str:
+def _summarize_properties(schema: Mapping[str, Any], definitions: Mapping[str, Any], depth: int) -> str:
     required = schema.get("required", [])
     parts = (
-        f"{name}{'' if name in required else '?'}: {_sketch(inner, definitions, depth + 1)}"
+        f"{name}{'' if name in required else '?'}: {_summarize(inner, definitions, depth + 1)}"
         for name, inner in schema["properties"].items()
     )
     return "{" + ", ".join(parts) + "}"

@@ -7,18 +7,18 @@ from typing import Any
 import httptools
 
 from modules.kit import VendorAnswer
-from modules.kit.vendor import Problem
+from modules.kit.vendor import VendorProblemKind
 
-MOST_HEAD = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
 """Bytes of an answer's head, those of interim ones with it."""
-MOST_BYTES = 10 * 2**20
-MOST_UNPACKED = 8 * 2**20
-MOST_RATIO = 100
-NOT_JUDGED = 2**20
+MAX_BODY_BYTES = 10 * 2**20
+MAX_UNPACKED_BYTES = 8 * 2**20
+MAX_COMPRESSION_RATIO = 100
+RATIO_EXEMPT_BYTES = 2**20
 """Bytes: what unpacks to less harms nobody, and a short list of equal rows packs well."""
-MOST_MEMBERS = 100
-READING = frozenset({"GET", "HEAD"})
-MOST_INTERIM = 10
+MAX_GZIP_MEMBERS = 100
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+MAX_INTERIM_ANSWERS = 10
 """Interim answers (1xx, RFC 9110 §15.2) before the real one."""
 
 _GZIP = 16 + zlib.MAX_WBITS
@@ -26,31 +26,31 @@ _WITHOUT_BODY = frozenset({204, 304})
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ExchangeFailure:
     """Why there is no answer, and when to try again (`retry`, for the caller). `unsent`: the vendor cannot have seen
     the request; `passing`: it may work in a moment."""
 
-    kind: Problem
+    kind: VendorProblemKind
     text: str
     retry: str = ""
     unsent: bool = False
-    passing: bool = False
+    transient: bool = False
     retry_after: float | None = None
 
 
-class TooLarge(Exception):
+class AnswerTooLarge(Exception):
     """The answer is larger than the limits above."""
 
 
-class Unreadable(Exception):
+class UnreadableAnswer(Exception):
     """The answer is not HTTP, or its body is not what its Content-Encoding says."""
 
 
-class Dropped(Exception):
+class ConnectionDropped(Exception):
     """The connection ended after it was made and before the answer began."""
 
 
-class Broken(Exception):
+class ConnectionBroken(Exception):
     """The connection ended in the middle of the answer."""
 
 
@@ -63,7 +63,7 @@ class AnswerReader:
 
     def __init__(self, method: str) -> None:
         self._is_head = method == "HEAD"
-        self._writes = method not in READING
+        self._writes = method not in SAFE_METHODS
         self._parser: Any = httptools.HttpResponseParser(self)
         self._has_begun = False
         self._head_bytes = 0
@@ -76,7 +76,7 @@ class AnswerReader:
         self._has_surplus = False
         self._size = 0
         self._parts: list[bytes] = []
-        self._unpacker: _Unpacker | None = None
+        self._unpacker: _Decompressor | None = None
         self._fault: Exception | None = None
         self.is_complete = False
 
@@ -89,7 +89,7 @@ class AnswerReader:
         """Read on.
 
         Raises:
-            TooLarge, Unreadable: as named. The connection cannot be used again.
+            AnswerTooLarge, Unreadable: as named. The connection cannot be used again.
         """
         if self.is_complete:
             self._has_surplus = True
@@ -100,13 +100,13 @@ class AnswerReader:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:  # 101: nobody asked for another protocol
-            raise Unreadable from None
+            raise UnreadableAnswer from None
         except httptools.HttpParserError:
-            self._fail(Unreadable())
+            self._fail(UnreadableAnswer())
         if self._fault is not None:
             raise self._fault
-        if not self._in_body and self._head_bytes > MOST_HEAD:
-            raise Unreadable
+        if not self._in_body and self._head_bytes > MAX_HEAD_BYTES:
+            raise UnreadableAnswer
 
     def end(self) -> VendorAnswer:
         """The connection has ended: the answer, if that is how its end is told (RFC 9112 §6.3).
@@ -117,11 +117,11 @@ class AnswerReader:
             Unreadable: its body is not what its Content-Encoding says.
         """
         if not self._has_begun:
-            raise Dropped
+            raise ConnectionDropped
         if not self._until_close:
-            raise Broken
+            raise ConnectionBroken
         if self._coding and self._unpacker is None:  # of nothing, not even an empty text is left
-            raise Unreadable
+            raise UnreadableAnswer
         self._complete()
         if self._fault is not None:
             raise self._fault
@@ -174,10 +174,10 @@ class AnswerReader:
         if self._is_head or self._status in _WITHOUT_BODY:
             self._complete()
         elif coding is not None and coding.lower() != "chunked":
-            self._fail(Unreadable())
+            self._fail(UnreadableAnswer())
         elif coding is None and length is not None:
-            if int(length) > MOST_BYTES:
-                self._fail(TooLarge())
+            if int(length) > MAX_BODY_BYTES:
+                self._fail(AnswerTooLarge())
         else:
             self._until_close = coding is None
 
@@ -188,10 +188,10 @@ class AnswerReader:
             return
         self._size += len(data)
         try:
-            if self._size > MOST_BYTES:
-                raise TooLarge
+            if self._size > MAX_BODY_BYTES:
+                raise AnswerTooLarge
             self._take(data)
-        except (TooLarge, Unreadable) as fault:
+        except (AnswerTooLarge, UnreadableAnswer) as fault:
             self._fail(fault.with_traceback(None))  # its frames hold what was unpacked
 
     def _take(self, data: bytes) -> None:
@@ -199,7 +199,7 @@ class AnswerReader:
             self._parts.append(data)
             return
         if self._unpacker is None:
-            self._unpacker = _Unpacker(_window(coding, data))
+            self._unpacker = _Decompressor(_choose_window(coding, data))
         self._unpacker.feed(data)
 
     @property
@@ -213,8 +213,8 @@ class AnswerReader:
         if self._status < 200:
             self._interim += 1
             self._headers = {}
-            if self._interim >= MOST_INTERIM:
-                self._fault = Unreadable()
+            if self._interim >= MAX_INTERIM_ANSWERS:
+                self._fault = UnreadableAnswer()
             return
         self._complete()
 
@@ -222,21 +222,21 @@ class AnswerReader:
         if self.is_complete:
             return
         if self._unpacker is not None and not self._unpacker.is_whole:
-            self._fail(Unreadable())
+            self._fail(UnreadableAnswer())
             return
         self.is_complete = self._fault is None
 
 
-def _window(coding: str, first: bytes) -> int:
+def _choose_window(coding: str, first: bytes) -> int:
     if coding in ("gzip", "x-gzip"):
         return _GZIP
     if coding == "deflate":
         # zlib's format by the standard (RFC 9110 §8.4.1.2), bare deflate from some servers
         return zlib.MAX_WBITS if first[0] & 0x0F == 8 else -zlib.MAX_WBITS
-    raise Unreadable
+    raise UnreadableAnswer
 
 
-class _Unpacker:
+class _Decompressor:
     """zlib with a limit on what comes out, in bytes and in proportion to what went in."""
 
     def __init__(self, window: int) -> None:
@@ -258,23 +258,23 @@ class _Unpacker:
 
     def feed(self, data: bytes) -> None:
         self._in += len(data)
-        most = min(MOST_UNPACKED, max(NOT_JUDGED, self._in * MOST_RATIO))
+        most = min(MAX_UNPACKED_BYTES, max(RATIO_EXEMPT_BYTES, self._in * MAX_COMPRESSION_RATIO))
         while data:
             if self._inflate.eof:
                 self._next_member()
             try:
                 part = self._inflate.decompress(data, most - self._out + 1)
             except zlib.error:
-                raise Unreadable from None
+                raise UnreadableAnswer from None
             self._parts.append(part)
             self._out += len(part)
             if self._out > most:
-                raise TooLarge
+                raise AnswerTooLarge
             data = self._inflate.unused_data
 
     def _next_member(self) -> None:
         """A gzip file may be several in a row (RFC 1952 §2.2); nothing follows the other format."""
         self._members += 1
-        if self._window != _GZIP or self._members > MOST_MEMBERS:
-            raise Unreadable
+        if self._window != _GZIP or self._members > MAX_GZIP_MEMBERS:
+            raise UnreadableAnswer
         self._inflate = zlib.decompressobj(self._window)

@@ -7,14 +7,14 @@ from gateway.vendor_session.answers import AnswerReader
 from modules.kit import VendorAnswer
 
 
-class Owner(NamedTuple):
+class ConnectionOwner(NamedTuple):
     """Whose connections these are."""
 
     tenant: str
     credential: str
 
 
-class Route(NamedTuple):
+class ConnectionRoute(NamedTuple):
     """Where a connection leads."""
 
     host: str
@@ -22,7 +22,7 @@ class Route(NamedTuple):
     secure: bool
 
 
-class Pool(Protocol):
+class ConnectionHolder(Protocol):
     """Who keeps the connection."""
 
     def forget(self, connection: "VendorConnection") -> None: ...
@@ -31,7 +31,7 @@ class Pool(Protocol):
 class VendorConnection(asyncio.Protocol):
     """One connection; it carries one request at a time."""
 
-    def __init__(self, pool: Pool, key: tuple[Route, Owner]) -> None:
+    def __init__(self, pool: ConnectionHolder, key: tuple[ConnectionRoute, ConnectionOwner]) -> None:
         self._pool = pool
         self.key = key
         self.rests_since = 0.0
@@ -69,7 +69,7 @@ class VendorConnection(asyncio.Protocol):
         """Send one request and read its answer.
 
         Raises:
-            gateway.vendor_session.answers.Dropped, Broken, Unreadable, TooLarge: as named there.
+            gateway.vendor_session.answers.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
             TimeoutError: it took more than `seconds`.
         """
         loop = asyncio.get_running_loop()
@@ -88,7 +88,7 @@ class VendorConnection(asyncio.Protocol):
         finally:
             timer.cancel()
 
-    def rest(self, now: float) -> bool:
+    def finish_exchange(self, now: float) -> bool:
         """The answer has been read; whether the connection can carry another request."""
         reader = self._release()
         # What was answered before it had been read whole is still to be written, and would come before the next.

@@ -11,7 +11,7 @@ _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}", re.ASCII)
 _VALUE = re.compile(r"[!-~](?:[ -~]{0,3998}[!-~])?", re.ASCII)
 
 
-def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+def validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """A module's headers in lower case.
 
     Raises:
@@ -28,12 +28,12 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return checked
 
 
-def lines_of(headers: Mapping[str, str]) -> str:
+def format_header_lines(headers: Mapping[str, str]) -> str:
     """Checked headers as they are sent."""
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
 
 
-def head_of(method: str, target: str, lines: str) -> bytes:
+def format_request_head(method: str, target: str, lines: str) -> bytes:
     """The head of a request; `lines` are its headers, each with its line end.
 
     Raises:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 Clock = Callable[[], float]
 
-MOST_KEYS = 20_000
-MOST_WAITING = 1_000
-MOST_SCOPES = 8
-LONGEST_BLOCK = 3600.0
+MAX_KEYS = 20_000
+MAX_WAITING = 1_000
+MAX_SCOPES = 8
+MAX_BLOCK_SECONDS = 3600.0
 """Seconds. A vendor that asks for longer is asked once more then: it may have been wrong, or paid since."""
-EVERYTHING = ""
+ALL_PATHS = ""
 
 
 class CredentialLimits:
@@ -23,29 +23,31 @@ class CredentialLimits:
     latter.
     """
 
-    def __init__(self, *, clock: Clock, most_keys: int = MOST_KEYS) -> None:
+    def __init__(self, *, clock: Clock, most_keys: int = MAX_KEYS) -> None:
         self._clock = clock
         self._most_keys = most_keys
-        self._gates: dict[str, _Gate] = {}
+        self._gates: dict[str, _KeyState] = {}
 
-    def blocked(self, key: str, path: str) -> float:
+    def get_blocked_seconds(self, key: str, path: str) -> float:
         """Seconds until the vendor takes requests below `path` again, as it said itself; 0 for now."""
         gate = self._gates.get(key)
         if gate is None or not gate.blocks:
             return 0.0
         now = self._clock()
         holding = [
-            block for scope in (EVERYTHING, scope_of(path)) if (block := gate.blocks.get(scope)) and block.until > now
+            block
+            for scope in (ALL_PATHS, derive_limit_scope(path))
+            if (block := gate.blocks.get(scope)) and block.effective_until > now
         ]
-        return max((block.told - now for block in holding), default=0.0)
+        return max((block.announced_until - now for block in holding), default=0.0)
 
     def block(self, key: str, scope: str, seconds: float) -> None:
-        """The vendor wants no request in `scope` (see :func:`scope_of`; EVERYTHING for all) for so long."""
+        """The vendor wants no request in `scope` (see :func:`derive_limit_scope`; EVERYTHING for all) for so long."""
         gate = self._gates.get(key) or self._admit(key)
-        if len(gate.blocks) >= MOST_SCOPES and scope not in gate.blocks:
+        if len(gate.blocks) >= MAX_SCOPES and scope not in gate.blocks:
             del gate.blocks[min(gate.blocks, key=gate.blocks.__getitem__)]
         now = self._clock()
-        block = _Block(now + min(seconds, LONGEST_BLOCK), now + seconds)
+        block = _Block(now + min(seconds, MAX_BLOCK_SECONDS), now + seconds)
         gate.blocks[scope] = max(gate.blocks.get(scope, block), block)
 
     def try_enter(self, key: str, most: int) -> bool:
@@ -59,7 +61,7 @@ class CredentialLimits:
     async def wait(self, key: str, seconds: float) -> bool:
         """Wait in turn where :meth:`try_enter` said no; whether the request is counted in now."""
         gate = self._gates[key]
-        if len(gate.waiting) >= MOST_WAITING:
+        if len(gate.waiting) >= MAX_WAITING:
             return False
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         gate.waiting.append(turn)
@@ -97,20 +99,22 @@ class CredentialLimits:
         """The number of keys that are remembered."""
         return len(self._gates)
 
-    def _admit(self, key: str) -> "_Gate":
+    def _admit(self, key: str) -> "_KeyState":
         if len(self._gates) >= self._most_keys:
             self._forget()
-        gate = self._gates[key] = _Gate()
+        gate = self._gates[key] = _KeyState()
         return gate
 
     def _forget(self) -> None:
         """Make room for a quarter of the keys at once: those whose limit ends first, if nothing of theirs runs."""
-        quiet = [(max(gate.blocks.values()).until, key) for key, gate in self._gates.items() if not gate.running]
+        quiet = [
+            (max(gate.blocks.values()).effective_until, key) for key, gate in self._gates.items() if not gate.running
+        ]
         for _, key in sorted(quiet)[: self._most_keys // 4 + 1]:
             del self._gates[key]
 
 
-class _Gate:
+class _KeyState:
     __slots__ = ("blocks", "running", "waiting")
 
     def __init__(self) -> None:
@@ -122,11 +126,11 @@ class _Gate:
 class _Block(NamedTuple):
     """Until when no request is sent, and the end that the vendor told."""
 
-    until: float
-    told: float
+    effective_until: float
+    announced_until: float
 
 
-def scope_of(path: str) -> str:
+def derive_limit_scope(path: str) -> str:
     """The part of a vendor that shares a rate limit, as far as an address tells: its first two segments.
 
     GitHub counts /search/code, /search/issues and the rest apart. Too narrow costs one request that is refused, too

@@ -4,31 +4,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.vendor_session.connection import Route
-from gateway.vendor_session.headers import checked_headers, lines_of
-from gateway.vendor_session.target import Target
+from gateway.vendor_session.connection import ConnectionRoute
+from gateway.vendor_session.headers import format_header_lines, validate_headers
+from gateway.vendor_session.target import VendorTarget
 from modules.kit import VendorApi
 
 DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "MCPist"}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VendorEndpoint:
     """One module's vendor at one base URL. `lines` are `headers` as they are sent; `route` is where to connect to."""
 
     api: VendorApi
-    target: Target
+    target: VendorTarget
     headers: Mapping[str, str] = field(repr=False)
-    lines: str = field(repr=False)
-    route: Route
+    header_lines: str = field(repr=False)
+    route: ConnectionRoute
 
     @classmethod
-    def of(cls, api: VendorApi, base_url: str, allow: AllowedAddresses) -> "Place":
+    def from_base_url(cls, api: VendorApi, base_url: str, allow: AllowedAddresses) -> "VendorEndpoint":
         """The place behind a base URL.
 
         Raises:
             VendorProblem: it is none, or MCPist is not allowed to reach it.
         """
-        target = Target.of(base_url, allow)
-        headers = {"host": target.host, **DEFAULT_HEADERS, **checked_headers(api.headers)}
-        return cls(api, target, headers, lines_of(headers), target.route)
+        target = VendorTarget.from_base_url(base_url, allow)
+        headers = {"host": target.host, **DEFAULT_HEADERS, **validate_headers(api.headers)}
+        return cls(api, target, headers, format_header_lines(headers), target.route)

@@ -13,19 +13,19 @@ from collections import deque
 from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType] its types have a bare tuple
 
 from core.http.outbound_addresses import GuardedResolver
-from gateway.vendor_session.connection import Owner, Route, VendorConnection
-from gateway.vendor_session.names import HostNames
+from gateway.vendor_session.connection import ConnectionOwner, ConnectionRoute, VendorConnection
+from gateway.vendor_session.names import DnsCache
 from modules.kit import VendorAnswer
 
 CONNECT_SECONDS = 10.0
-CONNECTIONS = 1024
-CONNECTIONS_PER_TENANT = 64
+MAX_CONNECTIONS = 1024
+MAX_CONNECTIONS_PER_TENANT = 64
 IDLE_SECONDS = 30.0
 SECOND_ADDRESS_SECONDS = 0.25
 """After which another address of the same host is tried beside the first (RFC 8305 §5)."""
 
 
-class ConnectFailed(Exception):
+class VendorConnectFailure(Exception):
     """No connection could be made; `cause` is what went wrong."""
 
     def __init__(self, cause: Exception) -> None:
@@ -37,7 +37,7 @@ class TooManyConnections(Exception):
     """All connections that the tenant, or all tenants together, may have are busy."""
 
 
-class _Tenant:
+class _TenantConnections:
     """One tenant's connections. Those that rest are in the order in which they came to."""
 
     __slots__ = ("count", "resting", "waiting")
@@ -56,16 +56,16 @@ class ConnectionPool:
         resolver: GuardedResolver,
         tls: ssl.SSLContext,
         *,
-        connections: int = CONNECTIONS,
-        per_tenant: int = CONNECTIONS_PER_TENANT,
+        connections: int = MAX_CONNECTIONS,
+        per_tenant: int = MAX_CONNECTIONS_PER_TENANT,
     ) -> None:
-        self._names = HostNames(resolver)
+        self._names = DnsCache(resolver)
         self._tls = tls
         self._most = connections
         self._per_tenant = per_tenant
         self._loop = asyncio.get_running_loop()
-        self._resting: dict[tuple[Route, Owner], list[VendorConnection]] = {}
-        self._tenants: dict[str, _Tenant] = {}
+        self._resting: dict[tuple[ConnectionRoute, ConnectionOwner], list[VendorConnection]] = {}
+        self._tenants: dict[str, _TenantConnections] = {}
         self._count = 0
         self._open: set[VendorConnection] = set()
         self._sweeping: asyncio.TimerHandle | None = None
@@ -74,23 +74,25 @@ class ConnectionPool:
         """How many connections are open, or being opened."""
         return self._count
 
-    async def exchange(self, route: Route, owner: Owner, method: str, request: bytes, seconds: float) -> VendorAnswer:
+    async def exchange(
+        self, route: ConnectionRoute, owner: ConnectionOwner, method: str, request: bytes, seconds: float
+    ) -> VendorAnswer:
         """Send one request and read its whole answer. Nothing is sent twice, followed or remembered.
 
         Raises:
-            ConnectFailed: there is no connection to be had, so nothing was sent.
+            VendorConnectFailure: there is no connection to be had, so nothing was sent.
             TooManyConnections: all are busy, and none came free in time; nothing was sent.
-            gateway.vendor_session.answers.Dropped, Broken, Unreadable, TooLarge: as named there.
+            gateway.vendor_session.answers.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
             TimeoutError: it took more than `seconds`.
         """
         until = self._loop.time() + seconds
-        connection = self._take_resting(route, owner) or await self._make(route, owner, until)
+        connection = self._take_idle(route, owner) or await self._open_connection(route, owner, until)
         try:
             return await connection.exchange(method, request, until - self._loop.time())
         finally:
             self._release(connection)
 
-    async def _make(self, route: Route, owner: Owner, until: float) -> VendorConnection:
+    async def _open_connection(self, route: ConnectionRoute, owner: ConnectionOwner, until: float) -> VendorConnection:
         await self._enter(owner.tenant, until - self._loop.time())
         try:
             connection = await self._connect(route, owner, until)
@@ -105,7 +107,7 @@ class ConnectionPool:
         if connection not in self._open:
             return
         tenant = self._tenants[connection.key[1].tenant]
-        if not connection.rest(self._loop.time()) or tenant.waiting:
+        if not connection.finish_exchange(self._loop.time()) or tenant.waiting:
             connection.abort()
             self.forget(connection)
             return
@@ -119,7 +121,7 @@ class ConnectionPool:
         if connection not in self._open:
             return
         self._open.discard(connection)
-        self._unrest(connection)
+        self._remove_idle(connection)
         self._leave(connection.key[1].tenant)
 
     def close(self) -> None:
@@ -130,18 +132,18 @@ class ConnectionPool:
             self._sweeping.cancel()
         self._names.close()
 
-    def _take_resting(self, route: Route, owner: Owner) -> VendorConnection | None:
+    def _take_idle(self, route: ConnectionRoute, owner: ConnectionOwner) -> VendorConnection | None:
         kept = self._resting.get((route, owner))
         while kept:
             connection = kept[-1]
-            self._unrest(connection)
+            self._remove_idle(connection)
             if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
                 return connection
             connection.abort()
             self.forget(connection)
         return None
 
-    def _unrest(self, connection: VendorConnection) -> None:
+    def _remove_idle(self, connection: VendorConnection) -> None:
         kept = self._resting.get(connection.key)
         if kept is not None and connection in kept:
             kept.remove(connection)
@@ -153,7 +155,7 @@ class ConnectionPool:
 
     async def _enter(self, name: str, seconds: float) -> None:
         """Count one more connection in; the one that rests longest makes room for it."""
-        tenant = self._tenants.setdefault(name, _Tenant())
+        tenant = self._tenants.setdefault(name, _TenantConnections())
         if tenant.count >= self._per_tenant:
             self._make_room(tenant.resting)
         elif self._count >= self._most:
@@ -174,7 +176,7 @@ class ConnectionPool:
             oldest.abort()
             self.forget(oldest)
 
-    async def _wait(self, name: str, tenant: _Tenant, seconds: float) -> None:
+    async def _wait(self, name: str, tenant: _TenantConnections, seconds: float) -> None:
         """Wait in line for the place of a connection of the tenant that is closed."""
         turn: asyncio.Future[None] = self._loop.create_future()
         tenant.waiting.append(turn)
@@ -205,13 +207,13 @@ class ConnectionPool:
         self._count -= 1
         self._drop_if_empty(name, tenant)
 
-    def _drop_if_empty(self, name: str, tenant: _Tenant) -> None:
+    def _drop_if_empty(self, name: str, tenant: _TenantConnections) -> None:
         if not tenant.count and not tenant.waiting:
             self._tenants.pop(name, None)
 
     # Connecting, and growing old.
 
-    async def _connect(self, route: Route, owner: Owner, until: float) -> VendorConnection:
+    async def _connect(self, route: ConnectionRoute, owner: ConnectionOwner, until: float) -> VendorConnection:
         seconds = min(CONNECT_SECONDS, until - self._loop.time())
         try:
             async with asyncio.timeout(seconds):
@@ -224,7 +226,7 @@ class ConnectionPool:
                     server_hostname=route.host if route.secure else None,
                 )
         except OSError as error:  # TimeoutError, ssl.SSLError and socket.gaierror are such too
-            raise ConnectFailed(error) from None
+            raise VendorConnectFailure(error) from None
         return connection
 
     def _sweep(self) -> None:

@@ -4,56 +4,73 @@ import math
 import ssl
 
 from core.http.outbound_addresses import AddressNotAllowed
-from gateway.vendor_session.answers import Broken, Dropped, Failure, TooLarge, Unreadable
-from gateway.vendor_session.pool import ConnectFailed, TooManyConnections
-from gateway.vendor_session.target import refused_host
+from gateway.vendor_session.answers import (
+    AnswerTooLarge,
+    ConnectionBroken,
+    ConnectionDropped,
+    ExchangeFailure,
+    UnreadableAnswer,
+)
+from gateway.vendor_session.pool import TooManyConnections, VendorConnectFailure
+from gateway.vendor_session.target import build_refused_host_problem
 from modules.kit import VendorAnswer, VendorProblem
-from modules.kit.vendor import LATER, Problem
+from modules.kit.vendor import TRY_LATER, VendorProblemKind
 
-MOVED = frozenset({301, 302, 303, 307, 308})
-MAYBE_DONE = 302
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+AMBIGUOUS_STATUS = 302
 """After a write some servers say with it that it was done (RFC 9110 §15.4.3, note), others that it was not."""
-LIMITED = "the vendor's rate limit for this credential is used up"
+RATE_LIMITED_TEXT = "the vendor's rate limit for this credential is used up"
 
 
-class Elsewhere(VendorProblem):
+class OriginNotAllowed(VendorProblem):
     """The credential is not for the place that the request would go to; nothing was sent."""
 
     def __init__(self) -> None:
         super().__init__("refused", "the credential was stored for another address than the service has now")
 
 
-FAULTS = (ConnectFailed, TooManyConnections, Dropped, Broken, TooLarge, Unreadable, OSError, ValueError)
+EXCHANGE_ERRORS = (
+    VendorConnectFailure,
+    TooManyConnections,
+    ConnectionDropped,
+    ConnectionBroken,
+    AnswerTooLarge,
+    UnreadableAnswer,
+    OSError,
+    ValueError,
+)
 """What an exchange may end in instead of an answer."""
 
 
-def failure_of(error: Exception) -> Failure:
+def classify_error(error: Exception) -> ExchangeFailure:
     """Sort what an exchange has ended in."""
-    if isinstance(error, ConnectFailed):
-        return _not_connected(error.cause)
+    if isinstance(error, VendorConnectFailure):
+        return _classify_connect_error(error.cause)
     if isinstance(error, TooManyConnections):
         text = "too many requests of your company to vendors are running"
-        return Failure("rate_limited", text, "wait until some are done, then try again", unsent=True, retry_after=1.0)
+        return ExchangeFailure(
+            "rate_limited", text, "wait until some are done, then try again", unsent=True, retry_after=1.0
+        )
     if isinstance(error, TimeoutError):
-        return Failure("unavailable", "the vendor did not answer in time", f"ask for less, or {LATER}")
-    if isinstance(error, TooLarge):
-        return Failure("too_large", "the vendor's answer is larger than MCPist takes", "ask for less at once")
-    if isinstance(error, Dropped | Broken):
+        return ExchangeFailure("unavailable", "the vendor did not answer in time", f"ask for less, or {TRY_LATER}")
+    if isinstance(error, AnswerTooLarge):
+        return ExchangeFailure("too_large", "the vendor's answer is larger than MCPist takes", "ask for less at once")
+    if isinstance(error, ConnectionDropped | ConnectionBroken):
         text = "the connection to the vendor broke before its answer was whole"
-        return Failure("unavailable", text, LATER, passing=True)
-    return Failure("unavailable", "the vendor's answer cannot be read", LATER)
+        return ExchangeFailure("unavailable", text, TRY_LATER, transient=True)
+    return ExchangeFailure("unavailable", "the vendor's answer cannot be read", TRY_LATER)
 
 
-def _not_connected(cause: Exception) -> Failure:
+def _classify_connect_error(cause: Exception) -> ExchangeFailure:
     if isinstance(cause, AddressNotAllowed):
-        return Failure("refused", str(refused_host()), unsent=True)
+        return ExchangeFailure("refused", str(build_refused_host_problem()), unsent=True)
     if isinstance(cause, ssl.SSLError):
         text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"
-        return Failure("unavailable", text, unsent=True)
-    return Failure("unavailable", "the vendor cannot be reached", LATER, unsent=True, passing=True)
+        return ExchangeFailure("unavailable", text, unsent=True)
+    return ExchangeFailure("unavailable", "the vendor cannot be reached", TRY_LATER, unsent=True, transient=True)
 
 
-def problem_of_failure(failure: Failure, *, writes: bool) -> VendorProblem:
+def build_failure_problem(failure: ExchangeFailure, *, writes: bool) -> VendorProblem:
     """A write that may have arrived says so: repeating it blindly could do it twice."""
     unknown = writes and not failure.unsent
     return VendorProblem(
@@ -61,31 +78,31 @@ def problem_of_failure(failure: Failure, *, writes: bool) -> VendorProblem:
     )
 
 
-def problem_of_answer(answer: VendorAnswer, *, wait: float | None, limited: bool) -> VendorProblem:
+def build_answer_problem(answer: VendorAnswer, *, wait: float | None, limited: bool) -> VendorProblem:
     """What a status of 400 and above, or a redirect that is not followed, means to whoever called. `wait` is how long
     the vendor asks to be left alone."""
     if limited:
-        kind, text, retry = "rate_limited", LIMITED, again_in(wait or 1.0)
+        kind, text, retry = "rate_limited", RATE_LIMITED_TEXT, format_retry(wait or 1.0)
     else:
-        kind, text = _meaning(answer.status)
-        retry = "" if kind != "unavailable" else LATER if wait is None else again_in(wait)
-    unknown = answer.write and (answer.status >= 500 or answer.status == MAYBE_DONE)
+        kind, text = _explain_status(answer.status)
+        retry = "" if kind != "unavailable" else TRY_LATER if wait is None else format_retry(wait)
+    unknown = answer.write and (answer.status >= 500 or answer.status == AMBIGUOUS_STATUS)
     if unknown and wait is not None:
-        text += f" and asks to wait {whole_seconds(wait)} s"
+        text += f" and asks to wait {round_up_seconds(wait)} s"
     return VendorProblem(kind, text, retry=retry, retry_after=wait, answer=answer, unknown=unknown)
 
 
-def again_in(seconds: float) -> str:
+def format_retry(seconds: float) -> str:
     """When to try again."""
-    return f"try again in {whole_seconds(seconds)} s"
+    return f"try again in {round_up_seconds(seconds)} s"
 
 
-def whole_seconds(seconds: float) -> int:
+def round_up_seconds(seconds: float) -> int:
     """Rounded up, and at least one: no one is told to try again at once."""
     return max(1, math.ceil(seconds))
 
 
-_MEANINGS: dict[int, tuple[Problem, str]] = {
+_MEANINGS: dict[int, tuple[VendorProblemKind, str]] = {
     401: ("unauthorized", "the vendor does not accept the credential; connect the account again"),
     402: (
         "forbidden",
@@ -105,11 +122,11 @@ _MEANINGS: dict[int, tuple[Problem, str]] = {
 _SAME_AS = {410: 404, 423: 409, 451: 403}
 
 
-def _meaning(status: int) -> tuple[Problem, str]:
+def _explain_status(status: int) -> tuple[VendorProblemKind, str]:
     status = _SAME_AS.get(status, status)
     if status in _MEANINGS:
         return _MEANINGS[status]
-    if status in MOVED:
+    if status in REDIRECT_STATUSES:
         return "refused", (
             "the vendor points to another address, which MCPist does not follow here; "
             "if the thing was renamed or moved, use its new name"

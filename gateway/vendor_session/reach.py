@@ -6,21 +6,23 @@ from urllib.parse import urlsplit
 
 from core.errors import Invalid
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, Lookup
-from gateway.vendor_session.target import Target
+from gateway.vendor_session.target import VendorTarget
 from modules.kit import VendorProblem
 
 LOOKUP_SECONDS = 5.0
-FORM = "base_url: it has to look like https://host/path, without a user, a password, a query or a fragment"
+BASE_URL_FORM_ERROR = (
+    "base_url: it has to look like https://host/path, without a user, a password, a query or a fragment"
+)
 
 
-async def why_out_of_reach(base_url: str, allow: AllowedAddresses, lookup: Lookup) -> str | None:
+async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup: Lookup) -> str | None:
     """Why MCPist with this list of the operator's may not ask `base_url`; None if it may, or if the name server of
     this machine cannot tell now.
 
     Raises:
         Invalid: it is no base URL.
     """
-    host, port, secure = _parts(base_url)
+    host, port, secure = _split_base_url(base_url)
     listed = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     remedy = f"MCPist asks it only if the operator starts MCPist with MCPIST_ALLOWED_PRIVATE_HOSTS={listed}"
     if not allow.allows(host, port, secure=secure):
@@ -35,14 +37,14 @@ async def why_out_of_reach(base_url: str, allow: AllowedAddresses, lookup: Looku
     return None
 
 
-def _parts(base_url: str) -> tuple[str, int, bool]:
+def _split_base_url(base_url: str) -> tuple[str, int, bool]:
     """Host, port and whether it is https, in the form of the operator's list."""
     try:
         parts = urlsplit(base_url)
         secure = parts.scheme == "https"
         host, port = (parts.hostname or "").removesuffix("."), parts.port or (443 if secure else 80)
         host = str(ip_address(host)) if ":" in host else host
-        Target.of(base_url, AllowedAddresses(frozenset({(host, port)})))
+        VendorTarget.from_base_url(base_url, AllowedAddresses(frozenset({(host, port)})))
     except (ValueError, VendorProblem):
-        raise Invalid(FORM) from None
+        raise Invalid(BASE_URL_FORM_ERROR) from None
     return host, port, secure

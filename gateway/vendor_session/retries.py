@@ -7,20 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
-from gateway.vendor_session.answers import Failure
+from gateway.vendor_session.answers import ExchangeFailure
 from modules.kit import RateLimit, VendorAnswer
 
-MOST_RETRIES = 2
+MAX_RETRIES = 2
 FIRST_PAUSE = 0.2
-LONGEST_PAUSE = 10.0
+MAX_PAUSE = 10.0
 """Whoever has to wait longer is better told so than kept."""
-LONGEST_TOLD = 7 * 86_400.0
-UNSAID = 10.0
+MAX_ANNOUNCED_PAUSE = 7 * 86_400.0
+DEFAULT_RATE_LIMIT_PAUSE = 10.0
 """Seconds to leave a vendor alone that says 429 and not for how long."""
 
-LIMITS = frozenset({402, 403, 429})
+RATE_LIMIT_STATUSES = frozenset({402, 403, 429})
 """Refusals that may be a limit: 402 of a plan's quota (Toggl), 403 of GitHub and Google, 429 (RFC 6585 §4)."""
-OVERLOADED = frozenset({502, 503, 504, 529})
+OVERLOAD_STATUSES = frozenset({502, 503, 504, 529})
 _SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 Clock = Callable[[], float]
@@ -29,7 +29,7 @@ LimitReader = Callable[[VendorAnswer], RateLimit | None]
 log = logging.getLogger(__name__)
 
 
-def rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | None = None) -> RateLimit | None:
+def find_rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | None = None) -> RateLimit | None:
     """The rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, or as the vendor's
     module `reads` it.
 
@@ -37,26 +37,26 @@ def rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | Non
     """
     if not 400 <= answer.status < 500:
         return None
-    found = _by_headers(answer, wall_clock) or (_by_module(reads, answer) if reads else None)
+    found = _read_header_limit(answer, wall_clock) or (_read_module_limit(reads, answer) if reads else None)
     if found is not None:
-        return replace(found, seconds=min(max(0.0, found.seconds), LONGEST_TOLD))
+        return replace(found, seconds=min(max(0.0, found.seconds), MAX_ANNOUNCED_PAUSE))
     unsaid = answer.status == 429 or (answer.status == 403 and _is_spent(answer))
-    return RateLimit(UNSAID, everything=False) if unsaid else None
+    return RateLimit(DEFAULT_RATE_LIMIT_PAUSE, everything=False) if unsaid else None
 
 
-def _by_headers(answer: VendorAnswer, wall_clock: Clock) -> RateLimit | None:
-    if answer.status not in LIMITS:
+def _read_header_limit(answer: VendorAnswer, wall_clock: Clock) -> RateLimit | None:
+    if answer.status not in RATE_LIMIT_STATUSES:
         return None
-    told = retry_after(answer, wall_clock)
+    told = parse_retry_after(answer, wall_clock)
     if told is not None:
         return RateLimit(told)
     if answer.status == 402 or not _is_spent(answer):
         return None
-    left = _until_reset(answer, wall_clock)
+    left = _parse_reset_seconds(answer, wall_clock)
     return None if left is None else RateLimit(left, everything=False)
 
 
-def _by_module(reads: LimitReader, answer: VendorAnswer) -> RateLimit | None:
+def _read_module_limit(reads: LimitReader, answer: VendorAnswer) -> RateLimit | None:
     try:
         found = reads(answer)
         return found if found is not None and math.isfinite(found.seconds) else None
@@ -69,49 +69,49 @@ def _is_spent(answer: VendorAnswer) -> bool:
     return answer.headers.get("x-ratelimit-remaining") == "0"
 
 
-def retry_after(answer: VendorAnswer, wall_clock: Clock) -> float | None:
+def parse_retry_after(answer: VendorAnswer, wall_clock: Clock) -> float | None:
     """Retry-After in seconds, from either form (RFC 9110 §10.2.3); None if it is missing or neither."""
     text = answer.headers.get("retry-after", "").strip()
     if _SECONDS.fullmatch(text):
         return float(text)
-    moment = _moment(text)
-    return None if moment is None else max(0.0, moment - _now(answer, wall_clock))
+    moment = _parse_http_date(text)
+    return None if moment is None else max(0.0, moment - _get_vendor_time(answer, wall_clock))
 
 
-def pause_before(
-    attempt: int, outcome: "VendorAnswer | Failure", *, repeatable: bool, told: float | None, chance: float
+def compute_pause(
+    attempt: int, outcome: "VendorAnswer | ExchangeFailure", *, repeatable: bool, told: float | None, chance: float
 ) -> float | None:
     """Seconds to wait before the request is sent again, or None to leave it.
 
     `attempt` counts from 0; `told` is what an overloaded vendor or a rate limit asks for; `chance`, 0 to 1, spreads
     those that failed together.
     """
-    if attempt >= MOST_RETRIES:
+    if attempt >= MAX_RETRIES:
         return None
     backoff = FIRST_PAUSE * 2**attempt * (0.5 + chance)
-    if isinstance(outcome, Failure):
-        return backoff if outcome.passing and (repeatable or outcome.unsent) else None
+    if isinstance(outcome, ExchangeFailure):
+        return backoff if outcome.transient and (repeatable or outcome.unsent) else None
     if not repeatable:
         return None
     if told is not None:
-        return told + 0.25 * chance if told <= LONGEST_PAUSE else None
-    return backoff if outcome.status in OVERLOADED else None
+        return told + 0.25 * chance if told <= MAX_PAUSE else None
+    return backoff if outcome.status in OVERLOAD_STATUSES else None
 
 
-def _until_reset(answer: VendorAnswer, wall_clock: Clock) -> float | None:
+def _parse_reset_seconds(answer: VendorAnswer, wall_clock: Clock) -> float | None:
     text = answer.headers.get("x-ratelimit-reset", "")
     if not re.fullmatch(r"[0-9]{1,11}", text, re.ASCII):
         return None
-    return max(0.0, float(text) - _now(answer, wall_clock))
+    return max(0.0, float(text) - _get_vendor_time(answer, wall_clock))
 
 
-def _now(answer: VendorAnswer, wall_clock: Clock) -> float:
+def _get_vendor_time(answer: VendorAnswer, wall_clock: Clock) -> float:
     """The vendor's clock where it tells it: what it says of times is said by that one."""
-    told = _moment(answer.headers.get("date", ""))
+    told = _parse_http_date(answer.headers.get("date", ""))
     return wall_clock() if told is None else told
 
 
-def _moment(text: str) -> float | None:
+def _parse_http_date(text: str) -> float | None:
     if not text or len(text) > 64:
         return None
     try:

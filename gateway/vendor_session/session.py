@@ -9,22 +9,22 @@ from types import MappingProxyType
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
 from core.http.tls import get_system_tls_context
-from gateway.vendor_session.client import Transport, VendorClient
-from gateway.vendor_session.connection import Owner
+from gateway.vendor_session.client import VendorClient, VendorTransport
+from gateway.vendor_session.connection import ConnectionOwner
 from gateway.vendor_session.lease_source import LeaseSource
 from gateway.vendor_session.limits import CredentialLimits
-from gateway.vendor_session.place import Place
+from gateway.vendor_session.place import VendorEndpoint
 from gateway.vendor_session.pool import ConnectionPool
 from modules.kit import Vendor, VendorApi, VendorSettings
-from modules.kit.vendor import filled
+from modules.kit.vendor import fill_base_url
 
 Clock = Callable[[], float]
 
-MOST_PLACES = 1024
-NOTHING_KNOWN: Mapping[str, str] = MappingProxyType({})
+MAX_ENDPOINTS = 1024
+NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 
 
-class VendorSessions:
+class VendorClientFactory:
     """Makes clients for vendors. Connections are kept and shared; nothing of the environment is read. `clock` is the
     event loop's where none is given; `wall_clock` gives seconds since the epoch.
 
@@ -50,14 +50,14 @@ class VendorSessions:
         self._lookup = lookup
         self._tls = tls
         self._system: SystemLookup | None = None
-        self._transport: Transport | None = None
-        self._places: dict[tuple[int, str], Place] = {}
+        self._transport: VendorTransport | None = None
+        self._places: dict[tuple[int, str], VendorEndpoint] = {}
 
     async def open(self) -> None:
         """Make ready. Called once, in the event loop that serves."""
         clock = self._clock or asyncio.get_running_loop().time
-        self._transport = Transport(
-            self._pool(), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
+        self._transport = VendorTransport(
+            self._get_pool(), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
         )
 
     async def close(self) -> None:
@@ -68,14 +68,14 @@ class VendorSessions:
         if self._system is not None:
             self._system.close()
 
-    def client(
+    def create_client(
         self,
         api: VendorApi,
         settings: VendorSettings,
         lease: LeaseSource,
         key: str,
         deadline: float | None = None,
-        attributes: Mapping[str, str] = NOTHING_KNOWN,
+        attributes: Mapping[str, str] = NO_ATTRIBUTES,
         tenant: str = "",
     ) -> Vendor:
         """A client for one caller's credential. `key` names the credential, alone in its limits and connections;
@@ -86,19 +86,19 @@ class VendorSessions:
             VendorProblem: MCPist is not allowed to reach the base URL, or `attributes` lack a part of it.
         """
         assert self._transport is not None, "open() comes first"
-        base_url = settings.base_url or (filled(api.base_url, attributes) if api.placeholders else api.base_url)
-        place = self._places.get((id(api), base_url)) or self._place(api, base_url)
-        owner = Owner(tenant or key, key)
+        base_url = settings.base_url or (fill_base_url(api.base_url, attributes) if api.placeholders else api.base_url)
+        place = self._places.get((id(api), base_url)) or self._get_endpoint(api, base_url)
+        owner = ConnectionOwner(tenant or key, key)
         return VendorClient(self._transport, place, settings, lease, key, deadline, attributes, owner)
 
-    def _place(self, api: VendorApi, base_url: str) -> Place:
-        place = Place.of(api, base_url, self._allow)
-        if len(self._places) >= MOST_PLACES:
+    def _get_endpoint(self, api: VendorApi, base_url: str) -> VendorEndpoint:
+        place = VendorEndpoint.from_base_url(api, base_url, self._allow)
+        if len(self._places) >= MAX_ENDPOINTS:
             self._places.clear()
         self._places[id(api), base_url] = place  # holds the api, so that its id stays its own
         return place
 
-    def _pool(self) -> ConnectionPool:
+    def _get_pool(self) -> ConnectionPool:
         lookup = self._lookup
         if lookup is None:
             lookup = self._system = SystemLookup()

@@ -8,11 +8,11 @@ from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.vendor_session.connection import Route
+from gateway.vendor_session.connection import ConnectionRoute
 from modules.kit import VendorProblem
 
-LONGEST_URL = 8000
-LONGEST_HOST = 253
+MAX_URL_LENGTH = 8000
+MAX_HOST_LENGTH = 253
 
 # re.ASCII: without it, IGNORECASE lets the Kelvin sign and the long s pass for letters.
 _BASE = re.compile(
@@ -28,85 +28,85 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class VendorTarget:
     """Where one vendor is: scheme, host and port as `origin`, and the path that all others begin with."""
 
     origin: str
     base_path: str
 
     @classmethod
-    def of(cls, base_url: str, allow: AllowedAddresses) -> "Target":
+    def from_base_url(cls, base_url: str, allow: AllowedAddresses) -> "VendorTarget":
         """Read a base URL.
 
         Raises:
             VendorProblem: it is none, or MCPist is not allowed to reach it.
         """
         match = _BASE.fullmatch(base_url)
-        if match is None or len(match["host"]) > LONGEST_HOST or _climbs(match["path"]):
+        if match is None or len(match["host"]) > MAX_HOST_LENGTH or _has_dot_segments(match["path"]):
             raise VendorProblem("refused", "the base URL of this service has to look like https://host/path")
         secure = match["scheme"].lower() == "https"
         scheme = "https" if secure else "http"
-        port = int(match["port"] or _usual(scheme))
-        host = _in_short(match["host"].lower().removesuffix("."))
+        port = int(match["port"] or _get_default_port(scheme))
+        host = _strip_brackets(match["host"].lower().removesuffix("."))
         if not 0 < port < 65536 or not allow.allows(host, port, secure=secure):
-            raise refused_host()
+            raise build_refused_host_problem()
         shown = f"[{host}]" if ":" in host else host
-        return cls(f"{scheme}://{shown}{'' if port == _usual(scheme) else f':{port}'}", match["path"])
+        return cls(f"{scheme}://{shown}{'' if port == _get_default_port(scheme) else f':{port}'}", match["path"])
 
     @property
-    def route(self) -> Route:
+    def route(self) -> ConnectionRoute:
         """Where to connect to."""
         parts = urlsplit(self.origin)
         assert parts.hostname is not None
-        return Route(parts.hostname, parts.port or _usual(parts.scheme), parts.scheme == "https")
+        return ConnectionRoute(parts.hostname, parts.port or _get_default_port(parts.scheme), parts.scheme == "https")
 
     @property
     def host(self) -> str:
         """The host with its port, unless that is the usual one (RFC 9110 §7.2)."""
         return self.origin.partition("://")[2]
 
-    def url(self, path: str, query: Mapping[str, Any] | None) -> str:
+    def build_url(self, path: str, query: Mapping[str, Any] | None) -> str:
         """The address of `path` below the base URL.
 
         Raises:
             VendorProblem: the path would lead elsewhere, or is not encoded; the address is too long.
         """
         check_path(path)
-        made = f"{self.origin}{self.base_path}{path}{_query(query) if query else ''}"
-        if len(made) > LONGEST_URL:
+        made = f"{self.origin}{self.base_path}{path}{_encode_query(query) if query else ''}"
+        if len(made) > MAX_URL_LENGTH:
             raise VendorProblem("invalid", "the request is too long for an address; ask with fewer or shorter words")
         return made
 
-    def redirected(self, current: str, location: str) -> str | None:
+    def resolve_redirect(self, current: str, location: str) -> str | None:
         """Where a redirect leads, made of our own origin and the path found; None if it leads anywhere else."""
         if not _VISIBLE.fullmatch(location) or "\\" in location:
             return None
         try:
             parts = urlsplit(urljoin(current, location))
             origin = urlsplit(self.origin)
-            same = (parts.scheme, parts.hostname, parts.port or _usual(parts.scheme)) == (
-                origin.scheme, origin.hostname, origin.port or _usual(origin.scheme)
+            same = (parts.scheme, parts.hostname, parts.port or _get_default_port(parts.scheme)) == (
+                origin.scheme, origin.hostname, origin.port or _get_default_port(origin.scheme)
             )  # fmt: skip
         except ValueError:
             return None
         path = parts.path.removeprefix(self.base_path)
-        below = parts.path.startswith(self.base_path) and _PATH.fullmatch(path) and not _climbs(path)
-        if not same or not below or "@" in parts.netloc or len(location) > LONGEST_URL:
+        below = parts.path.startswith(self.base_path) and _PATH.fullmatch(path) and not _has_dot_segments(path)
+        if not same or not below or "@" in parts.netloc or len(location) > MAX_URL_LENGTH:
             return None
         return f"{self.origin}{parts.path}{'?' if parts.query else ''}{parts.query}"
 
 
-def _in_short(host: str) -> str:
+def _strip_brackets(host: str) -> str:
     """The host without brackets, an IPv6 address in the form that the operator's list has."""
     if not host.startswith("["):
         return host
     try:
         return str(ip_address(host[1:-1]))
     except ValueError:
-        raise refused_host() from None
+        raise build_refused_host_problem() from None
 
 
-def refused_host() -> VendorProblem:
+def build_refused_host_problem() -> VendorProblem:
     """One text for a host that may not be reached and for one that does not exist."""
     return VendorProblem(
         "refused",
@@ -123,11 +123,11 @@ def check_path(path: str) -> None:
     """
     if _PLAIN_PATH.fullmatch(path):
         return
-    if not _PATH.fullmatch(path) or _climbs(path):
+    if not _PATH.fullmatch(path) or _has_dot_segments(path):
         raise VendorProblem("refused", "the address does not stay below the vendor's base URL, or is not encoded")
 
 
-def _climbs(path: str) -> bool:
+def _has_dot_segments(path: str) -> bool:
     """Whether some server could read a dot segment or a control character out of a path.
 
     Servers differ in what they decode, how often, and in what ends a segment; what any of them does counts.
@@ -143,32 +143,32 @@ def _climbs(path: str) -> bool:
     return True
 
 
-def _usual(scheme: str) -> int:
+def _get_default_port(scheme: str) -> int:
     return 443 if scheme == "https" else 80
 
 
-def _query(query: Mapping[str, Any]) -> str:
+def _encode_query(query: Mapping[str, Any]) -> str:
     try:
         pairs = [
-            f"{_quoted(name)}={_quoted(_text(one))}"
+            f"{_quote_text(name)}={_quote_text(_to_text(one))}"
             for name, value in query.items()
             if value is not None
-            for one in _each(value)
+            for one in _to_tuple(value)
         ]
     except UnicodeEncodeError:
         raise VendorProblem("invalid", "an argument holds half a character; write it anew") from None
     return "?" + "&".join(pairs) if pairs else ""
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return text if _UNRESERVED.fullmatch(text) else quote(text, safe="")  # quote() costs four times the look
 
 
-def _each(value: Any) -> tuple[Any, ...]:
+def _to_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, list | tuple) else (value,)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

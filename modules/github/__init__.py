@@ -33,9 +33,9 @@ MODULE = Module(
     tools=TOOLS,
     vendor=VendorApi(
         base_url="https://api.github.com",
-        account=client.account,
+        fetch_account=client.fetch_login,
         headers=client.HEADERS,
         settings=client.GitHubSettings,
-        rate_limit=problems.rate_limit,
+        rate_limit=problems.read_rate_limit,
     ),
 )

@@ -5,14 +5,25 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from modules.github import client
-from modules.github.fields import READS, REPO, CursorText, LoginName, Maybe, Owner, PerPage, Ref, Repo, Short
-from modules.github.shapes import Line, Page, Shape, Word, at
+from modules.github.fields import (
+    READ_HINTS,
+    REPO,
+    CursorText,
+    LoginName,
+    OptionalParameter,
+    Owner,
+    PerPage,
+    Ref,
+    Repo,
+    ShortText,
+)
+from modules.github.shapes import GitHubModel, Line, ResultPage, Word, read_at
 from modules.kit import Context, tool
 
 Status = Literal["success", "failure", "cancelled", "in_progress", "queued"]
 
 
-class WorkflowRun(Shape):
+class WorkflowRun(GitHubModel):
     id: int
     name: Word = ""
     display_title: Line
@@ -21,35 +32,35 @@ class WorkflowRun(Shape):
     conclusion: Word = ""
     head_branch: Word = ""
     head_sha: Line
-    actor: Annotated[Word, at("actor", "login")] = ""
+    actor: Annotated[Word, read_at("actor", "login")] = ""
     created_at: Line
     html_url: Line
 
 
-class WorkflowRuns(Page):
+class WorkflowRuns(ResultPage):
     total_count: int
     workflow_runs: list[WorkflowRun]
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def list_workflow_runs(
     context: Context,
     owner: Owner,
     repo: Repo,
-    branch: Annotated[Maybe[Ref], Field(description="Branch")] = None,
-    event: Annotated[Maybe[Short], Field(description="Such as push")] = None,
-    status: Annotated[Maybe[Status], Field(description="Status or conclusion")] = None,
-    actor: Annotated[Maybe[LoginName], Field(description="Login")] = None,
+    branch: Annotated[OptionalParameter[Ref], Field(description="Branch")] = None,
+    event: Annotated[OptionalParameter[ShortText], Field(description="Such as push")] = None,
+    status: Annotated[OptionalParameter[Status], Field(description="Status or conclusion")] = None,
+    actor: Annotated[OptionalParameter[LoginName], Field(description="Login")] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> WorkflowRuns:
     """Runs of GitHub Actions, newest first."""
     query = {"branch": branch, "event": event, "status": status, "actor": actor}
-    address = client.repository(owner, repo) + "/actions/runs"
-    found, rest, whole = await client.page(
+    address = client.build_repository_path(owner, repo) + "/actions/runs"
+    found, rest, whole = await client.fetch_page(
         context, WorkflowRun, address, query=query, within="workflow_runs", cursor=cursor, per_page=per_page
     )
-    total = whole.answer.part(int, whole.value.get("total_count"))
+    total = whole.answer.read_part(int, whole.value.get("total_count"))
     return WorkflowRuns(workflow_runs=found, total_count=total, nextCursor=rest)
 
 

@@ -8,22 +8,22 @@ from pydantic import Field, model_validator
 from modules.github import client
 from modules.github.fields import (
     NOTIFICATIONS,
-    READS,
+    READ_HINTS,
     USER,
     CursorText,
     LoginName,
-    Maybe,
-    Moment,
+    OptionalParameter,
     PerPage,
-    moment,
+    Timestamp,
+    format_timestamp,
 )
-from modules.github.shapes import Count, Line, Page, Shape, Word, at
-from modules.kit import Context, path, tool
+from modules.github.shapes import Count, GitHubModel, Line, ResultPage, Word, read_at
+from modules.kit import Context, build_path, tool
 
-GITHUBS_MOST_NOTIFICATIONS = 50
+GITHUB_MAX_NOTIFICATIONS = 50
 
 
-class Me(Shape):
+class AccountProfile(GitHubModel):
     login: Line
     name: Word = ""
     email: Word = ""
@@ -33,95 +33,100 @@ class Me(Shape):
     html_url: Line
 
 
-class Event(Shape):
+class UserEvent(GitHubModel):
     """`number` and `title` are those of the issue or pull request."""
 
     type: Line
-    repo: Annotated[Line, at("repo", "name")]
+    repo: Annotated[Line, read_at("repo", "name")]
     created_at: Line
-    action: Annotated[Word, at("payload", "action")] = ""
-    ref: Annotated[Word, at("payload", "ref")] = ""
+    action: Annotated[Word, read_at("payload", "action")] = ""
+    ref: Annotated[Word, read_at("payload", "ref")] = ""
     number: Count = 0
     title: Word = ""
 
     @model_validator(mode="before")
     @classmethod
-    def _subject(cls, raw: Any) -> Any:
-        given = _mapping(raw)
-        payload = _mapping(given.get("payload"))
-        about = _mapping(payload.get("issue") or payload.get("pull_request") or payload.get("release"))
+    def _read_subject(cls, raw: Any) -> Any:
+        given = _to_mapping(raw)
+        payload = _to_mapping(given.get("payload"))
+        about = _to_mapping(payload.get("issue") or payload.get("pull_request") or payload.get("release"))
         title = about.get("title") or about.get("name")
         return {**given, "number": about.get("number"), "title": title}
 
 
-class Notification(Shape):
+class Notification(GitHubModel):
     id: Line
     reason: Line
     unread: bool
-    type: Annotated[Line, at("subject", "type")]
-    title: Annotated[Line, at("subject", "title")]
-    repository: Annotated[Line, at("repository", "full_name")]
-    number: Annotated[Word, at("number")] = ""
+    type: Annotated[Line, read_at("subject", "type")]
+    title: Annotated[Line, read_at("subject", "title")]
+    repository: Annotated[Line, read_at("repository", "full_name")]
+    number: Annotated[Word, read_at("number")] = ""
     updated_at: Line
 
     @model_validator(mode="before")
     @classmethod
-    def _number(cls, raw: Any) -> Any:
-        given = _mapping(raw)
-        url = _mapping(given.get("subject")).get("url")
+    def _read_number(cls, raw: Any) -> Any:
+        given = _to_mapping(raw)
+        url = _to_mapping(given.get("subject")).get("url")
         last = url.rsplit("/", 1)[-1] if isinstance(url, str) else ""
         return {**given, "number": last if last.isdigit() else ""}
 
 
-class Events(Page):
-    events: list[Event]
+class UserEvents(ResultPage):
+    events: list[UserEvent]
 
 
-class Notifications(Page):
+class Notifications(ResultPage):
     notifications: list[Notification]
 
 
-@tool(hints=READS, scopes=[USER])
-async def get_me(context: Context) -> Me:
+@tool(hints=READ_HINTS, scopes=[USER])
+async def get_me(context: Context) -> AccountProfile:
     """The connected account."""
-    return await client.one(context, Me, "/user")
+    return await client.fetch_one(context, AccountProfile, "/user")
 
 
-@tool(hints=READS, scopes=[USER])
+@tool(hints=READ_HINTS, scopes=[USER])
 async def list_user_events(
     context: Context,
-    username: Annotated[Maybe[LoginName], Field(description="Default: connected account")] = None,
+    username: Annotated[OptionalParameter[LoginName], Field(description="Default: connected account")] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
-) -> Events:
+) -> UserEvents:
     """What an account did lately, newest first."""
-    login = username or (await client.one(context, Me, "/user")).login
-    address = path("/users/{}/events", login)
-    found, rest, _ = await client.page(
-        context, Event, address, cursor=cursor, per_page=per_page, missing="there is no such account"
+    login = username or (await client.fetch_one(context, AccountProfile, "/user")).login
+    address = build_path("/users/{}/events", login)
+    found, rest, _ = await client.fetch_page(
+        context, UserEvent, address, cursor=cursor, per_page=per_page, missing="there is no such account"
     )
-    return Events(events=found, nextCursor=rest)
+    return UserEvents(events=found, nextCursor=rest)
 
 
-@tool(hints=READS, scopes=[NOTIFICATIONS])
+@tool(hints=READ_HINTS, scopes=[NOTIFICATIONS])
 async def list_notifications(
     context: Context,
     all: Annotated[bool, Field(description="Read ones too")] = False,
     participating: Annotated[bool, Field(description="Only own threads")] = False,
-    since: Annotated[Moment, Field(description="From")] = None,
-    before: Annotated[Moment, Field(description="To")] = None,
-    per_page: Annotated[int, Field(ge=1, le=GITHUBS_MOST_NOTIFICATIONS, description="At most 50")] = 30,
+    since: Annotated[Timestamp, Field(description="From")] = None,
+    before: Annotated[Timestamp, Field(description="To")] = None,
+    per_page: Annotated[int, Field(ge=1, le=GITHUB_MAX_NOTIFICATIONS, description="At most 50")] = 30,
     cursor: CursorText = None,
 ) -> Notifications:
     """Notifications of the connected account."""
-    query = {"all": all, "participating": participating, "since": moment(since), "before": moment(before)}
-    found, rest, _ = await client.page(
+    query = {
+        "all": all,
+        "participating": participating,
+        "since": format_timestamp(since),
+        "before": format_timestamp(before),
+    }
+    found, rest, _ = await client.fetch_page(
         context, Notification, "/notifications", query=query, cursor=cursor, per_page=per_page
     )
     return Notifications(notifications=found, nextCursor=rest)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _to_mapping(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, Field
 
-from modules.github.cursors import next_cursor, paging
-from modules.github.problems import explained
-from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, VendorSettings, path
+from modules.github.cursors import build_next_cursor, parse_paging
+from modules.github.problems import explain_problem
+from modules.kit import Context, ToolError, Vendor, VendorAnswer, VendorProblem, VendorSettings, build_path
 
 MAX_ITEMS = 300
 """Of one page: the most that GitHub sends (the files of a commit)."""
-LARGE = 256 * 1024
+LARGE_ANSWER_BYTES = 256 * 1024
 """Bytes of an answer that is read one item at a time."""
 
 HEADERS = {
@@ -24,7 +24,7 @@ HEADERS = {
 Model = TypeVar("Model", bound=BaseModel)
 
 
-class Whole(NamedTuple):
+class DecodedAnswer(NamedTuple):
     """An answer and its JSON, for what is read of it besides a page's items."""
 
     answer: VendorAnswer
@@ -38,12 +38,12 @@ class GitHubSettings(VendorSettings):
     concurrency: Annotated[int, Field(ge=1, le=100, description="Requests at once with one credential")] = 32
 
 
-async def account(vendor: Vendor) -> str:
+async def fetch_login(vendor: Vendor) -> str:
     """The login of the account behind the credential."""
     return (await vendor.request("GET", "/user")).json()["login"]
 
 
-async def send(
+async def send_request(
     context: Context,
     method: str,
     address: str,
@@ -62,15 +62,15 @@ async def send(
     try:
         return await context.vendor.request(method, address, query=query, json=body, headers=headers)
     except VendorProblem as problem:
-        raise explained(problem, missing) from None
+        raise explain_problem(problem, missing) from None
 
 
-async def one(context: Context, shape: type[Model], address: str, *, method: str = "GET", **more: Any) -> Model:
+async def fetch_one(context: Context, shape: type[Model], address: str, *, method: str = "GET", **more: Any) -> Model:
     """One request whose answer is one `shape`."""
-    return (await send(context, method, address, **more)).read(shape)
+    return (await send_request(context, method, address, **more)).read(shape)
 
 
-async def page(
+async def fetch_page(
     context: Context,
     shape: type[Model],
     address: str,
@@ -80,22 +80,22 @@ async def page(
     query: Mapping[str, Any] | None = None,
     within: str = "",
     **more: Any,
-) -> tuple[list[Model], str, Whole]:
+) -> tuple[list[Model], str, DecodedAnswer]:
     """One page of a list: its items, the cursor of the next page or "", and the whole answer. `within` names the
     list's field where the answer is an object."""
-    paged = paging(cursor, per_page)
+    paged = parse_paging(cursor, per_page)
     found: list[Model] = []
-    answer = await send(context, "GET", address, query={**(query or {}), **paged}, **more)
+    answer = await send_request(context, "GET", address, query={**(query or {}), **paged}, **more)
     whole: Any = answer.json()
     items = cast("Any", whole).get(within) if within and isinstance(whole, Mapping) else whole
-    for item in answer.part(list[Any], items)[:MAX_ITEMS]:
-        found.append(answer.part(shape, item))
-        if len(answer.body) > LARGE:
+    for item in answer.read_part(list[Any], items)[:MAX_ITEMS]:
+        found.append(answer.read_part(shape, item))
+        if len(answer.body) > LARGE_ANSWER_BYTES:
             await asyncio.sleep(0)  # each item may hold long texts, and others are served between two of them
-    return found, next_cursor(answer.headers.get("link"), paged["per_page"]), Whole(answer, whole)
+    return found, build_next_cursor(answer.headers.get("link"), paged["per_page"]), DecodedAnswer(answer, whole)
 
 
-def demand_change(given: Mapping[str, Any]) -> None:
+def require_change(given: Mapping[str, Any]) -> None:
     """Go on only if something is to be changed.
 
     Raises:
@@ -105,11 +105,11 @@ def demand_change(given: Mapping[str, Any]) -> None:
         raise ToolError(f"there is nothing to change: give at least one of {', '.join(given)}")
 
 
-def repository(owner: str, repo: str) -> str:
+def build_repository_path(owner: str, repo: str) -> str:
     """The path of a repository."""
-    return path("/repos/{}/{}", owner, repo)
+    return build_path("/repos/{}/{}", owner, repo)
 
 
-def segments(text: str) -> str:
+def encode_segments(text: str) -> str:
     """A file path or a ref as part of a path: its slashes stay, as GitHub documents it."""
-    return "/".join(path("{}", segment) for segment in text.split("/"))
+    return "/".join(build_path("{}", segment) for segment in text.split("/"))

@@ -14,10 +14,10 @@ _NEXT = re.compile(r'<([^<>]{1,2000})>\s*;[^,<]*\brel="?next"?')
 _PAGING = ("page", "per_page", "after")
 _VALUE = re.compile(r"[A-Za-z0-9+/=_:-]{1,500}")
 
-Paging = dict[str, str | int]
+PagingParameters = dict[str, str | int]
 
 
-def paging(cursor: str | None, per_page: int) -> Paging:
+def parse_paging(cursor: str | None, per_page: int) -> PagingParameters:
     """The query parameters for the page that `cursor` names; the first page for None. A cursor keeps the size that its
     first page had: with another one, the next page would start elsewhere.
 
@@ -26,34 +26,34 @@ def paging(cursor: str | None, per_page: int) -> Paging:
     """
     if cursor is None:
         return {"per_page": per_page}
-    given = opened(cursor)
+    given = decode_cursor(cursor)
     if not isinstance(given, dict) or not given:
-        raise unknown_cursor()
+        raise build_unknown_cursor_error()
     pairs = cast("dict[Any, Any]", given)
     if not all(name in _PAGING and isinstance(value, str) and _VALUE.fullmatch(value) for name, value in pairs.items()):
-        raise unknown_cursor()
+        raise build_unknown_cursor_error()
     numbers = [pairs[name] for name in ("page", "per_page") if name in pairs]
     if not all(value.isascii() and value.isdigit() and 0 < int(value) < 10**6 for value in numbers):
-        raise unknown_cursor()
+        raise build_unknown_cursor_error()
     return {"per_page": per_page, **pairs}
 
 
-def next_cursor(link: str | None, per_page: object) -> str:
+def build_next_cursor(link: str | None, per_page: object) -> str:
     """The cursor for the page that a Link header (RFC 8288) calls next; "" where there is none."""
     found = _NEXT.search(link or "")
     if not found:
         return ""
     query = dict(parse_qsl(urlsplit(found[1]).query))
     kept = {name: query[name] for name in _PAGING if _VALUE.fullmatch(query.get(name, ""))}
-    return sealed({"per_page": str(per_page), **kept}) if kept.keys() - {"per_page"} else ""
+    return encode_cursor({"per_page": str(per_page), **kept}) if kept.keys() - {"per_page"} else ""
 
 
-def sealed(value: object) -> str:
+def encode_cursor(value: object) -> str:
     """The opaque form of a cursor's content."""
     return base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode()
 
 
-def opened(cursor: str) -> Any:
+def decode_cursor(cursor: str) -> Any:
     """What :func:`sealed` was given.
 
     Raises:
@@ -62,8 +62,8 @@ def opened(cursor: str) -> Any:
     try:
         return json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
     except (ValueError, binascii.Error, RecursionError):
-        raise unknown_cursor() from None
+        raise build_unknown_cursor_error() from None
 
 
-def unknown_cursor() -> ToolError:
+def build_unknown_cursor_error() -> ToolError:
     return ToolError("cursor is not one that this tool gave; leave it out to start at the beginning")

@@ -11,30 +11,32 @@ _KANA_OR_KANJI = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uff66-\uff9f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """A text and the encoding that its bytes were in."""
 
     text: str
     encoding: str
 
 
-def decoded(content: bytes) -> Decoded | None:
+def decode_text(content: bytes) -> DecodedText | None:
     """The text in `content`; None where it is binary."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return _as(content, "utf-16")
+        return _decode_as(content, "utf-16")
     if b"\0" in content:
         return None
-    return _as(content, UTF_8) or next((found for name in _JAPANESE if (found := _japanese(content, name))), None)
+    return _decode_as(content, UTF_8) or next(
+        (found for name in _JAPANESE if (found := _decode_japanese(content, name))), None
+    )
 
 
-def _japanese(content: bytes, encoding: str) -> Decoded | None:
+def _decode_japanese(content: bytes, encoding: str) -> DecodedText | None:
     """Nearly any bytes are some Shift_JIS: only text without control and private characters is taken for it."""
-    found = _as(content, encoding)
+    found = _decode_as(content, encoding)
     return found if found and _KANA_OR_KANJI.search(found.text) and not _CONTROL.search(found.text) else None
 
 
-def _as(content: bytes, encoding: str) -> Decoded | None:
+def _decode_as(content: bytes, encoding: str) -> DecodedText | None:
     try:
-        return Decoded(content.decode(encoding), encoding)
+        return DecodedText(content.decode(encoding), encoding)
     except UnicodeDecodeError:
         return None

@@ -8,42 +8,44 @@ from typing import Annotated, Any, cast
 from pydantic import Field
 
 from modules.github import client, texts
-from modules.github.cursors import opened, sealed, unknown_cursor
-from modules.github.encodings import UTF_8, decoded
+from modules.github.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
+from modules.github.encodings import UTF_8, decode_text
 from modules.github.fields import (
-    ACTS,
-    READS,
+    ACTION_HINTS,
+    READ_HINTS,
     REPO,
     WORKFLOW,
     CursorText,
     FilePath,
-    Maybe,
+    OptionalParameter,
     Owner,
     Path,
     Ref,
     Repo,
     Sha,
-    limited,
+    limit_length,
 )
-from modules.github.shapes import Count, Flag, Line, Name, Page, Shape, Text, Word, at
+from modules.github.shapes import Count, Flag, GitHubModel, Line, Name, ResultPage, Text, Word, read_at
 from modules.kit import Context, ToolError, VendorAnswer, tool
 
 PAGE_CHARACTERS = 60_000  # about 20,000 tokens
 PAGE_ENTRIES = 500
-MAX_ENCODED = 2_000_000  # characters of base64 with line breaks: 1 MB, the most of which GitHub sends the content
-GITHUBS_MOST_ENTRIES = 1000  # GitHub leaves out the rest of a folder without a word
+MAX_ENCODED_LENGTH = (
+    2_000_000  # characters of base64 with line breaks: 1 MB, the most of which GitHub sends the content
+)
+GITHUB_MAX_ENTRIES = 1000  # GitHub leaves out the rest of a folder without a word
 
-Message = Annotated[str, limited(1, 10_000), Field(description="Commit message")]
-Branch = Annotated[Maybe[Ref], Field(description="If not the default")]
+Message = Annotated[str, limit_length(1, 10_000), Field(description="Commit message")]
+Branch = Annotated[OptionalParameter[Ref], Field(description="If not the default")]
 
 
-class Entry(Shape):
+class FolderEntry(GitHubModel):
     name: Name
     type: Line
     size: Count = 0
 
 
-class _Found(Page):
+class _ContentsHead(ResultPage):
     type: Line
     path: Name = ""
     sha: Word = ""
@@ -51,7 +53,7 @@ class _Found(Page):
     target: Word = ""
 
 
-class Contents(_Found):
+class Contents(_ContentsHead):
     """`text` is a file's content less `hidden` invisible characters; a file that is binary or too large has none."""
 
     text: Text = ""
@@ -60,54 +62,56 @@ class Contents(_Found):
     binary: Flag = False
     too_large: Flag = False
     truncated: Flag = False
-    entries: Annotated[list[Entry], Field(exclude_if=lambda entries: not entries)] = []  # noqa: RUF012
+    entries: Annotated[list[FolderEntry], Field(exclude_if=lambda entries: not entries)] = []  # noqa: RUF012
 
 
-class Committed(Shape):
-    commit: Annotated[Line, at("commit", "sha")]
-    sha: Annotated[Word, at("content", "sha")] = ""
+class FileCommit(GitHubModel):
+    commit: Annotated[Line, read_at("commit", "sha")]
+    sha: Annotated[Word, read_at("content", "sha")] = ""
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def get_file_contents(
     context: Context,
     owner: Owner,
     repo: Repo,
     path: Annotated[Path, Field(description="File or folder")] = "",
-    ref: Annotated[Maybe[Ref], Field(description="Branch, tag or SHA")] = None,
+    ref: Annotated[OptionalParameter[Ref], Field(description="Branch, tag or SHA")] = None,
     cursor: CursorText = None,
 ) -> Contents:
     """A text file, or what is in a folder."""
-    start, sha = _start(cursor)
+    start, sha = _parse_start(cursor)
     missing = "no such repository, branch or path, or the connected account may not see it: look at the folder above"
-    answer = await client.send(context, "GET", _address(owner, repo, path), query={"ref": ref}, missing=missing)
+    answer = await client.send_request(
+        context, "GET", _build_address(owner, repo, path), query={"ref": ref}, missing=missing
+    )
     raw = answer.json()
     if isinstance(raw, list):
-        return _folder(answer, path, cast("list[Any]", raw), start)
-    found = answer.part(_Found, raw)
+        return _build_folder_page(answer, path, cast("list[Any]", raw), start)
+    found = answer.read_part(_ContentsHead, raw)
     if found.type != "file":
         return Contents(**found.__dict__)
-    return _file(answer, found, cast("Mapping[str, Any]", raw), start, sha)
+    return _build_file_page(answer, found, cast("Mapping[str, Any]", raw), start, sha)
 
 
-@tool(hints=ACTS, scopes=[REPO, WORKFLOW])
+@tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
 async def create_or_update_file(
     context: Context,
     owner: Owner,
     repo: Repo,
     path: Annotated[FilePath, Field(description="File")],
     message: Message,
-    content: Annotated[str, limited(most=1_000_000), Field(description="Whole new text")],
+    content: Annotated[str, limit_length(most=1_000_000), Field(description="Whole new text")],
     branch: Branch = None,
-    sha: Annotated[Maybe[Sha], Field(description="The file's, to replace it")] = None,
-) -> Committed:
+    sha: Annotated[OptionalParameter[Sha], Field(description="The file's, to replace it")] = None,
+) -> FileCommit:
     """Commit one text file, new or replaced."""
     encoded = base64.b64encode(content.encode()).decode()
     body = {"message": message, "content": encoded, "branch": branch, "sha": sha}
-    return await client.one(context, Committed, _address(owner, repo, path), method="PUT", json=body)
+    return await client.fetch_one(context, FileCommit, _build_address(owner, repo, path), method="PUT", json=body)
 
 
-@tool(hints=ACTS, scopes=[REPO, WORKFLOW])
+@tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
 async def delete_file(
     context: Context,
     owner: Owner,
@@ -116,70 +120,72 @@ async def delete_file(
     message: Message,
     sha: Annotated[Sha, Field(description="The file's")],
     branch: Branch = None,
-) -> Committed:
+) -> FileCommit:
     """Commit the removal of a file."""
     body = {"message": message, "sha": sha, "branch": branch}
-    return await client.one(context, Committed, _address(owner, repo, path), method="DELETE", json=body)
+    return await client.fetch_one(context, FileCommit, _build_address(owner, repo, path), method="DELETE", json=body)
 
 
-def _address(owner: str, repo: str, path: str) -> str:
-    return f"{client.repository(owner, repo)}/contents/{client.segments(path) if path else ''}"
+def _build_address(owner: str, repo: str, path: str) -> str:
+    return f"{client.build_repository_path(owner, repo)}/contents/{client.encode_segments(path) if path else ''}"
 
 
-def _file(answer: VendorAnswer, found: _Found, raw: Mapping[str, Any], start: int, sha: str) -> Contents:
+def _build_file_page(
+    answer: VendorAnswer, found: _ContentsHead, raw: Mapping[str, Any], start: int, sha: str
+) -> Contents:
     """The page of a file's text that begins at `start`."""
     if sha and sha != found.sha:
         raise ToolError("the file has changed since the page before: leave out cursor to read it from the beginning")
     if raw.get("encoding") != "base64":  # GitHub sends no content above 1 MB
         return Contents(**found.__dict__, too_large=True)
-    content = _content(answer, raw)
-    text = None if content is None else decoded(content)
+    content = _decode_content(answer, raw)
+    text = None if content is None else decode_text(content)
     if text is None:
         return Contents(**found.__dict__, binary=content is not None, too_large=content is None)
     end = start + PAGE_CHARACTERS
     part = text.text[start:end]
-    shown = texts.clean(part)
+    shown = texts.clean_text(part)
     more = len(text.text) > end
     page = {
         "text": shown,
         "encoding": "" if text.encoding == UTF_8 else text.encoding,
         "hidden": len(part) - len(shown),
         "truncated": more,
-        "nextCursor": sealed([end, found.sha]) if more else "",
+        "nextCursor": encode_cursor([end, found.sha]) if more else "",
     }
     return Contents.model_validate({**found.__dict__, **page})
 
 
-def _content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | None:
+def _decode_content(answer: VendorAnswer, raw: Mapping[str, Any]) -> bytes | None:
     """The file's bytes; None where they are more than GitHub sends."""
     try:
-        return base64.b64decode(raw["content"]) if len(raw["content"]) <= MAX_ENCODED else None
+        return base64.b64decode(raw["content"]) if len(raw["content"]) <= MAX_ENCODED_LENGTH else None
     except (KeyError, TypeError, ValueError, binascii.Error):
-        raise answer.unreadable() from None
+        raise answer.build_unreadable_problem() from None
 
 
-def _folder(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
+def _build_folder_page(answer: VendorAnswer, path: str, raw: list[Any], start: int) -> Contents:
     end = start + PAGE_ENTRIES
     more = len(raw) > end
     return Contents(
         type="dir",
         path=path,
-        entries=answer.part(list[Entry], raw[start:end]),
-        truncated=more or len(raw) >= GITHUBS_MOST_ENTRIES,
-        nextCursor=sealed([end, ""]) if more else "",
+        entries=answer.read_part(list[FolderEntry], raw[start:end]),
+        truncated=more or len(raw) >= GITHUB_MAX_ENTRIES,
+        nextCursor=encode_cursor([end, ""]) if more else "",
     )
 
 
-def _start(cursor: str | None) -> tuple[int, str]:
+def _parse_start(cursor: str | None) -> tuple[int, str]:
     """Where a page begins, and the file's sha when the page before was read."""
     if cursor is None:
         return 0, ""
-    given = opened(cursor)
+    given = decode_cursor(cursor)
     if not isinstance(given, list) or len(cast("list[Any]", given)) != 2:
-        raise unknown_cursor()
+        raise build_unknown_cursor_error()
     offset, sha = cast("list[Any]", given)
     if type(offset) is not int or not 0 < offset < 10**8 or not isinstance(sha, str):
-        raise unknown_cursor()
+        raise build_unknown_cursor_error()
     return offset, sha
 
 

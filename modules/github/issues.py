@@ -7,35 +7,35 @@ from pydantic import Field
 
 from modules.github import client
 from modules.github.fields import (
-    ADDS,
-    CHANGES,
-    READS,
+    ADD_HINTS,
+    CHANGE_HINTS,
+    READ_HINTS,
     REPO,
     Body,
     CursorText,
     LoginName,
-    Maybe,
-    Moment,
     Number,
+    OptionalParameter,
     Owner,
     PerPage,
     Positive,
     Repo,
-    Short,
+    ShortText,
+    Timestamp,
     Title,
-    limited,
-    moment,
+    format_timestamp,
+    limit_length,
 )
-from modules.github.shapes import Count, Flag, Line, Names, Page, Shape, Text, Word, at, fitted
+from modules.github.shapes import Count, Flag, GitHubModel, Line, Names, ResultPage, Text, Word, fit_texts, read_at
 from modules.kit import Context, tool
 
 State = Literal["open", "closed"]
-Labels = Annotated[Maybe[Annotated[list[Short], limited(most=100)]], Field(description="Labels")]
-Assignees = Annotated[Maybe[Annotated[list[LoginName], limited(most=10)]], Field(description="Logins")]
-Milestone = Annotated[Maybe[Positive], Field(description="Number")]
+Labels = Annotated[OptionalParameter[Annotated[list[ShortText], limit_length(most=100)]], Field(description="Labels")]
+Assignees = Annotated[OptionalParameter[Annotated[list[LoginName], limit_length(most=10)]], Field(description="Logins")]
+Milestone = Annotated[OptionalParameter[Positive], Field(description="Number")]
 
 
-class ListedIssue(Shape):
+class ListedIssue(GitHubModel):
     """`pull_request` marks a pull request: GitHub counts those as issues too."""
 
     longest = {"body": 300}  # noqa: RUF012
@@ -43,7 +43,7 @@ class ListedIssue(Shape):
     number: int
     title: Line
     state: Line
-    user: Annotated[Word, at("user", "login")] = ""
+    user: Annotated[Word, read_at("user", "login")] = ""
     labels: Names = ()
     assignees: Names = ()
     comments: Count = 0
@@ -57,51 +57,53 @@ class Issue(ListedIssue):
     longest = {"body": 20_000}  # noqa: RUF012
 
     state_reason: Word = ""
-    milestone: Annotated[Word, at("milestone", "title")] = ""
+    milestone: Annotated[Word, read_at("milestone", "title")] = ""
     created_at: Line
     html_url: Line
 
 
-class Comment(Shape):
+class Comment(GitHubModel):
     longest = {"body": 20_000}  # noqa: RUF012
 
     id: int
-    user: Annotated[Word, at("user", "login")] = ""
+    user: Annotated[Word, read_at("user", "login")] = ""
     created_at: Line
     body: Text = ""
     truncated: Flag = False
 
 
-class Issues(Page):
+class Issues(ResultPage):
     issues: list[ListedIssue]
 
 
-class IssueDetail(Page):
+class IssueDetail(ResultPage):
     issue: Issue
     comments: Annotated[list[Comment], Field(exclude_if=lambda comments: not comments)] = []  # noqa: RUF012
 
 
-class SavedIssue(Shape):
+class SavedIssue(GitHubModel):
     number: int
     state: Line
     html_url: Line
 
 
-class SavedComment(Shape):
+class SavedComment(GitHubModel):
     id: int
     html_url: Line
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def list_issues(
     context: Context,
     owner: Owner,
     repo: Repo,
     state: Annotated[Literal["open", "closed", "all"], Field(description="State")] = "open",
-    labels: Annotated[Maybe[Annotated[list[Short], limited(most=20)]], Field(description="All of these")] = None,
-    assignee: Annotated[Maybe[Short], Field(description="Login, none or *")] = None,
-    creator: Annotated[Maybe[LoginName], Field(description="Login")] = None,
-    since: Annotated[Moment, Field(description="Updated from")] = None,
+    labels: Annotated[
+        OptionalParameter[Annotated[list[ShortText], limit_length(most=20)]], Field(description="All of these")
+    ] = None,
+    assignee: Annotated[OptionalParameter[ShortText], Field(description="Login, none or *")] = None,
+    creator: Annotated[OptionalParameter[LoginName], Field(description="Login")] = None,
+    since: Annotated[Timestamp, Field(description="Updated from")] = None,
     sort: Annotated[Literal["created", "updated", "comments"], Field(description="Order")] = "created",
     per_page: PerPage = 30,
     cursor: CursorText = None,
@@ -112,15 +114,17 @@ async def list_issues(
         "labels": ",".join(labels) if labels else None,
         "assignee": assignee,
         "creator": creator,
-        "since": moment(since),
+        "since": format_timestamp(since),
         "sort": sort,
     }
-    address = client.repository(owner, repo) + "/issues"
-    found, rest, _ = await client.page(context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page)
+    address = client.build_repository_path(owner, repo) + "/issues"
+    found, rest, _ = await client.fetch_page(
+        context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page
+    )
     return Issues(issues=found, nextCursor=rest)
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def get_issue(
     context: Context,
     owner: Owner,
@@ -131,16 +135,16 @@ async def get_issue(
     cursor: CursorText = None,
 ) -> IssueDetail:
     """One issue."""
-    address = _address(owner, repo, issue_number)
-    issue = client.one(context, Issue, address)
+    address = _build_address(owner, repo, issue_number)
+    issue = client.fetch_one(context, Issue, address)
     if not comments:
         return IssueDetail(issue=await issue)
-    listed = client.page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
+    listed = client.fetch_page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
     found, (said, rest, _) = await asyncio.gather(issue, listed)
-    return IssueDetail(issue=found, comments=fitted(said, "body"), nextCursor=rest)
+    return IssueDetail(issue=found, comments=fit_texts(said, "body"), nextCursor=rest)
 
 
-@tool(hints=ADDS, scopes=[REPO])
+@tool(hints=ADD_HINTS, scopes=[REPO])
 async def create_issue(
     context: Context,
     owner: Owner,
@@ -153,21 +157,21 @@ async def create_issue(
 ) -> SavedIssue:
     """Open an issue."""
     given = {"title": title, "body": body, "labels": labels, "assignees": assignees, "milestone": milestone}
-    address = client.repository(owner, repo) + "/issues"
-    return await client.one(context, SavedIssue, address, method="POST", json=given)
+    address = client.build_repository_path(owner, repo) + "/issues"
+    return await client.fetch_one(context, SavedIssue, address, method="POST", json=given)
 
 
-@tool(hints=CHANGES, scopes=[REPO])
+@tool(hints=CHANGE_HINTS, scopes=[REPO])
 async def update_issue(
     context: Context,
     owner: Owner,
     repo: Repo,
     issue_number: Number,
-    title: Annotated[Maybe[Title], Field(description="Title")] = None,
+    title: Annotated[OptionalParameter[Title], Field(description="Title")] = None,
     body: Body = None,
-    state: Annotated[Maybe[State], Field(description="State")] = None,
+    state: Annotated[OptionalParameter[State], Field(description="State")] = None,
     state_reason: Annotated[
-        Maybe[Literal["completed", "not_planned", "duplicate", "reopened"]], Field(description="Why")
+        OptionalParameter[Literal["completed", "not_planned", "duplicate", "reopened"]], Field(description="Why")
     ] = None,
     labels: Labels = None,
     assignees: Assignees = None,
@@ -183,25 +187,27 @@ async def update_issue(
         "assignees": assignees,
         "milestone": milestone,
     }
-    client.demand_change(given)
-    return await client.one(context, SavedIssue, _address(owner, repo, issue_number), method="PATCH", json=given)
+    client.require_change(given)
+    return await client.fetch_one(
+        context, SavedIssue, _build_address(owner, repo, issue_number), method="PATCH", json=given
+    )
 
 
-@tool(hints=ADDS, scopes=[REPO])
+@tool(hints=ADD_HINTS, scopes=[REPO])
 async def add_issue_comment(
     context: Context,
     owner: Owner,
     repo: Repo,
     issue_number: Annotated[Number, Field(description="Issue or pull request")],
-    body: Annotated[str, limited(1, 65_536), Field(description="Markdown")],
+    body: Annotated[str, limit_length(1, 65_536), Field(description="Markdown")],
 ) -> SavedComment:
     """Comment on an issue or a pull request."""
-    address = f"{_address(owner, repo, issue_number)}/comments"
-    return await client.one(context, SavedComment, address, method="POST", json={"body": body})
+    address = f"{_build_address(owner, repo, issue_number)}/comments"
+    return await client.fetch_one(context, SavedComment, address, method="POST", json={"body": body})
 
 
-def _address(owner: str, repo: str, number: int) -> str:
-    return f"{client.repository(owner, repo)}/issues/{number}"
+def _build_address(owner: str, repo: str, number: int) -> str:
+    return f"{client.build_repository_path(owner, repo)}/issues/{number}"
 
 
 TOOLS = (list_issues, get_issue, create_issue, update_issue, add_issue_comment)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from modules.kit import RateLimit, VendorAnswer, VendorProblem
-from modules.kit.vendor import Problem
+from modules.kit.vendor import VendorProblemKind
 
 NOT_FOUND = (
     "GitHub has no such thing, or the connected account has no access to it: check the names, and whether the account "
@@ -22,13 +22,13 @@ NOT_FOUND = (
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]-]{0,59}")
 _SCOPES = re.compile(r"[a-z_:]{1,40}(, ?[a-z_:]{1,40}){0,20}")
 _PERMISSIONS = re.compile(r"[a-z_]{1,40}=[a-z]{1,10}([,;] ?[a-z_]{1,40}=[a-z]{1,10}){0,20}")
-_KINDS: Mapping[int, Problem] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
-_MOST_FIELDS = 10
-_MOST_MESSAGE = 2000
+_KINDS: Mapping[int, VendorProblemKind] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
+_MAX_FIELDS = 10
+_MAX_MESSAGE_LENGTH = 2000
 _LOGINS = re.compile(r"max(?:imum)? number of login attempts? exceeded", re.IGNORECASE)
 _PAUSE = re.compile(rf"secondary rate limit|abuse|{_LOGINS.pattern}", re.IGNORECASE)
 MINUTE, HOUR = 60.0, 3600.0
-_MOST_ERRORS = 100
+_MAX_ERRORS = 100
 
 # What is known of GitHub's messages, each with what to do; the first that is found counts.
 _KNOWN = [
@@ -76,51 +76,49 @@ class _Refusal:
         return value if form.fullmatch(value) else ""
 
 
-def explained(problem: VendorProblem, missing: str = "") -> VendorProblem:
+def explain_problem(problem: VendorProblem, missing: str = "") -> VendorProblem:
     """`problem` with a text that says what to do. `missing` is what a 404 means for this request."""
     if problem.answer is None or problem.unknown or problem.answer.status == 401:
         return problem  # the session knows more: about the way, or about the credential
-    said = _taken_apart(problem.answer)
+    said = _parse_refusal(problem.answer)
     if problem.kind == "rate_limited":
-        return _limited(said, problem)
-    text = _text(said, missing)
+        return _explain_rate_limit(said, problem)
+    text = _choose_text(said, missing)
     if not text:
         return problem
     kind = _KINDS.get(problem.answer.status, problem.kind)
     return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
 
 
-def _text(said: _Refusal, missing: str) -> str:
+def _choose_text(said: _Refusal, missing: str) -> str:
     known = next((text for form, text in _KNOWN if form.search(said.message)), "")
     match said.answer.status:
         case 404:
-            return (known or missing or NOT_FOUND) + _lacking(said)
+            return (known or missing or NOT_FOUND) + _describe_missing_access(said)
         case 301 | 302 | 307 | 308:
             return "the repository was renamed or moved: look for its new name and use that"
         case 403:
-            return (
-                f"GitHub refuses: {known or 'the connected account may not do this'}{'' if known else _lacking(said)}"
-            )
+            return f"GitHub refuses: {known or 'the connected account may not do this'}{'' if known else _describe_missing_access(said)}"
         case 400 | 422:
-            return f"GitHub refuses the values: {known or _fields(said) or 'check them against the tool schema'}"
+            return f"GitHub refuses the values: {known or _format_fields(said) or 'check them against the tool schema'}"
         case 405 | 409 | 410:
             return f"GitHub refuses: {known or 'the state of the thing does not allow this; read it again'}"
         case _:
             return ""
 
 
-def rate_limit(answer: VendorAnswer) -> RateLimit | None:
+def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:
     """GitHub's limits whose time no header says: it asks for a minute then, and the primary limit is one of an hour
     (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
     if answer.status not in (403, 429):
         return None
     if answer.headers.get("x-ratelimit-remaining") == "0":
         return RateLimit(HOUR, everything=False)
-    paused = answer.status == 429 or _PAUSE.search(_taken_apart(answer).message)
+    paused = answer.status == 429 or _PAUSE.search(_parse_refusal(answer).message)
     return RateLimit(MINUTE) if paused else None
 
 
-def _limited(said: _Refusal, problem: VendorProblem) -> VendorProblem:
+def _explain_rate_limit(said: _Refusal, problem: VendorProblem) -> VendorProblem:
     """The primary limit has a moment at which it ends; the others ask for a pause."""
     wait = problem.retry_after or MINUTE
     if "retry-after" not in said.answer.headers and said.answer.headers.get("x-ratelimit-remaining") == "0":
@@ -134,48 +132,49 @@ def _limited(said: _Refusal, problem: VendorProblem) -> VendorProblem:
     return VendorProblem("rate_limited", text, retry=retry, retry_after=wait, answer=said.answer)
 
 
-def _lacking(said: _Refusal) -> str:
+def _describe_missing_access(said: _Refusal) -> str:
     """Which scope or permission would do, where GitHub's headers name it and the credential lacks it."""
     permissions = said.header("x-accepted-github-permissions", _PERMISSIONS)
     if permissions:
         return f"; this needs the permission {permissions}"
-    accepted = _set(said.header("x-accepted-oauth-scopes", _SCOPES))
-    granted = _set(said.header("x-oauth-scopes", _SCOPES))
+    accepted = _split_scopes(said.header("x-accepted-oauth-scopes", _SCOPES))
+    granted = _split_scopes(said.header("x-oauth-scopes", _SCOPES))
     if not accepted or accepted & granted or "x-oauth-scopes" not in said.answer.headers:
         return ""
     has = ", ".join(sorted(granted)) or "none"
     return f"; this needs the scope {' or '.join(sorted(accepted))}, and the token has {has}"
 
 
-def _set(scopes: str) -> set[str]:
+def _split_scopes(scopes: str) -> set[str]:
     return {scope.strip() for scope in scopes.split(",")} - {""}
 
 
-def _fields(said: _Refusal) -> str:
+def _format_fields(said: _Refusal) -> str:
     parts = [
-        f"{_word(error.get('field')) or 'request'} {_word(error.get('code')) or 'invalid'}" for error in said.errors
+        f"{_to_word(error.get('field')) or 'request'} {_to_word(error.get('code')) or 'invalid'}"
+        for error in said.errors
     ]
-    return ", ".join(dict.fromkeys(parts[:_MOST_FIELDS]))
+    return ", ".join(dict.fromkeys(parts[:_MAX_FIELDS]))
 
 
-def _word(value: object) -> str:
+def _to_word(value: object) -> str:
     return value if isinstance(value, str) and _WORD.fullmatch(value) else ""
 
 
-def _taken_apart(answer: VendorAnswer) -> _Refusal:
+def _parse_refusal(answer: VendorAnswer) -> _Refusal:
     try:
         raw = answer.json()
     except VendorProblem:
         raw = None  # a proxy's page, perhaps
     said: Mapping[str, Any] = cast("Any", raw) if isinstance(raw, Mapping) else {}
     errors = said.get("errors")
-    listed = cast("list[Any]", errors)[:_MOST_ERRORS] if isinstance(errors, list) else []
-    messages = [said.get("message"), *_messages(listed)]
+    listed = cast("list[Any]", errors)[:_MAX_ERRORS] if isinstance(errors, list) else []
+    messages = [said.get("message"), *_iterate_messages(listed)]
     text = "\n".join(message for message in messages if isinstance(message, str))
     mappings = (cast("Mapping[str, Any]", error) for error in listed if isinstance(error, Mapping))
-    return _Refusal(answer, text[:_MOST_MESSAGE], tuple(mappings))
+    return _Refusal(answer, text[:_MAX_MESSAGE_LENGTH], tuple(mappings))
 
 
-def _messages(errors: list[Any]) -> Iterator[Any]:
+def _iterate_messages(errors: list[Any]) -> Iterator[Any]:
     for error in errors:
         yield cast("Mapping[str, Any]", error).get("message") if isinstance(error, Mapping) else error

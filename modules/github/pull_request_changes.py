@@ -6,40 +6,40 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from modules.github import client
 from modules.github.fields import (
-    ACTS,
-    ADDS,
-    CHANGES,
+    ACTION_HINTS,
+    ADD_HINTS,
+    CHANGE_HINTS,
     REPO,
     Body,
     FilePath,
-    Long,
-    Maybe,
+    LongText,
     Number,
+    OptionalParameter,
     Owner,
     Positive,
     Ref,
     Repo,
     Sha,
-    Short,
+    ShortText,
     Title,
-    limited,
+    limit_length,
 )
-from modules.github.shapes import Line, Shape, Word
+from modules.github.shapes import GitHubModel, Line, Word
 from modules.kit import Context, ToolError, tool
 
 
-class SavedPullRequest(Shape):
+class SavedPullRequest(GitHubModel):
     number: int
     state: Line
     html_url: Line
 
 
-class Merged(Shape):
+class MergeResult(GitHubModel):
     merged: bool
     sha: Line
 
 
-class SavedReview(Shape):
+class SavedReview(GitHubModel):
     id: int
     state: Line
     html_url: Word = ""
@@ -50,10 +50,10 @@ class ReviewComment(BaseModel):
 
     path: FilePath
     line: Positive
-    body: Annotated[str, limited(1, 65_536)]
+    body: Annotated[str, limit_length(1, 65_536)]
 
 
-@tool(hints=ADDS, scopes=[REPO])
+@tool(hints=ADD_HINTS, scopes=[REPO])
 async def create_pull_request(
     context: Context,
     owner: Owner,
@@ -66,57 +66,58 @@ async def create_pull_request(
 ) -> SavedPullRequest:
     """Open a pull request."""
     given = {"title": title, "head": head, "base": base, "body": body, "draft": draft}
-    address = client.repository(owner, repo) + "/pulls"
-    return await client.one(context, SavedPullRequest, address, method="POST", json=given)
+    address = client.build_repository_path(owner, repo) + "/pulls"
+    return await client.fetch_one(context, SavedPullRequest, address, method="POST", json=given)
 
 
-@tool(hints=CHANGES, scopes=[REPO])
+@tool(hints=CHANGE_HINTS, scopes=[REPO])
 async def update_pull_request(
     context: Context,
     owner: Owner,
     repo: Repo,
     pull_number: Number,
-    title: Annotated[Maybe[Title], Field(description="Title")] = None,
+    title: Annotated[OptionalParameter[Title], Field(description="Title")] = None,
     body: Body = None,
-    state: Annotated[Maybe[Literal["open", "closed"]], Field(description="State")] = None,
-    base: Annotated[Maybe[Ref], Field(description="Target branch")] = None,
+    state: Annotated[OptionalParameter[Literal["open", "closed"]], Field(description="State")] = None,
+    base: Annotated[OptionalParameter[Ref], Field(description="Target branch")] = None,
 ) -> SavedPullRequest:
     """Change a pull request: only what is given."""
     given = {"title": title, "body": body, "state": state, "base": base}
-    client.demand_change(given)
-    address = _address(owner, repo, pull_number)
-    return await client.one(context, SavedPullRequest, address, method="PATCH", json=given)
+    client.require_change(given)
+    address = _build_address(owner, repo, pull_number)
+    return await client.fetch_one(context, SavedPullRequest, address, method="PATCH", json=given)
 
 
-@tool(hints=ACTS, scopes=[REPO])
+@tool(hints=ACTION_HINTS, scopes=[REPO])
 async def merge_pull_request(
     context: Context,
     owner: Owner,
     repo: Repo,
     pull_number: Number,
     merge_method: Annotated[Literal["merge", "squash", "rebase"], Field(description="How")] = "merge",
-    commit_title: Annotated[Maybe[Short], Field(description="Title")] = None,
-    commit_message: Annotated[Maybe[Long], Field(description="Message")] = None,
-    sha: Annotated[Maybe[Sha], Field(description="Only if head is still this")] = None,
-) -> Merged:
+    commit_title: Annotated[OptionalParameter[ShortText], Field(description="Title")] = None,
+    commit_message: Annotated[OptionalParameter[LongText], Field(description="Message")] = None,
+    sha: Annotated[OptionalParameter[Sha], Field(description="Only if head is still this")] = None,
+) -> MergeResult:
     """Merge a pull request into its base."""
     given = {"merge_method": merge_method, "commit_title": commit_title, "commit_message": commit_message, "sha": sha}
-    address = f"{_address(owner, repo, pull_number)}/merge"
-    return await client.one(context, Merged, address, method="PUT", json=given)
+    address = f"{_build_address(owner, repo, pull_number)}/merge"
+    return await client.fetch_one(context, MergeResult, address, method="PUT", json=given)
 
 
-@tool(hints=ADDS, scopes=[REPO])
+@tool(hints=ADD_HINTS, scopes=[REPO])
 async def create_pull_request_review(
     context: Context,
     owner: Owner,
     repo: Repo,
     pull_number: Number,
     event: Annotated[Literal["APPROVE", "REQUEST_CHANGES", "COMMENT"], Field(description="Verdict")],
-    body: Annotated[Maybe[Long], Field(description="Markdown; may lack with APPROVE")] = None,
+    body: Annotated[OptionalParameter[LongText], Field(description="Markdown; may lack with APPROVE")] = None,
     comments: Annotated[
-        Maybe[Annotated[list[ReviewComment], limited(most=50)]], Field(description="On lines of the new files")
+        OptionalParameter[Annotated[list[ReviewComment], limit_length(most=50)]],
+        Field(description="On lines of the new files"),
     ] = None,
-    commit_id: Annotated[Maybe[Sha], Field(description="Commit read")] = None,
+    commit_id: Annotated[OptionalParameter[Sha], Field(description="Commit read")] = None,
 ) -> SavedReview:
     """Review a pull request."""
     if event != "APPROVE" and not body and not comments:
@@ -127,12 +128,12 @@ async def create_pull_request_review(
         "comments": [comment.model_dump() for comment in comments] if comments else None,
         "commit_id": commit_id,
     }
-    address = f"{_address(owner, repo, pull_number)}/reviews"
-    return await client.one(context, SavedReview, address, method="POST", json=given)
+    address = f"{_build_address(owner, repo, pull_number)}/reviews"
+    return await client.fetch_one(context, SavedReview, address, method="POST", json=given)
 
 
-def _address(owner: str, repo: str, number: int) -> str:
-    return f"{client.repository(owner, repo)}/pulls/{number}"
+def _build_address(owner: str, repo: str, number: int) -> str:
+    return f"{client.build_repository_path(owner, repo)}/pulls/{number}"
 
 
 TOOLS = (

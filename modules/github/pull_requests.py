@@ -6,20 +6,43 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from modules.github import client
-from modules.github.fields import READS, REPO, CursorText, Maybe, Number, Owner, PerPage, Ref, Repo, Short
-from modules.github.shapes import Count, Flag, Line, Names, Page, Patched, Shape, Text, Word, at, fitted
+from modules.github.fields import (
+    READ_HINTS,
+    REPO,
+    CursorText,
+    Number,
+    OptionalParameter,
+    Owner,
+    PerPage,
+    Ref,
+    Repo,
+    ShortText,
+)
+from modules.github.shapes import (
+    Count,
+    FilePatch,
+    Flag,
+    GitHubModel,
+    Line,
+    Names,
+    ResultPage,
+    Text,
+    Word,
+    fit_texts,
+    read_at,
+)
 from modules.kit import Context, tool
 
 
-class ListedPullRequest(Shape):
+class ListedPullRequest(GitHubModel):
     longest = {"body": 300}  # noqa: RUF012
 
     number: int
     title: Line
     state: Line
-    user: Annotated[Word, at("user", "login")] = ""
-    head: Annotated[Line, at("head", "label")]
-    base: Annotated[Line, at("base", "ref")]
+    user: Annotated[Word, read_at("user", "login")] = ""
+    head: Annotated[Line, read_at("head", "label")]
+    base: Annotated[Line, read_at("base", "ref")]
     draft: Flag = False
     labels: Names = ()
     updated_at: Line
@@ -30,7 +53,7 @@ class ListedPullRequest(Shape):
 class PullRequest(ListedPullRequest):
     longest = {"body": 20_000}  # noqa: RUF012
 
-    head_sha: Annotated[Line, at("head", "sha")]
+    head_sha: Annotated[Line, read_at("head", "sha")]
     merged: Flag = False
     mergeable: bool | None = None
     mergeable_state: Word = ""
@@ -43,69 +66,69 @@ class PullRequest(ListedPullRequest):
     html_url: Line
 
 
-class Review(Shape):
+class Review(GitHubModel):
     longest = {"body": 20_000}  # noqa: RUF012
 
-    user: Annotated[Word, at("user", "login")] = ""
+    user: Annotated[Word, read_at("user", "login")] = ""
     state: Line
     submitted_at: Word = ""
     body: Text = ""
     truncated: Flag = False
 
 
-class PullRequests(Page):
+class PullRequests(ResultPage):
     pull_requests: list[ListedPullRequest]
 
 
-class PullRequestDetail(Page):
+class PullRequestDetail(ResultPage):
     pull_request: PullRequest
-    files: Annotated[list[Patched], Field(exclude_if=lambda files: not files)] = []  # noqa: RUF012
+    files: Annotated[list[FilePatch], Field(exclude_if=lambda files: not files)] = []  # noqa: RUF012
     reviews: Annotated[list[Review], Field(exclude_if=lambda reviews: not reviews)] = []  # noqa: RUF012
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def list_pull_requests(
     context: Context,
     owner: Owner,
     repo: Repo,
     state: Annotated[Literal["open", "closed", "all"], Field(description="State")] = "open",
-    head: Annotated[Maybe[Short], Field(description="owner:branch")] = None,
-    base: Annotated[Maybe[Ref], Field(description="Branch")] = None,
+    head: Annotated[OptionalParameter[ShortText], Field(description="owner:branch")] = None,
+    base: Annotated[OptionalParameter[Ref], Field(description="Branch")] = None,
     sort: Annotated[Literal["created", "updated", "popularity"], Field(description="Order")] = "created",
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> PullRequests:
     """Pull requests of a repository."""
     query = {"state": state, "head": head, "base": base, "sort": sort, "direction": "desc"}
-    address = client.repository(owner, repo) + "/pulls"
-    found, rest, _ = await client.page(
+    address = client.build_repository_path(owner, repo) + "/pulls"
+    found, rest, _ = await client.fetch_page(
         context, ListedPullRequest, address, query=query, cursor=cursor, per_page=per_page
     )
     return PullRequests(pull_requests=found, nextCursor=rest)
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def get_pull_request(
     context: Context,
     owner: Owner,
     repo: Repo,
     pull_number: Number,
-    include: Annotated[Maybe[Literal["files", "reviews"]], Field(description="With a page of")] = None,
+    include: Annotated[OptionalParameter[Literal["files", "reviews"]], Field(description="With a page of")] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> PullRequestDetail:
     """One pull request, with its patches or reviews if asked."""
-    address = f"{client.repository(owner, repo)}/pulls/{pull_number}"
-    pull = client.one(context, PullRequest, address)
+    address = f"{client.build_repository_path(owner, repo)}/pulls/{pull_number}"
+    pull = client.fetch_one(context, PullRequest, address)
     if include is None:
         return PullRequestDetail(pull_request=await pull)
     if include == "reviews":
-        reviews = client.page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
+        reviews = client.fetch_page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
         found, (said, rest, _) = await asyncio.gather(pull, reviews)
-        return PullRequestDetail(pull_request=found, reviews=fitted(said, "body"), nextCursor=rest)
-    files = client.page(context, Patched, f"{address}/files", cursor=cursor, per_page=per_page)
+        return PullRequestDetail(pull_request=found, reviews=fit_texts(said, "body"), nextCursor=rest)
+    files = client.fetch_page(context, FilePatch, f"{address}/files", cursor=cursor, per_page=per_page)
     found, (changed, rest, _) = await asyncio.gather(pull, files)
-    return PullRequestDetail(pull_request=found, files=fitted(changed, "patch"), nextCursor=rest)
+    return PullRequestDetail(pull_request=found, files=fit_texts(changed, "patch"), nextCursor=rest)
 
 
 TOOLS = (list_pull_requests, get_pull_request)

@@ -7,29 +7,29 @@ from pydantic import Field, model_validator
 
 from modules.github import client
 from modules.github.fields import (
-    ADDS,
-    READS,
+    ADD_HINTS,
+    READ_HINTS,
     REPO,
     CursorText,
-    Maybe,
-    Moment,
+    OptionalParameter,
     Owner,
     Path,
     PerPage,
     Ref,
     Repo,
-    Short,
-    limited,
-    moment,
+    ShortText,
+    Timestamp,
+    format_timestamp,
+    limit_length,
 )
-from modules.github.shapes import Flag, Line, Page, Patched, Shape, Word, at, fitted
+from modules.github.shapes import FilePatch, Flag, GitHubModel, Line, ResultPage, Word, fit_texts, read_at
 from modules.kit import Context, ToolError, tool
 
 Affiliation = Literal["owner", "collaborator", "organization_member"]
 _SHA_LENGTHS = (40, 64)
 
 
-class Repository(Shape):
+class Repository(GitHubModel):
     full_name: Line
     private: bool
     description: Word = ""
@@ -40,18 +40,18 @@ class Repository(Shape):
     pushed_at: Word = ""
 
 
-class Repositories(Page):
+class Repositories(ResultPage):
     repositories: list[Repository]
 
 
-class ListedCommit(Shape):
+class ListedCommit(GitHubModel):
     longest = {"message": 500}  # noqa: RUF012
 
     sha: Line
     message: str
-    author: Annotated[Word, at("commit", "author", "name")] = ""
-    login: Annotated[Word, at("author", "login")] = ""
-    date: Annotated[Word, at("commit", "author", "date")] = ""
+    author: Annotated[Word, read_at("commit", "author", "name")] = ""
+    login: Annotated[Word, read_at("author", "login")] = ""
+    date: Annotated[Word, read_at("commit", "author", "date")] = ""
     truncated: Flag = False
 
     @model_validator(mode="before")
@@ -66,31 +66,31 @@ class Commit(ListedCommit):
     longest = {"message": 20_000}  # noqa: RUF012
 
 
-class Commits(Page):
+class Commits(ResultPage):
     commits: list[ListedCommit]
 
 
-class CommitDetail(Page):
+class CommitDetail(ResultPage):
     commit: Commit
-    files: list[Patched]
+    files: list[FilePatch]
 
 
-class Branch(Shape):
+class Branch(GitHubModel):
     name: Line
-    sha: Annotated[Line, at("commit", "sha")]
+    sha: Annotated[Line, read_at("commit", "sha")]
     protected: Flag = False
 
 
-class Branches(Page):
+class Branches(ResultPage):
     branches: list[Branch]
 
 
-class NewBranch(Shape):
+class NewBranch(GitHubModel):
     ref: Line
-    sha: Annotated[Line, at("object", "sha")]
+    sha: Annotated[Line, read_at("object", "sha")]
 
 
-class Release(Shape):
+class Release(GitHubModel):
     longest = {"body": 20_000}  # noqa: RUF012
 
     tag_name: Line
@@ -102,44 +102,54 @@ class Release(Shape):
     truncated: Flag = False
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def list_repositories(
     context: Context,
     visibility: Annotated[Literal["all", "public", "private"], Field(description="Which")] = "all",
-    affiliation: Annotated[Maybe[Annotated[list[Affiliation], limited(most=3)]], Field(description="Your part")] = None,
+    affiliation: Annotated[
+        OptionalParameter[Annotated[list[Affiliation], limit_length(most=3)]], Field(description="Your part")
+    ] = None,
     sort: Annotated[Literal["created", "updated", "pushed", "full_name"], Field(description="Order")] = "pushed",
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> Repositories:
     """Repositories of the connected account."""
     query = {"visibility": visibility, "affiliation": ",".join(affiliation) if affiliation else None, "sort": sort}
-    found, rest, _ = await client.page(
+    found, rest, _ = await client.fetch_page(
         context, Repository, "/user/repos", query=query, cursor=cursor, per_page=per_page
     )
     return Repositories(repositories=found, nextCursor=rest)
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def list_commits(
     context: Context,
     owner: Owner,
     repo: Repo,
-    sha: Annotated[Maybe[Ref], Field(description="Branch, tag or SHA")] = None,
-    path: Annotated[Maybe[Path], Field(description="Only of this file")] = None,
-    author: Annotated[Maybe[Short], Field(description="Login or email")] = None,
-    since: Annotated[Moment, Field(description="From")] = None,
-    until: Annotated[Moment, Field(description="To")] = None,
+    sha: Annotated[OptionalParameter[Ref], Field(description="Branch, tag or SHA")] = None,
+    path: Annotated[OptionalParameter[Path], Field(description="Only of this file")] = None,
+    author: Annotated[OptionalParameter[ShortText], Field(description="Login or email")] = None,
+    since: Annotated[Timestamp, Field(description="From")] = None,
+    until: Annotated[Timestamp, Field(description="To")] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> Commits:
     """Commits, newest first."""
-    query = {"sha": sha, "path": path, "author": author, "since": moment(since), "until": moment(until)}
-    address = client.repository(owner, repo) + "/commits"
-    found, rest, _ = await client.page(context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page)
+    query = {
+        "sha": sha,
+        "path": path,
+        "author": author,
+        "since": format_timestamp(since),
+        "until": format_timestamp(until),
+    }
+    address = client.build_repository_path(owner, repo) + "/commits"
+    found, rest, _ = await client.fetch_page(
+        context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page
+    )
     return Commits(commits=found, nextCursor=rest)
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def get_commit(
     context: Context,
     owner: Owner,
@@ -149,28 +159,32 @@ async def get_commit(
     cursor: CursorText = None,
 ) -> CommitDetail:
     """One commit with its files and patches."""
-    address = f"{client.repository(owner, repo)}/commits/{client.segments(ref)}"
-    files, rest, whole = await client.page(context, Patched, address, within="files", cursor=cursor, per_page=per_page)
-    return CommitDetail(commit=whole.answer.part(Commit, whole.value), files=fitted(files, "patch"), nextCursor=rest)
+    address = f"{client.build_repository_path(owner, repo)}/commits/{client.encode_segments(ref)}"
+    files, rest, whole = await client.fetch_page(
+        context, FilePatch, address, within="files", cursor=cursor, per_page=per_page
+    )
+    return CommitDetail(
+        commit=whole.answer.read_part(Commit, whole.value), files=fit_texts(files, "patch"), nextCursor=rest
+    )
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def list_branches(
     context: Context,
     owner: Owner,
     repo: Repo,
-    protected: Annotated[Maybe[bool], Field(description="Only protected, or only others")] = None,
+    protected: Annotated[OptionalParameter[bool], Field(description="Only protected, or only others")] = None,
     per_page: PerPage = 30,
     cursor: CursorText = None,
 ) -> Branches:
     """Branches with their newest commits."""
-    address = client.repository(owner, repo) + "/branches"
+    address = client.build_repository_path(owner, repo) + "/branches"
     query = {"protected": protected}
-    found, rest, _ = await client.page(context, Branch, address, query=query, cursor=cursor, per_page=per_page)
+    found, rest, _ = await client.fetch_page(context, Branch, address, query=query, cursor=cursor, per_page=per_page)
     return Branches(branches=found, nextCursor=rest)
 
 
-@tool(hints=ADDS, scopes=[REPO])
+@tool(hints=ADD_HINTS, scopes=[REPO])
 async def create_branch(
     context: Context,
     owner: Owner,
@@ -179,23 +193,27 @@ async def create_branch(
     from_ref: Annotated[Ref, Field(description="Branch, tag or SHA to start at")] = "HEAD",
 ) -> NewBranch:
     """Create a branch, of the default branch if nothing else is said."""
-    sha = await _sha(context, owner, repo, from_ref)
+    sha = await _resolve_sha(context, owner, repo, from_ref)
     body = {"ref": f"refs/heads/{branch}", "sha": sha}
-    return await client.one(context, NewBranch, client.repository(owner, repo) + "/git/refs", method="POST", json=body)
+    return await client.fetch_one(
+        context, NewBranch, client.build_repository_path(owner, repo) + "/git/refs", method="POST", json=body
+    )
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def get_latest_release(context: Context, owner: Owner, repo: Repo) -> Release:
     """The newest published release that is no draft or prerelease."""
     missing = "the repository has no published release, does not exist, or the connected account may not see it"
-    return await client.one(context, Release, client.repository(owner, repo) + "/releases/latest", missing=missing)
+    return await client.fetch_one(
+        context, Release, client.build_repository_path(owner, repo) + "/releases/latest", missing=missing
+    )
 
 
-async def _sha(context: Context, owner: str, repo: str, ref: str) -> str:
+async def _resolve_sha(context: Context, owner: str, repo: str, ref: str) -> str:
     """The commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
-    address = f"{client.repository(owner, repo)}/commits/{client.segments(ref)}"
+    address = f"{client.build_repository_path(owner, repo)}/commits/{client.encode_segments(ref)}"
     missing = "no such repository, or it has no branch, tag or commit of that name"
-    answer = await client.send(
+    answer = await client.send_request(
         context, "GET", address, headers={"Accept": "application/vnd.github.sha"}, missing=missing
     )
     sha = answer.body.decode("ascii", "replace").strip()

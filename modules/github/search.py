@@ -6,51 +6,51 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 from pydantic import BeforeValidator, Field
 
 from modules.github import client, texts
-from modules.github.fields import READS, REPO, CursorText, Maybe, PerPage, limited
+from modules.github.fields import READ_HINTS, REPO, CursorText, OptionalParameter, PerPage, limit_length
 from modules.github.issues import ListedIssue
 from modules.github.repositories import Repository
-from modules.github.shapes import Count, Flag, Line, Name, Page, Shape, at
+from modules.github.shapes import Count, Flag, GitHubModel, Line, Name, ResultPage, read_at
 from modules.kit import Context, tool
 
-MOST_FRAGMENTS = 2
-MOST_MATCHES = 100
-MOST_FRAGMENT = 300
+MAX_FRAGMENTS = 2
+MAX_MATCHES = 100
+MAX_FRAGMENT_LENGTH = 300
 TEXT_MATCHES = {"Accept": "application/vnd.github.text-match+json"}
 
-Words = Annotated[str, limited(1, 1000)]
+Words = Annotated[str, limit_length(1, 1000)]
 Order = Annotated[Literal["desc", "asc"], Field(description="Direction")]
 
 
-def _in_repository(url: Any) -> Any:
+def _extract_repository(url: Any) -> Any:
     """owner/name of a repository's API address."""
     return "/".join(url.rsplit("/", 2)[-2:]) if isinstance(url, str) else url
 
 
-def _fragments(matches: Any) -> Any:
+def _extract_fragments(matches: Any) -> Any:
     if not isinstance(matches, list):
         return ()
-    first = cast("list[Any]", matches)[:MOST_MATCHES]
+    first = cast("list[Any]", matches)[:MAX_MATCHES]
     given = (cast("Mapping[str, Any]", one) for one in first if isinstance(one, Mapping))
     found = [one.get("fragment") for one in given]
-    return [texts.block(one, MOST_FRAGMENT).text for one in found[:MOST_FRAGMENTS] if isinstance(one, str)]
+    return [texts.clean_block(one, MAX_FRAGMENT_LENGTH).text for one in found[:MAX_FRAGMENTS] if isinstance(one, str)]
 
 
 class FoundIssue(ListedIssue):
-    repository: Annotated[Line, BeforeValidator(_in_repository), at("repository_url")]
+    repository: Annotated[Line, BeforeValidator(_extract_repository), read_at("repository_url")]
 
 
-class FoundCode(Shape):
-    repository: Annotated[Line, at("repository", "full_name")]
+class CodeMatch(GitHubModel):
+    repository: Annotated[Line, read_at("repository", "full_name")]
     path: Name
     sha: Line
-    fragments: Annotated[tuple[str, ...], BeforeValidator(_fragments), at("text_matches")] = ()
+    fragments: Annotated[tuple[str, ...], BeforeValidator(_extract_fragments), read_at("text_matches")] = ()
 
 
 class FoundRepository(Repository):
     stargazers_count: Count = 0
 
 
-class _Results(Page):
+class _Results(ResultPage):
     """`incomplete_results` says that GitHub ran out of time and left some out."""
 
     total_count: int
@@ -64,19 +64,21 @@ class FoundIssues(_Results):
     items: list[FoundIssue]
 
 
-class FoundCodes(_Results):
-    items: list[FoundCode]
+class CodeMatches(_Results):
+    items: list[CodeMatch]
 
 
 class FoundRepositories(_Results):
     items: list[FoundRepository]
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def search_issues(
     context: Context,
     q: Annotated[Words, Field(description="Such as is:pr author:@me repo:o/r")],
-    sort: Annotated[Maybe[Literal["comments", "reactions", "created", "updated"]], Field(description="Order")] = None,
+    sort: Annotated[
+        OptionalParameter[Literal["comments", "reactions", "created", "updated"]], Field(description="Order")
+    ] = None,
     order: Order = "desc",
     per_page: PerPage = 30,
     cursor: CursorText = None,
@@ -86,22 +88,22 @@ async def search_issues(
     return await _search(context, FoundIssues, FoundIssue, "/search/issues", query, per_page, cursor)
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def search_code(
     context: Context,
     q: Annotated[Words, Field(description="Such as parse repo:o/r language:python")],
     per_page: PerPage = 30,
     cursor: CursorText = None,
-) -> FoundCodes:
+) -> CodeMatches:
     """Code on default branches, with the lines that match."""
-    return await _search(context, FoundCodes, FoundCode, "/search/code", {"q": q}, per_page, cursor, TEXT_MATCHES)
+    return await _search(context, CodeMatches, CodeMatch, "/search/code", {"q": q}, per_page, cursor, TEXT_MATCHES)
 
 
-@tool(hints=READS, scopes=[REPO])
+@tool(hints=READ_HINTS, scopes=[REPO])
 async def search_repositories(
     context: Context,
     q: Annotated[Words, Field(description="Such as mcp in:name org:acme")],
-    sort: Annotated[Maybe[Literal["stars", "forks", "updated"]], Field(description="Order")] = None,
+    sort: Annotated[OptionalParameter[Literal["stars", "forks", "updated"]], Field(description="Order")] = None,
     order: Order = "desc",
     per_page: PerPage = 30,
     cursor: CursorText = None,
@@ -114,18 +116,18 @@ async def search_repositories(
 async def _search(
     context: Context,
     results: type[Results],
-    shape: type[Shape],
+    shape: type[GitHubModel],
     address: str,
     query: Mapping[str, str | None],
     per_page: int,
     cursor: str | None,
     headers: Mapping[str, str] | None = None,
 ) -> Results:
-    items, rest, whole = await client.page(
+    items, rest, whole = await client.fetch_page(
         context, shape, address, query=query, within="items", cursor=cursor, per_page=per_page, headers=headers
     )
     found = {name: whole.value.get(name) for name in ("total_count", "incomplete_results")}
-    return whole.answer.part(results, {**found, "items": items, "nextCursor": rest})
+    return whole.answer.read_part(results, {**found, "items": items, "nextCursor": rest})
 
 
 TOOLS = (search_issues, search_code, search_repositories)

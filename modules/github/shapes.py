@@ -11,34 +11,34 @@ MAX_NAMES = 100  # GitHub's own limit for labels and assignees
 PAGE_CHARACTERS = 60_000  # of patches or comments: about 20,000 tokens, below what LLM clients cut off
 
 
-def _line(value: Any) -> Any:
-    return texts.line(value) if isinstance(value, str) else "" if value is None else value
+def _clean_line(value: Any) -> Any:
+    return texts.clean_line(value) if isinstance(value, str) else "" if value is None else value
 
 
-def _name_of_file(value: Any) -> Any:
-    return texts.name(value) if isinstance(value, str) else value
+def _clean_file_name(value: Any) -> Any:
+    return texts.clean_name(value) if isinstance(value, str) else value
 
 
-def _empty(value: object) -> bool:
+def _is_empty(value: object) -> bool:
     return not value
 
 
-def at(first: str, *rest: str | int) -> Any:
+def read_at(first: str, *rest: str | int) -> Any:
     """Where GitHub's JSON has the field; what is null or missing on the way counts as missing."""
     return Field(validation_alias=AliasPath(first, *rest))
 
 
-_LEFT_OUT = Field(exclude_if=_empty)
+_LEFT_OUT = Field(exclude_if=_is_empty)
 # `= ""`, `= False` and `= ()` beside these make them optional.
-Line = Annotated[str, BeforeValidator(_line)]
+Line = Annotated[str, BeforeValidator(_clean_line)]
 Word = Annotated[Line, _LEFT_OUT]
-Name = Annotated[str, BeforeValidator(_name_of_file)]
+Name = Annotated[str, BeforeValidator(_clean_file_name)]
 Text = Annotated[str, _LEFT_OUT]
 Flag = Annotated[bool, BeforeValidator(bool), _LEFT_OUT]
 Count = Annotated[int, BeforeValidator(lambda value: value or 0), _LEFT_OUT]
 
 
-class Shape(BaseModel):
+class GitHubModel(BaseModel):
     """A part of a result. Texts named in `longest` are cut there, which sets `truncated`."""
 
     model_config = ConfigDict(frozen=True)
@@ -52,18 +52,18 @@ class Shape(BaseModel):
         given = cast("dict[str, Any]", raw)
         shortened = {**given, "truncated": False}
         for name, most in cls.longest.items():
-            shortened[name], longer = texts.block(given.get(name) or "", most)
+            shortened[name], longer = texts.clean_block(given.get(name) or "", most)
             shortened["truncated"] |= longer
         return shortened
 
 
-class Page(Shape):
+class ResultPage(GitHubModel):
     """One page; `nextCursor` leads to the next, and is missing on the last."""
 
     nextCursor: Word = ""  # noqa: N815
 
 
-class Patched(Shape):
+class FilePatch(GitHubModel):
     """A file in a change. `truncated` says that its patch is longer."""
 
     longest = {"patch": 20_000}
@@ -80,7 +80,7 @@ class Patched(Shape):
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def fitted(items: Sequence[Model], field: str, room: int = PAGE_CHARACTERS) -> list[Model]:
+def fit_texts(items: Sequence[Model], field: str, room: int = PAGE_CHARACTERS) -> list[Model]:
     """`items` with the texts in `field` cut to what all may take together: a smaller page shows more of each."""
     fitting: list[Model] = []
     for item in items:
@@ -90,18 +90,18 @@ def fitted(items: Sequence[Model], field: str, room: int = PAGE_CHARACTERS) -> l
     return fitting
 
 
-def names(value: Any) -> Any:
+def extract_names(value: Any) -> Any:
     """The names of labels or the logins of accounts."""
     if not isinstance(value, list):
         return ()
-    return [_name(one) for one in cast("list[Any]", value)[:MAX_NAMES]]
+    return [_extract_name(one) for one in cast("list[Any]", value)[:MAX_NAMES]]
 
 
-def _name(value: Any) -> Any:
+def _extract_name(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     one = cast("Mapping[str, Any]", value)
     return one.get("login") or one.get("name")
 
 
-Names = Annotated[tuple[Line, ...], BeforeValidator(names), _LEFT_OUT]
+Names = Annotated[tuple[Line, ...], BeforeValidator(extract_names), _LEFT_OUT]

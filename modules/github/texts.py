@@ -7,9 +7,9 @@ code in another order than it has (CVE-2021-42574).
 import re
 from typing import NamedTuple
 
-MOST_LINE = 300
-MAX_NAME = 4_096
-MAX_HIDDEN = 2_000
+MAX_LINE_LENGTH = 300
+MAX_NAME_LENGTH = 4_096
+MAX_HIDDEN_CHARACTERS = 2_000
 """Characters that a text is looked at beyond those that are shown, for those that are taken out."""
 
 # Controls but tab and line breaks; marks and overrides of direction; fillers, operators and joiners that show nothing;
@@ -24,14 +24,14 @@ _SELECTOR_OR_JOINER = re.compile(f"[{_SELECTORS}\u200c\u200d]")
 _EXTRA_JOINER = re.compile("(?<![^\\s\u200c\u200d])[\u200c\u200d]+")
 
 
-class Cut(NamedTuple):
+class CutText(NamedTuple):
     """A text, and whether there was more of it."""
 
     text: str
     truncated: bool
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """`text` without what is invisible; line breaks as they are."""
     if text.isascii() and text.isprintable():
         return text
@@ -39,20 +39,20 @@ def clean(text: str) -> str:
     return _EXTRA_JOINER.sub("", _EXTRA_SELECTOR.sub("", seen)) if _SELECTOR_OR_JOINER.search(seen) else seen
 
 
-def name(text: str) -> str:
+def clean_name(text: str) -> str:
     """The name or path of a file: nothing but what is invisible is missing, or it could not be asked for. No file
-    system has names longer than ``MAX_NAME``."""
-    return "".join(clean(text[:MAX_NAME]).splitlines())
+    system has names longer than ``MAX_NAME_LENGTH``."""
+    return "".join(clean_text(text[:MAX_NAME_LENGTH]).splitlines())
 
 
-def line(text: str) -> str:
+def clean_line(text: str) -> str:
     """`text` as one short line: a title, a name."""
-    one = " ".join(clean(text[: 4 * MOST_LINE]).split())
-    return one if len(one) <= MOST_LINE else one[: MOST_LINE - 1] + "…"
+    one = " ".join(clean_text(text[: 4 * MAX_LINE_LENGTH]).split())
+    return one if len(one) <= MAX_LINE_LENGTH else one[: MAX_LINE_LENGTH - 1] + "…"
 
 
-def block(text: str, most: int) -> Cut:
+def clean_block(text: str, most: int) -> CutText:
     """`text` as lines, at most `most` characters of it."""
-    seen = text[: most + MAX_HIDDEN]
-    cleaned = clean(seen.replace("\r\n", "\n")).replace("\r", "\n")
-    return Cut(cleaned[:most], len(cleaned) > most or len(seen) < len(text))
+    seen = text[: most + MAX_HIDDEN_CHARACTERS]
+    cleaned = clean_text(seen.replace("\r\n", "\n")).replace("\r", "\n")
+    return CutText(cleaned[:most], len(cleaned) > most or len(seen) < len(text))

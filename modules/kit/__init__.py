@@ -6,10 +6,10 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.context import Context, Store
-from modules.kit.declare import Hints, Module, Prompt, Resource, Tool, Unrecorded, tool
+from modules.kit.declare import Hints, Module, Prompt, Resource, SensitiveParameter, Tool, tool
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
-from modules.kit.schema import json_schema
-from modules.kit.vendor import RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, path
+from modules.kit.schema import build_json_schema
+from modules.kit.vendor import RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, build_path
 
 __all__ = [
     "OUTCOME_UNKNOWN",
@@ -22,13 +22,13 @@ __all__ = [
     "Store",
     "Tool",
     "ToolError",
-    "Unrecorded",
+    "SensitiveParameter",
     "Vendor",
     "VendorAnswer",
     "VendorApi",
     "VendorProblem",
     "VendorSettings",
-    "json_schema",
-    "path",
+    "build_json_schema",
+    "build_path",
     "tool",
 ]

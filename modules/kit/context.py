@@ -50,6 +50,6 @@ class Context(Protocol):
         """One transaction on the module's own tables; committed at the end, rolled back on any error."""
         ...
 
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+    async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Tell a client that asked for progress how far the work is; costs nothing when none did."""
         ...

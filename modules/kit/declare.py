@@ -21,7 +21,7 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
-class Unrecorded:
+class SensitiveParameter:
     """Marks a parameter that is never written to any log or audit record: ``Annotated[str, Unrecorded()]``."""
 
 
@@ -35,7 +35,7 @@ class Tool:
     hints: Hints
     scopes: frozenset[str]
     aliases: tuple[str, ...]
-    unrecorded: frozenset[str]
+    sensitive_parameters: frozenset[str]
     arguments: type[BaseModel]
     result: type[BaseModel]
     run: Callable[..., Awaitable[BaseModel]]
@@ -96,18 +96,20 @@ def tool(
         name = function.__name__
         annotations = get_type_hints(function, include_extras=True)
         _context, *parameters = inspect.signature(function).parameters.values()
-        fields = {p.name: _field(name, p, annotations) for p in parameters}
+        fields = {p.name: _build_field(name, p, annotations) for p in parameters}
         result = annotations.get("return")
         if not (isinstance(result, type) and issubclass(result, BaseModel)):
             raise TypeError(f"{name}: a tool returns a pydantic model")
         return Tool(
             name=name,
             title=title or name.replace("_", " ").capitalize(),
-            description=_described(name, function),
+            description=_get_description(name, function),
             hints=hints,
             scopes=frozenset(scopes),
             aliases=tuple(aliases),
-            unrecorded=frozenset(p for p, (annotation, _) in fields.items() if _has(annotation, Unrecorded)),
+            sensitive_parameters=frozenset(
+                p for p, (annotation, _) in fields.items() if _has_marker(annotation, SensitiveParameter)
+            ),
             arguments=create_model(name, __config__=ConfigDict(extra="forbid"), **fields),
             result=result,
             run=function,
@@ -116,25 +118,25 @@ def tool(
     return build
 
 
-def _field(owner: str, parameter: inspect.Parameter, annotations: dict[str, Any]) -> Any:
+def _build_field(owner: str, parameter: inspect.Parameter, annotations: dict[str, Any]) -> Any:
     annotation = annotations.get(parameter.name)
     if annotation is None:
         raise TypeError(f"{owner}: parameter {parameter.name} has no type")
-    if not any(getattr(extra, "description", None) for extra in _extras(annotation)):
+    if not any(getattr(extra, "description", None) for extra in _list_metadata(annotation)):
         raise TypeError(f"{owner}: parameter {parameter.name} has no description")
     return (annotation, ... if parameter.default is parameter.empty else parameter.default)
 
 
-def _described(owner: str, function: Callable[..., Any]) -> str:
+def _get_description(owner: str, function: Callable[..., Any]) -> str:
     text = inspect.getdoc(function)
     if not text:
         raise TypeError(f"{owner}: a tool has a docstring; it is what the model reads")
     return " ".join(text.split())
 
 
-def _extras(annotation: Any) -> tuple[Any, ...]:
+def _list_metadata(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
-def _has(annotation: Any, kind: type) -> bool:
-    return any(isinstance(extra, kind) for extra in _extras(annotation))
+def _has_marker(annotation: Any, kind: type) -> bool:
+    return any(isinstance(extra, kind) for extra in _list_metadata(annotation))

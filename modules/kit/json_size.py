@@ -9,23 +9,23 @@ from collections.abc import Sequence
 _NOT_STRUCTURAL = bytes(byte for byte in range(256) if byte not in b'",:')
 
 
-def exceeds(texts: Sequence[bytes], values: int, fields: int) -> bool:
+def exceeds_limits(texts: Sequence[bytes], values: int, fields: int) -> bool:
     """Whether JSON texts together have more than about `values` values or `fields` fields, by their commas and colons.
     Those inside of strings, such as a file's content, do not count. For what is not JSON the answer has no meaning, and
     does not change what the others count for."""
-    if _count(texts, b",") <= values and _count(texts, b":") <= fields:
+    if _count_sign(texts, b",") <= values and _count_sign(texts, b":") <= fields:
         return False
-    plain = [without_escapes(text) for text in texts]
-    if _count(plain, b'"') > 2 * (values + fields):  # each string is a value or a field's name
+    plain = [strip_escapes(text) for text in texts]
+    if _count_sign(plain, b'"') > 2 * (values + fields):  # each string is a value or a field's name
         return True
     structures = [b"".join(text.translate(None, _NOT_STRUCTURAL).split(b'"')[::2]) for text in plain]
-    return _count(structures, b",") > values or _count(structures, b":") > fields
+    return _count_sign(structures, b",") > values or _count_sign(structures, b":") > fields
 
 
-def _count(texts: Sequence[bytes], sign: bytes) -> int:
+def _count_sign(texts: Sequence[bytes], sign: bytes) -> int:
     return sum(text.count(sign) for text in texts)
 
 
-def without_escapes(text: bytes) -> bytes:
+def strip_escapes(text: bytes) -> bytes:
     """JSON without escaped quotes and backslashes, so that every quote left begins or ends a string."""
     return text.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in text else text

@@ -11,7 +11,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
-from modules.kit.json_size import exceeds
+from modules.kit.json_size import exceeds_limits
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]{0,39})\}")
 _SEGMENT = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._~-]{1,200}", re.ASCII)
@@ -21,7 +21,7 @@ MAX_VALUES = 200_000
 MAX_FIELDS = 100_000
 """Of a vendor's JSON: 20 ms of decoding."""
 
-Problem = Literal[
+VendorProblemKind = Literal[
     "unauthorized",
     "forbidden",
     "not_found",
@@ -35,7 +35,7 @@ Problem = Literal[
 
 
 Shape = TypeVar("Shape")
-LATER = "try again later"
+TRY_LATER = "try again later"
 
 
 class VendorAnswer(NamedTuple):
@@ -53,13 +53,13 @@ class VendorAnswer(NamedTuple):
         Raises:
             VendorProblem: it is none, or holds more than any tool could read in a reasonable time.
         """
-        if exceeds([self.body], MAX_VALUES, MAX_FIELDS):
+        if exceeds_limits([self.body], MAX_VALUES, MAX_FIELDS):
             text = "the vendor's answer holds too many values"
             raise VendorProblem("too_large", text, retry="ask for less", unknown=self.write)
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError:
-            raise self.unreadable("the vendor's answer cannot be read") from None
+            raise self.build_unreadable_problem("the vendor's answer cannot be read") from None
 
     def read(self, kind: type[Shape]) -> Shape:
         """The body as `kind`: a pydantic model, or any type that pydantic can validate.
@@ -67,26 +67,26 @@ class VendorAnswer(NamedTuple):
         Raises:
             VendorProblem: it is no JSON, or something else.
         """
-        return self.part(kind, self.json())
+        return self.read_part(kind, self.json())
 
-    def part(self, kind: type[Shape], value: Any) -> Shape:
+    def read_part(self, kind: type[Shape], value: Any) -> Shape:
         """Something that was found in the body, as `kind`.
 
         Raises:
             VendorProblem: it is something else.
         """
         try:
-            return _adapter(kind).validate_python(value)
+            return _get_adapter(kind).validate_python(value)
         except ValidationError:
-            raise self.unreadable() from None
+            raise self.build_unreadable_problem() from None
 
-    def unreadable(self, text: str = "the vendor's answer is not as described") -> "VendorProblem":
+    def build_unreadable_problem(self, text: str = "the vendor's answer is not as described") -> "VendorProblem":
         """The problem to raise where the answer is not what it should be."""
-        return VendorProblem("unavailable", text, retry=LATER, unknown=self.write)
+        return VendorProblem("unavailable", text, retry=TRY_LATER, unknown=self.write)
 
 
 @cache
-def _adapter(kind: type[Shape]) -> TypeAdapter[Shape]:
+def _get_adapter(kind: type[Shape]) -> TypeAdapter[Shape]:
     return TypeAdapter(kind)
 
 
@@ -99,7 +99,7 @@ class VendorProblem(ToolError):
 
     def __init__(
         self,
-        kind: Problem,
+        kind: VendorProblemKind,
         text: str,
         *,
         retry: str = "",
@@ -108,7 +108,7 @@ class VendorProblem(ToolError):
         unknown: bool = False,
     ) -> None:
         super().__init__(f"{text}; {OUTCOME_UNKNOWN}" if unknown else text, retry="" if unknown else retry)
-        self.kind: Problem = kind
+        self.kind: VendorProblemKind = kind
         self.retry_after = retry_after
         self.answer = answer
         self.unknown = unknown
@@ -126,7 +126,7 @@ class RateLimit:
 class Vendor(Protocol):
     """Requests to one vendor's host and base path with one credential. There is no way to the credential itself."""
 
-    async def connection(self) -> Mapping[str, str]:
+    async def get_connection(self) -> Mapping[str, str]:
         """What is known of the connected account beside its credential, none of it secret: ``site`` (its id),
         ``site_name`` and ``site_url`` where the person chose a site, and what the provider's data names (`details` in
         docs/providers/README.md). Nothing of a pasted key.
@@ -183,7 +183,7 @@ class VendorApi:
     """
 
     base_url: str
-    account: Callable[[Vendor], Awaitable[str]]
+    fetch_account: Callable[[Vendor], Awaitable[str]]
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: type[VendorSettings] = VendorSettings
     rate_limit: Callable[[VendorAnswer], RateLimit | None] | None = None
@@ -199,33 +199,33 @@ class VendorApi:
         return tuple(_PLACEHOLDER.findall(self.base_url))
 
 
-def filled(base_url: str, values: Mapping[str, str]) -> str:
+def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:
     """A base URL with its placeholders filled, each encoded so that it stays one segment.
 
     Raises:
         VendorProblem: a value is missing or would name another path.
     """
 
-    def value(found: re.Match[str]) -> str:
+    def encode_value(found: re.Match[str]) -> str:
         given = values.get(found[1], "")
         if not _SEGMENT.fullmatch(given):
             raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of an address")
         return given
 
-    return _PLACEHOLDER.sub(value, base_url)
+    return _PLACEHOLDER.sub(encode_value, base_url)
 
 
-def path(template: str, *parts: str | int) -> str:
+def build_path(template: str, *parts: str | int) -> str:
     """A path with each ``{}`` of `template` replaced by a part, encoded so that it stays one segment (RFC 3986 §3.3).
 
     Raises:
         VendorProblem: a part is empty or a dot segment, which would name another path.
     """
-    encoded = [_segment(str(part)) for part in parts]
+    encoded = [_encode_segment(str(part)) for part in parts]
     if any(part in ("", ".", "..") for part in encoded):
         raise VendorProblem("invalid", "a name in the address is empty or made of dots")
     return template.format(*encoded)
 
 
-def _segment(part: str) -> str:
+def _encode_segment(part: str) -> str:
     return part if _UNRESERVED.fullmatch(part) else quote(part, safe="")  # quote() costs four times the look

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-def storable(text: str) -> str:
+def check_storable(text: str) -> str:
     """`text` itself.
 
     Raises: ValueError if it is blank or has a control character other than tab and line break (U+0000 cannot be stored,
@@ -22,11 +22,11 @@ def storable(text: str) -> str:
     return text
 
 
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(storable)]
-Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(storable)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_storable)]
+Text = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(check_storable)]
 # A list is refused at its first mistake: each of them costs 30 µs, and lists of lists have room for 10,000.
-Names = Annotated[list[Name], Field(max_length=MOST_ITEMS, fail_fast=True)]
-Texts = Annotated[list[Text], Field(max_length=MOST_ITEMS, fail_fast=True)]
+Names = Annotated[list[Name], Field(max_length=MAX_ITEMS, fail_fast=True)]
+Texts = Annotated[list[Text], Field(max_length=MAX_ITEMS, fail_fast=True)]
 
 
 class _Input(BaseModel):
@@ -68,31 +68,31 @@ class SavedEntity(_Output):
     observationsAdded: int  # noqa: N815
 
 
-class Saved(_Output):
+class SaveResult(_Output):
     message: str
     created: int
     updated: int
     entities: list[SavedEntity]
 
 
-class Related(_Output):
+class RelateResult(_Output):
     message: str
     created: int
     existing: int
 
 
-class AddedTo(_Output):
+class EntityAdditions(_Output):
     entityName: str  # noqa: N815
     added: int
 
 
-class Added(_Output):
+class AddResult(_Output):
     message: str
     added: int
-    results: list[AddedTo]
+    results: list[EntityAdditions]
 
 
-class Deleted(_Output):
+class DeleteResult(_Output):
     message: str
     entities: int = 0
     observations: int = 0

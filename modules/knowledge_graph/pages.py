@@ -9,19 +9,19 @@ from itertools import groupby
 from typing import Any, LiteralString
 
 from modules.kit import Store, ToolError
-from modules.knowledge_graph.models import FoundEntity, Relation, storable
+from modules.knowledge_graph.models import FoundEntity, Relation, check_storable
 
 PAGE_BYTES = 60_000  # of text: about 20,000 tokens, below what LLM clients cut off
-MOST_LINES = 2_000
-MOST_RELATIONS = 500
+MAX_LINES = 2_000
+MAX_RELATIONS = 500
 
 # Each way to choose gives the names from the cursor's on, in order, one more than fit, and how many there are in all.
-ALL = """
+CHOOSE_ALL = """
 WITH chosen AS (
     SELECT name, (SELECT entities FROM modules.kg_graphs WHERE tenant_id = $1 AND user_id = $2) AS total
     FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name >= $3 ORDER BY name LIMIT $5 + 2
 )"""
-MATCHING = """
+CHOOSE_MATCHING = """
 WITH matches AS (
     SELECT name FROM modules.kg_entities
     WHERE tenant_id = $1 AND user_id = $2 AND (strpos(folded, $8) > 0 OR strpos(folded, $9) > 0)
@@ -30,7 +30,7 @@ WITH matches AS (
 ), chosen AS (
     SELECT name, (SELECT count(*) FROM matches) AS total FROM matches WHERE name >= $3 ORDER BY name LIMIT $5 + 2
 )"""
-NAMED = """
+CHOOSE_NAMED = """
 WITH chosen AS (
     SELECT name, cardinality($8::text[]) AS total
     FROM (SELECT DISTINCT n COLLATE "C" AS name FROM unnest($8::text[]) AS n) AS named
@@ -38,7 +38,7 @@ WITH chosen AS (
 )"""
 # A line is an observation, or an entity without any, or a name without an entity. A page is the lines that fit.
 # OFFSET 0 keeps the planner to one index look-up a name: joined, it reads the whole graph while statistics are missing.
-LINES = """, lines AS (
+SELECT_LINES = """, lines AS (
     SELECT c.name, c.total, e.type, coalesce(o.nth, 0) AS nth, o.observation,
         octet_length(c.name) + coalesce(octet_length(o.observation), 0) AS size
     FROM chosen c
@@ -56,11 +56,11 @@ LINES = """, lines AS (
 )
 SELECT name, total, type, nth, observation, total_lines FROM measured WHERE before < $7 ORDER BY name, nth
 """
-READ_GRAPH: LiteralString = ALL + LINES
-SEARCH: LiteralString = MATCHING + LINES
-GET_NODES: LiteralString = NAMED + LINES
+READ_GRAPH: LiteralString = CHOOSE_ALL + SELECT_LINES
+SEARCH: LiteralString = CHOOSE_MATCHING + SELECT_LINES
+GET_NODES: LiteralString = CHOOSE_NAMED + SELECT_LINES
 
-AROUND = """
+RELATIONS_AROUND = """
 SELECT from_entity, to_entity, type, count(*) OVER () AS total FROM (
     SELECT r.* FROM unnest($3::text[]) AS n (name) CROSS JOIN LATERAL (
         SELECT from_entity, to_entity, type FROM modules.kg_relations
@@ -73,7 +73,7 @@ SELECT from_entity, to_entity, type, count(*) OVER () AS total FROM (
 ) AS around
 ORDER BY from_entity = ANY ($3::text[]) AND to_entity = ANY ($3::text[]) DESC, from_entity, to_entity, type LIMIT $4
 """
-RELATIONS = """
+RELATIONS_AFTER = """
 SELECT from_entity, to_entity, type FROM modules.kg_relations
 WHERE tenant_id = $1 AND user_id = $2 AND (from_entity, to_entity, type) > ($3, $4, $5)
 ORDER BY from_entity, to_entity, type LIMIT $6
@@ -88,22 +88,22 @@ class Cursor:
     nth: int = 0
     relation: tuple[str, str, str] | None = None
 
-    def text(self) -> str:
+    def encode(self) -> str:
         """The opaque form that a client gets and sends back."""
         return base64.urlsafe_b64encode(json.dumps([self.name, self.nth, self.relation]).encode()).decode()
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class GraphPage:
     """Entities that fit, names that are none, how many were chosen in all, and where the next page starts."""
 
     entities: list[FoundEntity]
     unknown: list[str]
     total: int
-    rest: Cursor | None
+    next_cursor: Cursor | None
 
 
-def cursor_of(text: str | None) -> Cursor:
+def decode_cursor(text: str | None) -> Cursor:
     """What :meth:`Cursor.text` made; the beginning for None.
 
     Raises: ToolError if it is not such a text.
@@ -112,51 +112,51 @@ def cursor_of(text: str | None) -> Cursor:
         return Cursor()
     try:
         name, nth, relation = json.loads(base64.urlsafe_b64decode(text))
-        ends = None if relation is None else tuple(map(_part, relation))
+        ends = None if relation is None else tuple(map(_check_part, relation))
         if not (isinstance(nth, int) and 0 <= nth < 2**63 and (ends is None or len(ends) == 3)):
             raise ValueError
-        return Cursor(_part(name), nth, ends)
+        return Cursor(_check_part(name), nth, ends)
     except (ValueError, TypeError, binascii.Error):
         raise ToolError("cursor is not one that this tool gave; leave it out to start at the beginning") from None
 
 
-async def page(store: Store, chosen: LiteralString, start: Cursor, limit: int, *args: object) -> Page:
+async def fetch_page(store: Store, chosen: LiteralString, start: Cursor, limit: int, *args: object) -> GraphPage:
     """At most `limit` entities after `start`, of those that the statement `chosen` chooses by `args`."""
-    rows = await store.fetch(chosen, start.name, start.nth, limit, MOST_LINES + 1, PAGE_BYTES, *args)
-    lines = rows[:MOST_LINES]
+    rows = await store.fetch(chosen, start.name, start.nth, limit, MAX_LINES + 1, PAGE_BYTES, *args)
+    lines = rows[:MAX_LINES]
     groups = [list(group) for _, group in groupby(lines, lambda line: line["name"])]
     shown = groups[:limit]
     more = len(groups) > limit or (bool(rows) and len(lines) < rows[0]["total_lines"])
-    return Page(
-        entities=[_entity(group, start) for group in shown if group[0]["type"] is not None],
+    return GraphPage(
+        entities=[_build_entity(group, start) for group in shown if group[0]["type"] is not None],
         unknown=[group[0]["name"] for group in shown if group[0]["type"] is None],
         total=rows[0]["total"] if rows else 0,
-        rest=Cursor(shown[-1][-1]["name"], shown[-1][-1]["nth"]) if more else None,
+        next_cursor=Cursor(shown[-1][-1]["name"], shown[-1][-1]["nth"]) if more else None,
     )
 
 
-async def relations_around(store: Store, entities: Iterable[FoundEntity]) -> tuple[list[Relation], int]:
+async def fetch_relations_around(store: Store, entities: Iterable[FoundEntity]) -> tuple[list[Relation], int]:
     """The relations that touch `entities`, those among them first, and how many more there are. An entity that goes
     on from the page before had them there."""
     names = [entity.name for entity in entities if not entity.continued]
     if not names:
         return [], 0
-    rows = await store.fetch(AROUND, names, MOST_RELATIONS)
-    relations = _fitting(rows)
+    rows = await store.fetch(RELATIONS_AROUND, names, MAX_RELATIONS)
+    relations = _fit_relations(rows)
     return relations, rows[0]["total"] - len(relations) if rows else 0
 
 
-async def relations_after(store: Store, start: Cursor) -> tuple[list[Relation], Cursor | None]:
+async def fetch_relations_after(store: Store, start: Cursor) -> tuple[list[Relation], Cursor | None]:
     """A page of all relations."""
-    rows = await store.fetch(RELATIONS, *(start.relation or ("", "", "")), MOST_RELATIONS + 1)
-    relations = _fitting(rows[:MOST_RELATIONS])
+    rows = await store.fetch(RELATIONS_AFTER, *(start.relation or ("", "", "")), MAX_RELATIONS + 1)
+    relations = _fit_relations(rows[:MAX_RELATIONS])
     if len(relations) == len(rows):
         return relations, None
     last = relations[-1]
     return relations, Cursor(relation=(last.source, last.to, last.relationType))
 
 
-def _entity(lines: Sequence[Any], start: Cursor) -> FoundEntity:
+def _build_entity(lines: Sequence[Any], start: Cursor) -> FoundEntity:
     first = lines[0]
     observations = [line["observation"] for line in lines if line["observation"] is not None]
     return FoundEntity(
@@ -164,7 +164,7 @@ def _entity(lines: Sequence[Any], start: Cursor) -> FoundEntity:
     )
 
 
-def _fitting(rows: Iterable[Any]) -> list[Relation]:
+def _fit_relations(rows: Iterable[Any]) -> list[Relation]:
     fitting: list[Relation] = []
     size = 0
     for row in rows:
@@ -176,7 +176,7 @@ def _fitting(rows: Iterable[Any]) -> list[Relation]:
     return fitting
 
 
-def _part(value: object) -> str:
+def _check_part(value: object) -> str:
     if not isinstance(value, str) or len(value) > 200:
         raise ValueError
-    return value if value == "" else storable(value)
+    return value if value == "" else check_storable(value)

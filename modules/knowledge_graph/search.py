@@ -16,24 +16,24 @@ _V_SOUND = re.compile("|".join(_V_SOUNDS))
 _SPACE = re.compile(r"\s+")
 
 
-def folded(*texts: str) -> str:
+def fold_texts(*texts: str) -> str:
     """What is stored beside `texts` to be searched: each without case and width, and once more in its plainest
     spelling where that differs. Whatever a text contains, this contains one of its :func:`needles`."""
-    return SEPARATOR.join(dict.fromkeys(form for text in texts for form in needles(text) if form))
+    return SEPARATOR.join(dict.fromkeys(form for text in texts for form in build_needles(text) if form))
 
 
-def needles(text: str) -> tuple[str, str | None]:
+def build_needles(text: str) -> tuple[str, str | None]:
     """The forms of a query, of which a match contains at least one: without case and width; and also without the
     spelling variants of katakana (a long mark at the end of a word, ヴァ for バ), None where that is the same."""
-    light = _light(text)
-    plainest = _plainest(light)
+    light = _normalize(text)
+    plainest = _simplify_katakana(light)
     return light, plainest if plainest != light else None
 
 
-def _light(text: str) -> str:
+def _normalize(text: str) -> str:
     caseless = unicodedata.normalize("NFKC", text).casefold()
     return _SPACE.sub(" ", unicodedata.normalize("NFKC", caseless)).strip()
 
 
-def _plainest(light: str) -> str:
+def _simplify_katakana(light: str) -> str:
     return _V_SOUND.sub(lambda match: _V_SOUNDS[match[0]], _LONG_MARK.sub(r"\1", light))

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from modules.kit import Store, ToolError
-from modules.knowledge_graph.models import AddedTo, Relation, SavedEntity
-from modules.knowledge_graph.names import unknown_entities
-from modules.knowledge_graph.search import folded
+from modules.knowledge_graph.models import EntityAdditions, Relation, SavedEntity
+from modules.knowledge_graph.names import build_unknown_entities_error
+from modules.knowledge_graph.search import fold_texts
 
-Notes = Mapping[str, Iterable[str]]  # entity to its observations, in the order in which they are kept
+EntityNotes = Mapping[str, Iterable[str]]  # entity to its observations, in the order in which they are kept
 
-MOST = {"entities": 50_000, "observations": 200_000, "relations": 200_000}
+MAX_ROWS = {"entities": 50_000, "observations": 200_000, "relations": 200_000}
 
-LOCK = """
+LOCK_GRAPH = """
 INSERT INTO modules.kg_graphs (tenant_id, user_id) VALUES ($1, $2)
 ON CONFLICT (tenant_id, user_id) DO UPDATE SET tenant_id = excluded.tenant_id
 """
@@ -137,7 +137,7 @@ SELECT count(*) FROM gone
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class NoteColumns:
     """The entities of some notes; and for each note its entity, its text, its fingerprint, and what is searched."""
 
     names: list[str]
@@ -152,7 +152,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class DeletedCounts:
     """How many of each were deleted."""
 
     entities: int = 0
@@ -160,34 +160,34 @@ class Gone:
     relations: int = 0
 
 
-def columns(notes: Notes) -> Columns:
+def build_columns(notes: EntityNotes) -> NoteColumns:
     """Return `notes` as the statements take them.
 
     It normalises every text, up to 40 ms for as many as one call may bring, so it is called before the transaction
     begins: nobody waits for the lock meanwhile.
     """
     pairs = [(entity, text) for entity, texts in notes.items() for text in texts]
-    return Columns(
+    return NoteColumns(
         list(notes),
         [entity for entity, _ in pairs],
         [text for _, text in pairs],
         [hashlib.blake2b(text.encode(), digest_size=16).digest() for _, text in pairs],
-        [folded(text) for _, text in pairs],
+        [fold_texts(text) for _, text in pairs],
     )
 
 
-async def lock(store: Store) -> None:
+async def lock_graph(store: Store) -> None:
     """Wait until no other transaction changes this user's graph."""
-    await store.execute(LOCK)
+    await store.execute(LOCK_GRAPH)
 
 
-async def save_entities(store: Store, types: Mapping[str, str], notes: Columns) -> list[SavedEntity]:
+async def save_entities(store: Store, types: Mapping[str, str], notes: NoteColumns) -> list[SavedEntity]:
     """Create or update the entities in `types` (name to type) and add `notes` to them.
 
     Raises: ToolError if the graph would be too large.
     """
-    await lock(store)
-    names = [folded(name, kind) for name, kind in types.items()]
+    await lock_graph(store)
+    names = [fold_texts(name, kind) for name, kind in types.items()]
     rows = await store.fetch(SAVE_ENTITIES, list(types), list(types.values()), names, *notes.values)
     for row in rows[:1]:
         _refuse_too_many(entities=row["entities"], observations=row["observations"])
@@ -197,18 +197,18 @@ async def save_entities(store: Store, types: Mapping[str, str], notes: Columns) 
     ]
 
 
-async def add_observations(store: Store, notes: Columns) -> list[AddedTo]:
+async def add_observations(store: Store, notes: NoteColumns) -> list[EntityAdditions]:
     """Add `notes` to their entities.
 
     Raises: ToolError if an entity is unknown or the graph would be too large; nothing is written then.
     """
-    await lock(store)
+    await lock_graph(store)
     rows = await store.fetch(ADD_OBSERVATIONS, notes.names, *notes.values)
     if missing := [row["name"] for row in rows if row["missing"]]:
-        raise await unknown_entities(store, missing)
+        raise await build_unknown_entities_error(store, missing)
     for row in rows[:1]:
         _refuse_too_many(observations=row["observations"])
-    return [AddedTo(entityName=row["name"], added=row["added"]) for row in rows]
+    return [EntityAdditions(entityName=row["name"], added=row["added"]) for row in rows]
 
 
 async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
@@ -216,44 +216,44 @@ async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
 
     Raises: ToolError if an end is unknown or the graph would be too large; nothing is written then.
     """
-    await lock(store)
-    row = await store.fetchrow(CREATE_RELATIONS, *_ends(relations))
+    await lock_graph(store)
+    row = await store.fetchrow(CREATE_RELATIONS, *_split_relations(relations))
     assert row is not None
     if row["missing"]:
-        raise await unknown_entities(store, row["missing"])
+        raise await build_unknown_entities_error(store, row["missing"])
     _refuse_too_many(relations=row["relations"])
     return row["added"]
 
 
-async def delete_entities(store: Store, names: Sequence[str]) -> Gone:
+async def delete_entities(store: Store, names: Sequence[str]) -> DeletedCounts:
     """Delete entities with all that hangs on them."""
-    await lock(store)
+    await lock_graph(store)
     row = await store.fetchrow(DELETE_ENTITIES, names)
     assert row is not None
-    return Gone(**dict(row))
+    return DeletedCounts(**dict(row))
 
 
-async def delete_observations(store: Store, notes: Columns) -> Gone:
+async def delete_observations(store: Store, notes: NoteColumns) -> DeletedCounts:
     """Delete `notes` where they are exactly these."""
-    await lock(store)
-    return Gone(observations=await store.fetchval(DELETE_OBSERVATIONS, notes.entities, notes.fingerprints))
+    await lock_graph(store)
+    return DeletedCounts(observations=await store.fetchval(DELETE_OBSERVATIONS, notes.entities, notes.fingerprints))
 
 
-async def delete_relations(store: Store, relations: Iterable[Relation]) -> Gone:
+async def delete_relations(store: Store, relations: Iterable[Relation]) -> DeletedCounts:
     """Delete exactly these relations."""
-    await lock(store)
-    return Gone(relations=await store.fetchval(DELETE_RELATIONS, *_ends(relations)))
+    await lock_graph(store)
+    return DeletedCounts(relations=await store.fetchval(DELETE_RELATIONS, *_split_relations(relations)))
 
 
-def _ends(relations: Iterable[Relation]) -> tuple[list[str], list[str], list[str]]:
+def _split_relations(relations: Iterable[Relation]) -> tuple[list[str], list[str], list[str]]:
     distinct = dict.fromkeys((relation.source, relation.to, relation.relationType) for relation in relations)
     return [one[0] for one in distinct], [one[1] for one in distinct], [one[2] for one in distinct]
 
 
 def _refuse_too_many(**totals: int) -> None:
     for kind, total in totals.items():
-        if total > MOST[kind]:
+        if total > MAX_ROWS[kind]:
             raise ToolError(
-                f"Nothing was written: your graph would have {total:,} {kind}, and the limit is {MOST[kind]:,}. "
+                f"Nothing was written: your graph would have {total:,} {kind}, and the limit is {MAX_ROWS[kind]:,}. "
                 "Delete what is out of date first."
             )

@@ -8,32 +8,32 @@ from pydantic import Field
 from modules.kit import Context, Hints, tool
 from modules.knowledge_graph import pages, store
 from modules.knowledge_graph.models import (
-    MOST_ITEMS,
-    Added,
+    MAX_ITEMS,
     Additions,
-    Deleted,
+    AddResult,
+    DeleteResult,
     Deletions,
     Entity,
     Graph,
     Names,
     Nodes,
-    Related,
+    RelateResult,
     Relation,
-    Saved,
+    SaveResult,
     Text,
 )
-from modules.knowledge_graph.search import needles
+from modules.knowledge_graph.search import build_needles
 
 READ = "knowledge_graph:read"
 WRITE = "knowledge_graph:write"
 
-LOOKS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
-ADDS = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
-CHANGES = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
+READ_HINTS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
+ADD_HINTS = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
+CHANGE_HINTS = Hints(read_only=False, destructive=True, idempotent=True, open_world=False)
 
 NamedEntities = Annotated[Names, Field(description="Exact entity names")]
 Relations = Annotated[
-    list[Relation], Field(max_length=MOST_ITEMS, fail_fast=True, description="Relations in active voice")
+    list[Relation], Field(max_length=MAX_ITEMS, fail_fast=True, description="Relations in active voice")
 ]
 Limit = Annotated[int, Field(ge=1, le=500, description="Most entities to return")]
 CursorText = Annotated[str | None, Field(max_length=6000, description="nextCursor of the page before")]
@@ -41,91 +41,93 @@ CursorText = Annotated[str | None, Field(max_length=6000, description="nextCurso
 NOTHING_FOUND = "No matching entities found."
 
 
-@tool(hints=CHANGES, scopes=[WRITE], aliases=["kg_create_entities"])
+@tool(hints=CHANGE_HINTS, scopes=[WRITE], aliases=["kg_create_entities"])
 async def create_entities(
     context: Context,
     entities: Annotated[
-        list[Entity], Field(max_length=MOST_ITEMS, fail_fast=True, description="Entities to create or update")
+        list[Entity], Field(max_length=MAX_ITEMS, fail_fast=True, description="Entities to create or update")
     ],
-) -> Saved:
+) -> SaveResult:
     """Remember people, things and facts about them. An existing name is updated: its type is replaced, new observations
     are added, none is removed."""
     types = {entity.name: entity.entityType for entity in entities}
-    notes = store.columns(_notes((entity.name, entity.observations) for entity in entities))
+    notes = store.build_columns(_collect_notes((entity.name, entity.observations) for entity in entities))
     async with context.store() as graph:
         saved = await store.save_entities(graph, types, notes)
     created = sum(entity.created for entity in saved)
-    message = f"Created {_count(created, 'entity')}, updated {len(saved) - created}."
-    return Saved(message=message, created=created, updated=len(saved) - created, entities=saved)
+    message = f"Created {_format_count(created, 'entity')}, updated {len(saved) - created}."
+    return SaveResult(message=message, created=created, updated=len(saved) - created, entities=saved)
 
 
-@tool(hints=ADDS, scopes=[WRITE], aliases=["kg_create_relations"])
-async def create_relations(context: Context, relations: Relations) -> Related:
+@tool(hints=ADD_HINTS, scopes=[WRITE], aliases=["kg_create_relations"])
+async def create_relations(context: Context, relations: Relations) -> RelateResult:
     """Connect existing entities, such as Alice works_at Acme. If one is unknown, nothing is written."""
     distinct = len(set(relations))
     async with context.store() as graph:
         created = await store.create_relations(graph, relations)
-    message = f"Created {_count(created, 'relation')}, {distinct - created} existed."
-    return Related(message=message, created=created, existing=distinct - created)
+    message = f"Created {_format_count(created, 'relation')}, {distinct - created} existed."
+    return RelateResult(message=message, created=created, existing=distinct - created)
 
 
-@tool(hints=ADDS, scopes=[WRITE], aliases=["kg_add_observations"])
+@tool(hints=ADD_HINTS, scopes=[WRITE], aliases=["kg_add_observations"])
 async def add_observations(
     context: Context,
     observations: Annotated[
-        list[Additions], Field(max_length=MOST_ITEMS, fail_fast=True, description="What to add to which entity")
+        list[Additions], Field(max_length=MAX_ITEMS, fail_fast=True, description="What to add to which entity")
     ],
-) -> Added:
+) -> AddResult:
     """Add facts to existing entities; known ones are skipped. If an entity is unknown, nothing is written."""
-    notes = store.columns(_notes((one.entityName, one.contents) for one in observations))
+    notes = store.build_columns(_collect_notes((one.entityName, one.contents) for one in observations))
     async with context.store() as graph:
         results = await store.add_observations(graph, notes)
     added = sum(result.added for result in results)
-    return Added(message=f"Added {_count(added, 'observation')}.", added=added, results=results)
+    return AddResult(message=f"Added {_format_count(added, 'observation')}.", added=added, results=results)
 
 
-@tool(hints=CHANGES, scopes=[WRITE], aliases=["kg_delete_entities"])
-async def delete_entities(context: Context, entityNames: NamedEntities) -> Deleted:  # noqa: N803
+@tool(hints=CHANGE_HINTS, scopes=[WRITE], aliases=["kg_delete_entities"])
+async def delete_entities(context: Context, entityNames: NamedEntities) -> DeleteResult:  # noqa: N803
     """Delete entities with their observations and relations."""
     async with context.store() as graph:
-        return _deleted(await store.delete_entities(graph, entityNames))
+        return _build_delete_result(await store.delete_entities(graph, entityNames))
 
 
-@tool(hints=CHANGES, scopes=[WRITE], aliases=["kg_delete_observations"])
+@tool(hints=CHANGE_HINTS, scopes=[WRITE], aliases=["kg_delete_observations"])
 async def delete_observations(
     context: Context,
     deletions: Annotated[
-        list[Deletions], Field(max_length=MOST_ITEMS, fail_fast=True, description="Exact observations by entity")
+        list[Deletions], Field(max_length=MAX_ITEMS, fail_fast=True, description="Exact observations by entity")
     ],
-) -> Deleted:
+) -> DeleteResult:
     """Delete single observations."""
-    notes = store.columns(_notes((one.entityName, one.observations) for one in deletions))
+    notes = store.build_columns(_collect_notes((one.entityName, one.observations) for one in deletions))
     async with context.store() as graph:
-        return _deleted(await store.delete_observations(graph, notes))
+        return _build_delete_result(await store.delete_observations(graph, notes))
 
 
-@tool(hints=CHANGES, scopes=[WRITE], aliases=["kg_delete_relations"])
-async def delete_relations(context: Context, relations: Relations) -> Deleted:
+@tool(hints=CHANGE_HINTS, scopes=[WRITE], aliases=["kg_delete_relations"])
+async def delete_relations(context: Context, relations: Relations) -> DeleteResult:
     """Delete single relations."""
     async with context.store() as graph:
-        return _deleted(await store.delete_relations(graph, relations))
+        return _build_delete_result(await store.delete_relations(graph, relations))
 
 
-@tool(hints=LOOKS, scopes=[READ], aliases=["kg_read_graph"])
+@tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_read_graph"])
 async def read_graph(context: Context, cursor: CursorText = None, limit: Limit = 200) -> Graph:
     """The whole graph, page by page: entities by name, then relations."""
-    start = pages.cursor_of(cursor)
+    start = pages.decode_cursor(cursor)
     async with context.store() as graph:
-        found = pages.Page([], [], 0, None)
+        found = pages.GraphPage([], [], 0, None)
         if start.relation is None:
-            found = await pages.page(graph, pages.READ_GRAPH, start, limit)
-        relations, rest = ([], found.rest) if found.rest else await pages.relations_after(graph, start)
+            found = await pages.fetch_page(graph, pages.READ_GRAPH, start, limit)
+        relations, rest = (
+            ([], found.next_cursor) if found.next_cursor else await pages.fetch_relations_after(graph, start)
+        )
     counted = f"{len(found.entities)} of {found.total} entities" if found.total else "no entities"
-    message = f"This page has {counted} and {_count(len(relations), 'relation')}."
-    return Graph(message=message, entities=found.entities, relations=relations, nextCursor=rest and rest.text())
+    message = f"This page has {counted} and {_format_count(len(relations), 'relation')}."
+    return Graph(message=message, entities=found.entities, relations=relations, nextCursor=rest and rest.encode())
 
 
-@tool(hints=LOOKS, scopes=[READ], aliases=["kg_search"])
+@tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_search"])
 async def search(
     context: Context,
     query: Annotated[Text, Field(max_length=200, description="Text, one character or more")],
@@ -134,34 +136,36 @@ async def search(
 ) -> Graph:
     """Find entities whose name, type or an observation contains the text, whatever its case or width, with their
     relations."""
-    start = pages.cursor_of(cursor)
+    start = pages.decode_cursor(cursor)
     async with context.store() as graph:
-        found = await pages.page(graph, pages.SEARCH, start, limit, *needles(query))
-        relations, omitted = await pages.relations_around(graph, found.entities)
+        found = await pages.fetch_page(graph, pages.SEARCH, start, limit, *build_needles(query))
+        relations, omitted = await pages.fetch_relations_around(graph, found.entities)
     message = f"{len(found.entities)} of {found.total} matching entities." if found.total else NOTHING_FOUND
     return Graph(
-        message=message + _omitted(omitted),
+        message=message + _format_omitted(omitted),
         entities=found.entities,
         relations=relations,
-        nextCursor=found.rest and found.rest.text(),
+        nextCursor=found.next_cursor and found.next_cursor.encode(),
     )
 
 
-@tool(hints=LOOKS, scopes=[READ], aliases=["kg_get_nodes"])
+@tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_get_nodes"])
 async def get_nodes(context: Context, names: NamedEntities, cursor: CursorText = None) -> Nodes:
     """Entities by name, with the relations among and around them."""
-    start = pages.cursor_of(cursor)
+    start = pages.decode_cursor(cursor)
     async with context.store() as graph:
-        found = await pages.page(graph, pages.GET_NODES, start, MOST_ITEMS, names)
-        relations, omitted = await pages.relations_around(graph, found.entities)
+        found = await pages.fetch_page(graph, pages.GET_NODES, start, MAX_ITEMS, names)
+        relations, omitted = await pages.fetch_relations_around(graph, found.entities)
     message = (
-        f"{_count(len(found.entities), 'entity')}, {len(found.unknown)} unknown." if found.entities else NOTHING_FOUND
+        f"{_format_count(len(found.entities), 'entity')}, {len(found.unknown)} unknown."
+        if found.entities
+        else NOTHING_FOUND
     )
     return Nodes(
-        message=message + _omitted(omitted),
+        message=message + _format_omitted(omitted),
         entities=found.entities,
         relations=relations,
-        nextCursor=found.rest and found.rest.text(),
+        nextCursor=found.next_cursor and found.next_cursor.encode(),
         unknown=found.unknown,
     )
 
@@ -179,7 +183,7 @@ TOOLS = (
 )
 
 
-def _notes(pairs: Iterable[tuple[str, Iterable[str]]]) -> Mapping[str, dict[str, None]]:
+def _collect_notes(pairs: Iterable[tuple[str, Iterable[str]]]) -> Mapping[str, dict[str, None]]:
     """Observations by entity, each once and in their order, also where an entity was named twice."""
     notes: dict[str, dict[str, None]] = {}
     for entity, observations in pairs:
@@ -187,18 +191,20 @@ def _notes(pairs: Iterable[tuple[str, Iterable[str]]]) -> Mapping[str, dict[str,
     return notes
 
 
-def _deleted(gone: store.Gone) -> Deleted:
+def _build_delete_result(gone: store.DeletedCounts) -> DeleteResult:
     counts = ((gone.entities, "entity"), (gone.observations, "observation"), (gone.relations, "relation"))
-    parts = ", ".join(_count(number, thing) for number, thing in counts if number)
+    parts = ", ".join(_format_count(number, thing) for number, thing in counts if number)
     message = f"Deleted {parts}." if parts else "There was nothing to delete."
-    return Deleted(message=message, entities=gone.entities, observations=gone.observations, relations=gone.relations)
+    return DeleteResult(
+        message=message, entities=gone.entities, observations=gone.observations, relations=gone.relations
+    )
 
 
-def _count(number: int, thing: str) -> str:
+def _format_count(number: int, thing: str) -> str:
     if number == 1:
         return f"1 {thing}"
     return f"{number} {thing[:-1]}ies" if thing.endswith("y") else f"{number} {thing}s"
 
 
-def _omitted(number: int) -> str:
+def _format_omitted(number: int) -> str:
     return f" {number} more relations touch these entities and are not shown." if number else ""

@@ -17,8 +17,8 @@ from core.directory.tenants import Tenant, list_tenants
 from core.disk_errors import MIN_FREE_BYTES, explain_full_disk, get_free_bytes, is_read_only
 from core.errors import Invalid, MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
-from gateway.catalogue import installed
-from gateway.operations.metrics_server import metrics_socket
+from gateway.catalogue import load_installed_modules
+from gateway.operations.metrics_server import open_metrics_socket
 from server.data_folder import attach_database
 from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER, PASSWORDS_FILE, Deployment
 from server.diagnostics.finding import Finding
@@ -107,7 +107,7 @@ def _check_metrics(settings: Settings) -> list[Finding]:
     if not settings.metrics_port or find_running_server(settings.home) is not None:
         return []
     try:
-        with contextlib.closing(metrics_socket(settings.metrics_host, settings.metrics_port)):
+        with contextlib.closing(open_metrics_socket(settings.metrics_host, settings.metrics_port)):
             return [Finding("metrics", "ok", f"port {settings.metrics_port} is free")]
     except Unavailable as error:
         return [Finding("metrics", "bad", str(error))]
@@ -158,7 +158,7 @@ async def _diagnose_database(deployment: Deployment, public_url: str) -> AsyncGe
                 yield finding
         for finding in await check_vault(deployment, console):
             yield finding
-        for finding in await check_credentials(deployment, console, installed(), public_url):
+        for finding in await check_credentials(deployment, console, load_installed_modules(), public_url):
             yield finding
         yield await _check_tenants(console)
 
@@ -248,13 +248,13 @@ def _check_sealer_lag(waiting: int) -> Finding:
 
 
 def _check_installed_modules() -> Finding:
-    names = [module.name for module in installed().modules]
+    names = [module.name for module in load_installed_modules().modules]
     return Finding("modules", "ok", f"installed: {', '.join(names) or 'none'}")
 
 
 async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
     """Services of a tenant whose module is gone."""
-    names = {module.name for module in installed().modules}
+    names = {module.name for module in load_installed_modules().modules}
     services = await list_services(console, tenant.id)
     gone = [one.module for one in services if one.enabled and one.module not in names]
     if not gone:

@@ -12,7 +12,7 @@ from core.config.settings import Settings
 from core.db import Database
 from core.directory.tenants import get_tenant
 from gateway.catalogue import Catalogue
-from gateway.service_settings import applied
+from gateway.service_settings import apply_changes
 from server.deployment import Deployment
 from server.diagnostics.deployment_checks import check_services, diagnose_deployment
 from server.diagnostics.finding import Finding
@@ -68,7 +68,7 @@ def build_installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModul
         form = None if one.vendor is None else one.vendor.settings
         fields = {} if form is None else form.model_fields
         settings = tuple(SettingDefinition(name, field.description or "") for name, field in fields.items())
-        change = None if form is None else partial(applied, form)
+        change = None if form is None else partial(apply_changes, form)
         tools = list_tools_by_module(catalogue)[one.name]
         found[one.name] = InstalledModule(one.name, one.title, one.description, tools, settings, change)
     return found

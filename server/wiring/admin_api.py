@@ -21,8 +21,8 @@ from broker.web.web_dependencies import WebDependencies
 from core.api.security import ApiSecurity
 from core.config.settings import Settings
 from core.db import Database
-from gateway.auth.protected_resource import metadata_url
-from gateway.auth.refusals import Refusals
+from gateway.auth.protected_resource import build_metadata_url
+from gateway.auth.refusals import AuthFailureLog
 from gateway.catalogue import Catalogue
 from server.bootstrap import list_module_names
 from server.deployment import Deployment
@@ -34,7 +34,7 @@ def build_admin_api(
     zone: BrokerRuntime,
     parts: WebDependencies,
     grants: Grants,
-    refusals: Refusals,
+    refusals: AuthFailureLog,
     console: Database | None,
     catalogue: Catalogue,
     connect: ConnectServices,
@@ -63,7 +63,7 @@ def build_admin_api(
     return control_plane_api(door, control, *sections, version=release)
 
 
-def _build_security(zone: BrokerRuntime, parts: WebDependencies, refusals: Refusals) -> ApiSecurity:
+def _build_security(zone: BrokerRuntime, parts: WebDependencies, refusals: AuthFailureLog) -> ApiSecurity:
     def get_client_address(request: request_parsing.Request) -> str:
         return request_parsing.get_client_address(request, parts.proxies)
 
@@ -76,6 +76,6 @@ def _build_security(zone: BrokerRuntime, parts: WebDependencies, refusals: Refus
         get_client_address,
         parts.settings.operator_tenant,
     )
-    challenge = f'Bearer realm="mcpist", resource_metadata="{metadata_url(parts.settings.public_url)}"'
+    challenge = f'Bearer realm="mcpist", resource_metadata="{build_metadata_url(parts.settings.public_url)}"'
     own = frozenset(client.id for client in FIRST_PARTY_CLIENTS)
     return ApiSecurity(authenticate, parts.settings.public_url, zone.clock, get_client_address, challenge, own)

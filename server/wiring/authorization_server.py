@@ -19,7 +19,7 @@ from broker.authorization_server.token_revocation import TokenRevocation
 from broker.authorization_server.trusted_issuers import TrustedIssuers
 from broker.web.oauth_endpoints import AuthorizationServerServices
 from core.config.settings import Settings
-from gateway.auth.protected_resource import resource
+from gateway.auth.protected_resource import build_resource_identifier
 from server.wiring.broker import BrokerRuntime, OwnTokenSigning
 
 
@@ -58,7 +58,7 @@ def build_authorization_server(
         zone.identity_services.admission,
         single_use,
         issuer=settings.public_url,
-        resource=resource(settings.public_url),
+        resource=build_resource_identifier(settings.public_url),
         clock=clock,
     )
     endpoint = TokenEndpoint(
@@ -67,11 +67,11 @@ def build_authorization_server(
         grants=grants,
         access_tokens=own.access_tokens,
         assertions=assertions,
-        resource=resource(settings.public_url),
+        resource=build_resource_identifier(settings.public_url),
         clock=clock,
     )
     return AuthorizationServerServices(
-        AuthorizationRequestParser(clients, resource(settings.public_url)),
+        AuthorizationRequestParser(clients, build_resource_identifier(settings.public_url)),
         endpoint,
         TokenRevocation(authentication, grants, own.access_tokens),
         zone.identity_services.sessions,

@@ -27,7 +27,7 @@ from core.config.settings import Settings
 from core.db import Database
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.auth.protected_resource import resource
+from gateway.auth.protected_resource import build_resource_identifier
 from gateway.catalogue import Catalogue
 from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment
@@ -149,7 +149,7 @@ async def _open_own_token_signing(
             keys,
             database,
             issuer=settings.public_url,
-            resource=resource(settings.public_url),
+            resource=build_resource_identifier(settings.public_url),
             lifetime=lifetime,
             clock=clock,
         ),
@@ -169,5 +169,5 @@ def _build_jwt_verifier(
     if identity.external is None:
         return None
     return ExternalIssuerVerifier(
-        identity.external, database, documents, resource=resource(settings.public_url), clock=clock
+        identity.external, database, documents, resource=build_resource_identifier(settings.public_url), clock=clock
     )

@@ -38,8 +38,8 @@ from core.http.credential_headers import CredentialScheme
 from core.http.json_documents import JsonDocumentFetcher
 from core.secret import Secret
 from gateway.catalogue import Catalogue
-from gateway.service_settings import parsed
-from gateway.vendor_session.session import VendorSessions
+from gateway.service_settings import parse_settings
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import ToolError
 from server.vendor_account_lookup import (
     UnleasedCredential,
@@ -168,7 +168,7 @@ def build_connect_services(
 class _ModuleKeyCheck:
     """Implements :class:`broker.connections.api_keys.KeyCheck` by the request that the module names."""
 
-    def __init__(self, catalogue: Catalogue, sessions: VendorSessions) -> None:
+    def __init__(self, catalogue: Catalogue, sessions: VendorClientFactory) -> None:
         self._modules = {module.name: module for module in catalogue.modules}
         self._sessions = sessions
 
@@ -176,7 +176,7 @@ class _ModuleKeyCheck:
         api = self._modules[module].vendor
         assert api is not None, "only modules with a vendor are offered"
         try:
-            known = parsed(api.settings, settings)
+            known = parse_settings(api.settings, settings)
             credential = UnleasedCredential(secret, scheme, get_key_origins(api, known))
             return await fetch_vendor_account(self._sessions, api, known, credential, str(uuid4()))
         except Invalid:

@@ -11,15 +11,15 @@ from broker.vault.vault import Vault
 from core.db import Database
 from core.errors import MCPistError
 from gateway.catalogue import Catalogue
-from gateway.service_settings import parsed
-from gateway.vendor_session.session import VendorSessions
+from gateway.service_settings import parse_settings
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import ToolError, VendorProblem
-from modules.kit.vendor import Problem
+from modules.kit.vendor import VendorProblemKind
 from server.vendor_account_lookup import UnleasedCredential, fetch_vendor_account
 from server.wiring.broker import list_vendor_urls
 
 MAX_RECHECK_SECONDS = 20.0
-VERDICT_BY_PROBLEM: Mapping[Problem, CredentialVerdict] = {
+VERDICT_BY_PROBLEM: Mapping[VendorProblemKind, CredentialVerdict] = {
     "unauthorized": CredentialVerdict.REJECTED,
     "rate_limited": CredentialVerdict.BUSY,
     "unavailable": CredentialVerdict.UNKNOWN,
@@ -33,7 +33,7 @@ def build_rechecker(
     database: Database,
     vault: Vault,
     catalogue: Catalogue,
-    sessions: VendorSessions,
+    sessions: VendorClientFactory,
     timing: RejectionTiming | None = None,
 ) -> Rechecker:
     """Asks about the credentials of all tenants; `database` is in the broker's role."""
@@ -46,7 +46,7 @@ def build_rechecker(
 class VendorCredentialProbe:
     """Implements :class:`broker.rejections.recheck.CredentialProbe` by the request that the module names."""
 
-    def __init__(self, catalogue: Catalogue, sessions: VendorSessions) -> None:
+    def __init__(self, catalogue: Catalogue, sessions: VendorClientFactory) -> None:
         self._modules = {module.name: module for module in catalogue.modules}
         self._sessions = sessions
 
@@ -58,7 +58,7 @@ class VendorCredentialProbe:
         credential = UnleasedCredential(suspect.secret, suspect.scheme, suspect.origins)
         key = f"{suspect.id}/{suspect.version}"
         try:
-            known = parsed(api.settings, settings)
+            known = parse_settings(api.settings, settings)
             known = known.model_copy(update={"timeout": min(known.timeout, MAX_RECHECK_SECONDS)})
             await fetch_vendor_account(self._sessions, api, known, credential, key, suspect.attributes)
         except VendorProblem as problem:

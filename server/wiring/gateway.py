@@ -18,29 +18,29 @@ from core.db import Database
 from core.errors import LimitReached
 from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.app import App
-from gateway.auth.authenticator import Authenticator
-from gateway.auth.protected_resource import PATHS as METADATA_PATHS
-from gateway.auth.protected_resource import ProtectedResource, metadata_url
-from gateway.auth.refusals import Refusals
+from gateway.app import PathDispatcher
+from gateway.auth.authenticator import CallerAuthenticator
+from gateway.auth.protected_resource import METADATA_PATHS as METADATA_PATHS
+from gateway.auth.protected_resource import ProtectedResourceMetadata, build_metadata_url
+from gateway.auth.refusals import AuthFailureLog
 from gateway.catalogue import Catalogue
-from gateway.connecting import ConnectLinks
-from gateway.leases import Leases
-from gateway.mcp.elicitation import Elicitation
+from gateway.connecting import ConnectMessages
+from gateway.leases import LeaseCache
+from gateway.mcp.elicitation import UrlElicitor
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.ports import Release
 from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
 from gateway.operations.call_log import CallLog
-from gateway.operations.entry import entered
-from gateway.operations.health import Health, disk_check, health_routes
+from gateway.operations.entry import wrap_handlers
+from gateway.operations.health import HealthMonitor, build_health_routes, create_disk_check
 from gateway.operations.metrics import Metrics
-from gateway.operations.observers import Observers
-from gateway.operations.tracing import Traces, start_traces
+from gateway.operations.observers import CallObserver
+from gateway.operations.tracing import Tracer, start_tracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
-from gateway.vendor_session.session import VendorSessions
-from gateway.vendors import Vendors
+from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendors import VendorConnections
 from server.deployment import Deployment
 from server.operator_context import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
@@ -53,11 +53,11 @@ START_SECONDS = 2.0
 class Gateway:
     """A gateway that works: its ASGI application, and what the process that runs it looks after."""
 
-    app: App
+    app: PathDispatcher
     endpoint: McpEndpoint
-    health: Health
+    health: HealthMonitor
     metrics: Metrics
-    refusals: Refusals
+    refusals: AuthFailureLog
 
 
 @contextlib.asynccontextmanager
@@ -78,7 +78,7 @@ async def open_gateway(
         open_vendor_sessions(settings) as sessions,
         _run_background_tasks() as start,
     ):
-        traces = start_traces(settings.tracing, version("mcpist"))
+        traces = start_tracer(settings.tracing, version("mcpist"))
         generations = Generations(deployment.get_role_address(GATEWAY_ROLE), database)
         passes = AuditPasses()
         audit = AuditWriter(database, pass_of=passes.get)
@@ -96,9 +96,9 @@ async def open_gateway(
 
 
 @contextlib.asynccontextmanager
-async def open_vendor_sessions(settings: Settings) -> AsyncGenerator[VendorSessions]:
+async def open_vendor_sessions(settings: Settings) -> AsyncGenerator[VendorClientFactory]:
     """The one HTTP session of this process towards vendors."""
-    sessions = VendorSessions(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
+    sessions = VendorClientFactory(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await sessions.open()
     try:
         yield sessions
@@ -113,23 +113,23 @@ class _GatewayDependencies:
     broker: Broker
     catalogue: Catalogue
     call_log: CallLog
-    traces: Traces
+    traces: Tracer
     database: Database
     generations: Generations
     audit: AuditWriter
     passes: AuditPasses
-    sessions: VendorSessions
+    sessions: VendorClientFactory
 
 
 def _build_gateway(parts: _GatewayDependencies) -> Gateway:
     metrics = Metrics()
-    observers = Observers(metrics, parts.call_log)
+    observers = CallObserver(metrics, parts.call_log)
     refusals = _build_refusals(parts, metrics)
-    authenticate = Authenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
+    authenticate = CallerAuthenticator(parts.broker, parts.database, parts.generations, refusals, parts.passes)
     sieve = Sieve(parts.catalogue)
-    links = ConnectLinks(parts.settings.public_url)
-    leases = Leases(parts.broker, parts.generations, links)
-    vendors = Vendors(parts.broker, parts.generations, leases, parts.sessions, links)
+    links = ConnectMessages(parts.settings.public_url)
+    leases = LeaseCache(parts.broker, parts.generations, links)
+    vendors = VendorConnections(parts.broker, parts.generations, leases, parts.sessions, links)
     limits = _create_caller_limits(parts.settings, metrics)
     runner = ToolRunner(
         sieve,
@@ -143,27 +143,27 @@ def _build_gateway(parts: _GatewayDependencies) -> Gateway:
     )
     meta_tools = MetaTools(sieve, runner, vendors)
     endpoint = McpEndpoint(
-        entered(meta_tools.handlers(), parts.traces),
+        wrap_handlers(meta_tools.get_handlers(), parts.traces),
         authenticate,
         _build_mcp_settings(parts.settings),
         server_version=version("mcpist"),
-        instructions=meta_tools.instructions,
+        instructions=meta_tools.get_instructions,
         admit=_build_admission(limits, metrics),
         is_current=authenticate.is_current,
-        observe=observers.request,
-        elicitation=Elicitation(parts.deployment.digest_key),
-        connected=vendors.connected,
+        observe=observers.on_http_answer,
+        elicitation=UrlElicitor(parts.deployment.digest_key),
+        connected=vendors.list_connected_modules,
     )
-    health = Health(_build_health_checks(parts), clock=time.monotonic)
+    health = HealthMonitor(_build_health_checks(parts), clock=time.monotonic)
     _register_gauges(metrics, parts, authenticate)
-    metadata = ProtectedResource(parts.settings.public_url, _get_authorization_server(parts.settings))
-    app = App({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **health_routes(health)})
+    metadata = ProtectedResourceMetadata(parts.settings.public_url, _get_authorization_server(parts.settings))
+    app = PathDispatcher({"/mcp": endpoint, **dict.fromkeys(METADATA_PATHS, metadata), **build_health_routes(health)})
     return Gateway(app, endpoint, health, metrics, refusals)
 
 
-def _build_refusals(parts: _GatewayDependencies, metrics: Metrics) -> Refusals:
+def _build_refusals(parts: _GatewayDependencies, metrics: Metrics) -> AuthFailureLog:
     most = parts.settings.failed_auth_per_minute
-    return Refusals(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics, parts.passes)
+    return AuthFailureLog(parts.audit, AttemptLimits(most, most, clock=time.monotonic), metrics, parts.passes)
 
 
 def _build_mcp_settings(settings: Settings) -> McpSettings:
@@ -172,7 +172,7 @@ def _build_mcp_settings(settings: Settings) -> McpSettings:
         trusted_proxies=settings.trusted_proxies,
         allowed_origins=settings.allowed_origins,
         call_timeout=settings.call_timeout,
-        resource_metadata=metadata_url(settings.public_url),
+        resource_metadata=build_metadata_url(settings.public_url),
     )
 
 
@@ -186,7 +186,7 @@ def _get_authorization_server(settings: Settings) -> str:
 
 def _create_caller_limits(settings: Settings, metrics: Metrics) -> CallerLimits:
     limits = CallerLimits(settings.rate_per_second, settings.rate_burst, settings.concurrency, clock=time.monotonic)
-    metrics.watch("mcpist_limited_callers", lambda: len(limits))
+    metrics.register_observable("mcpist_limited_callers", lambda: len(limits))
     return limits
 
 
@@ -196,7 +196,7 @@ def _build_admission(limits: CallerLimits, metrics: Metrics) -> Callable[[Caller
         try:
             limits.enter(key)
         except LimitReached:
-            metrics.limited("caller")
+            metrics.count_limited("caller")
             raise
         return lambda: limits.leave(key)
 
@@ -219,16 +219,20 @@ def _build_health_checks(parts: _GatewayDependencies) -> dict[str, Callable[[], 
         "audit": is_audit_writing,
     }
     # An own server's disk is elsewhere.
-    return checks if parts.settings.database_url is not None else {**checks, "disk": disk_check(parts.settings.home)}
+    return (
+        checks
+        if parts.settings.database_url is not None
+        else {**checks, "disk": create_disk_check(parts.settings.home)}
+    )
 
 
-def _register_gauges(metrics: Metrics, parts: _GatewayDependencies, authenticate: Authenticator) -> None:
-    metrics.watch("mcpist_audit_queue_records", lambda: parts.audit.waiting)
-    metrics.watch("mcpist_audit_records", lambda: parts.audit.written)
-    metrics.watch("mcpist_credentials_cached", lambda: len(authenticate))
-    metrics.watch("mcpist_database_up", lambda: not parts.audit.stalled)
-    metrics.watch("mcpist_generation_listener_up", lambda: parts.generations.listening)
-    metrics.watch("mcpist_log_lines_dropped", lambda: parts.call_log.dropped)
+def _register_gauges(metrics: Metrics, parts: _GatewayDependencies, authenticate: CallerAuthenticator) -> None:
+    metrics.register_observable("mcpist_audit_queue_records", lambda: parts.audit.waiting)
+    metrics.register_observable("mcpist_audit_records", lambda: parts.audit.written)
+    metrics.register_observable("mcpist_credentials_cached", lambda: len(authenticate))
+    metrics.register_observable("mcpist_database_up", lambda: not parts.audit.stalled)
+    metrics.register_observable("mcpist_generation_listener_up", lambda: parts.generations.listening)
+    metrics.register_observable("mcpist_log_lines_dropped", lambda: parts.call_log.dropped)
 
 
 @contextlib.asynccontextmanager

@@ -16,7 +16,7 @@ from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.config.settings import Settings
 from core.db import Database
-from gateway.auth.refusals import Refusals
+from gateway.auth.refusals import AuthFailureLog
 from gateway.catalogue import Catalogue
 from server.deployment import Deployment
 from server.wiring.authorization_server import build_authorization_server, build_grants, build_registration
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 async def open_web_application(
     zone: BrokerRuntime,
     settings: Settings,
-    refusals: Refusals,
+    refusals: AuthFailureLog,
     console: Database | None,
     catalogue: Catalogue,
     deployment: Deployment | None = None,
@@ -59,7 +59,7 @@ async def open_web_application(
 def _build_application(
     zone: BrokerRuntime,
     settings: Settings,
-    refusals: Refusals,
+    refusals: AuthFailureLog,
     console: Database | None,
     catalogue: Catalogue,
     connect: ConnectServices,

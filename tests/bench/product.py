@@ -13,7 +13,7 @@ from unittest import mock
 import uvloop
 
 from core.config.settings import Settings
-from gateway.catalogue import Catalogue, build, installed
+from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from server.all_in_one import ServerReady, run_all_in_one, run_gateway
 from tests.bench.toys import BENCH
 
@@ -28,7 +28,7 @@ class Arguments:
 
 def main() -> None:
     given = _arguments()
-    with mock.patch("server.operator_context.installed", return_value=_catalogue()):
+    with mock.patch("server.operator_context.load_installed_modules", return_value=_catalogue()):
         run = run_gateway if given.beside else run_all_in_one
         uvloop.run(run(unlimited(given.home, given.port, given.upstream), _progress, _ready))
 
@@ -55,7 +55,7 @@ def _arguments() -> Arguments:
 
 
 def _catalogue() -> Catalogue:
-    return build([*installed().modules, BENCH])
+    return build_catalogue([*load_installed_modules().modules, BENCH])
 
 
 def _progress(text: str) -> None:

@@ -26,7 +26,7 @@ from broker.web.web_dependencies import WebDependencies, build_web_dependencies
 from core.config.settings import Settings
 from core.disk_errors import DiskFull
 from core.errors import Invalid, LimitReached, Unavailable
-from gateway.http_server.server import HttpServer, serving
+from gateway.http_server.server import HttpServer, run_http_server
 from tests.support.chromium import chromium
 
 AT = datetime(2026, 11, 22, 1, 5, tzinfo=UTC)
@@ -296,7 +296,7 @@ async def gallery(**replaced: Mapping[str, Any]) -> AsyncGenerator[str]:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         parts = build_web_dependencies(Settings(home=Path("/nowhere"), public_url=url), IdentitySettings(), lambda: AT)
         pages = {name: (template, replaced.get(name, context)) for name, (template, context) in PAGES.items()}
-        async with serving(HttpServer(build_identity_app(parts, _routes(parts, pages))), listener):
+        async with run_http_server(HttpServer(build_identity_app(parts, _routes(parts, pages))), listener):
             yield url
 
 

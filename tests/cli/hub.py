@@ -11,10 +11,10 @@ from unittest import mock
 from aiohttp import web
 from pydantic import BaseModel, Field
 
-from gateway.catalogue import Catalogue, build, installed
+from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from modules.kit import Context, Hints, Module, Vendor, VendorApi, VendorSettings, tool
 
-REAL = installed
+REAL = load_installed_modules
 
 
 class HubSettings(VendorSettings):
@@ -49,15 +49,15 @@ HUB = Module(
 
 def catalogue() -> Catalogue:
     """What is installed, and the hub."""
-    return build([*REAL().modules, HUB])
+    return build_catalogue([*REAL().modules, HUB])
 
 
 @contextlib.contextmanager
 def hub_installed() -> Iterator[None]:
     """The command line of this process has the hub."""
     with (
-        mock.patch("server.operator_context.installed", catalogue),
-        mock.patch("server.diagnostics.deployment_checks.installed", catalogue),
+        mock.patch("server.operator_context.load_installed_modules", catalogue),
+        mock.patch("server.diagnostics.deployment_checks.load_installed_modules", catalogue),
     ):
         yield
 

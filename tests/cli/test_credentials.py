@@ -319,7 +319,7 @@ def test_what_is_wrong_is_named(desk: Desk, arguments: tuple[str, ...], code: in
 
 def test_a_module_that_is_gone_leaves_credentials_to_see_and_remove(desk: Desk) -> None:
     desk.set(*ADA)
-    with mock.patch("server.operator_context.installed", return_value=mock.Mock(modules=(), tools={})):
+    with mock.patch("server.operator_context.load_installed_modules", return_value=mock.Mock(modules=(), tools={})):
         assert len(desk.listed("hub")) == 1
         assert desk.run("credential", "remove", "hub", *ADA).code == 0
         assert desk.run("credential", "list", "hub").code == 4

@@ -6,8 +6,8 @@ import orjson
 import pytest
 from pydantic import Field
 
-from gateway.arguments import WrongArguments, checked
-from gateway.catalogue import build
+from gateway.arguments import InvalidToolArguments, validate_arguments
+from gateway.catalogue import build_catalogue
 from modules.kit import Context, Module, tool
 from tests.support.toy_modules import READS, Said
 
@@ -24,7 +24,7 @@ async def look(
     return Said(said=text)
 
 
-(TOOL,) = build([Module("desk", "Desk", "For tests.", frozenset({"desk"}), (look,))]).tools["desk"]
+(TOOL,) = build_catalogue([Module("desk", "Desk", "For tests.", frozenset({"desk"}), (look,))]).tools["desk"]
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ async def look(
 )
 def test_nothing_is_coerced(arguments: dict[str, Any]) -> None:
     (name,) = arguments
-    with pytest.raises(WrongArguments, match=rf"^{name}\b"):
-        checked(TOOL, orjson.dumps(arguments))
+    with pytest.raises(InvalidToolArguments, match=rf"^{name}\b"):
+        validate_arguments(TOOL, orjson.dumps(arguments))
 
 
 def test_what_fits_is_taken_as_it_is() -> None:
     arguments = {"number": 7, "share": 1, "open": True, "text": "7"}
-    taken = checked(TOOL, orjson.dumps(arguments)).model_dump()
+    taken = validate_arguments(TOOL, orjson.dumps(arguments)).model_dump()
     assert taken == arguments
     assert type(taken["share"]) is float, "every integer of JSON is a number"

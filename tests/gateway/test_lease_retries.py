@@ -18,16 +18,18 @@ from core.caller import Caller, Credential
 from core.errors import Unavailable
 from core.permissions import Policy
 from core.secret import Secret
-from gateway.catalogue import build
-from gateway.connecting import ConnectLinks, NotConnected
-from gateway.leases import Held, Leases
+from gateway.catalogue import build_catalogue
+from gateway.connecting import ConnectMessages, NotConnected
+from gateway.leases import CachedLease, LeaseCache
 from gateway.mcp.context import Authority, RequestContext
 from modules.kit import ToolError
 from tests.support.http_broker import served_over_http
 from tests.support.toy_vendor import shop_module
 
 TENANTS = (UUID(int=1), UUID(int=2))
-TOOL = next(one for one in build([shop_module("http://127.0.0.1:1")]).tools["shop"] if one.tool.name == "look")
+TOOL = next(
+    one for one in build_catalogue([shop_module("http://127.0.0.1:1")]).tools["shop"] if one.tool.name == "look"
+)
 LEASE = Lease(Secret("at-00000001-of-the-shop"), 1, 60.0, "personal", UUID(int=3), {})
 MIDDLE = 0.5
 """A draw that makes a pause neither shorter nor longer."""
@@ -90,17 +92,19 @@ class Unchanged:
         """Nothing is dropped anyway."""
 
 
-def leases_of(broker: Broker, pauses: Pauses, chance: float = MIDDLE) -> Leases:
+def leases_of(broker: Broker, pauses: Pauses, chance: float = MIDDLE) -> LeaseCache:
     generations: Any = Unchanged()
-    links = ConnectLinks("http://mcpist.test")
-    return Leases(broker, generations, links, sleep=pauses.sleep, chance=lambda: chance)
+    links = ConnectMessages("http://mcpist.test")
+    return LeaseCache(broker, generations, links, sleep=pauses.sleep, chance=lambda: chance)
 
 
-async def ask(leases: Leases, tenant_id: UUID = TENANTS[0], seconds: float = 60.0) -> Held:
+async def ask(leases: LeaseCache, tenant_id: UUID = TENANTS[0], seconds: float = 60.0) -> CachedLease:
     credential = Credential(f"token of {tenant_id}", "api_token", tenant_id, UUID(int=9), frozenset({"mcp:read"}))
     caller = Caller(credential, "ada@acme.test", "user", Policy((), frozenset()))
     deadline = asyncio.get_running_loop().time() + seconds
-    return await leases.hold(RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up")), TOOL)
+    return await leases.get_lease(
+        RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up")), TOOL
+    )
 
 
 @contextlib.asynccontextmanager

@@ -17,16 +17,16 @@ from core.errors import Unavailable
 from core.generations import Generations
 from core.permissions import Policy
 from core.secret import Secret
-from gateway.catalogue import CatalogueTool, build
-from gateway.connecting import ConnectLinks
-from gateway.leases import Held, Leases, ToolLease
+from gateway.catalogue import CatalogueTool, build_catalogue
+from gateway.connecting import ConnectMessages
+from gateway.leases import CachedLease, LeaseCache, ToolLeaseSource
 from gateway.mcp.context import Authority, RequestContext
 from tests.support.toy_vendor import shop_module
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))
 CALLER = Caller(CREDENTIAL, "ada@acme.test", "user", Policy((), frozenset()))
 OTHER = replace(CALLER, credential=replace(CREDENTIAL, id="o", tenant_id=UUID(int=9)))
-CATALOGUE = build([shop_module("http://127.0.0.1:1")])
+CATALOGUE = build_catalogue([shop_module("http://127.0.0.1:1")])
 TOOL: CatalogueTool = next(one for one in CATALOGUE.tools["shop"] if one.tool.name == "look")
 
 
@@ -74,13 +74,13 @@ def asking(caller: Caller = CALLER) -> RequestContext:
     return RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up"))
 
 
-def call(leases: Leases) -> "asyncio.Task[Held]":
-    return asyncio.create_task(leases.hold(asking(), TOOL))
+def call(leases: LeaseCache) -> "asyncio.Task[CachedLease]":
+    return asyncio.create_task(leases.get_lease(asking(), TOOL))
 
 
-async def started(broker: SlowBroker, calls: int) -> tuple[Leases, list["asyncio.Task[Held]"]]:
+async def started(broker: SlowBroker, calls: int) -> tuple[LeaseCache, list["asyncio.Task[CachedLease]"]]:
     generations: Any = broker
-    leases = Leases(broker, generations, ConnectLinks("http://mcpist.test"))
+    leases = LeaseCache(broker, generations, ConnectMessages("http://mcpist.test"))
     tasks = [call(leases) for _ in range(calls)]
     while not broker.asked:
         await asyncio.sleep(0)
@@ -135,14 +135,16 @@ async def test_a_lease_is_kept_no_longer_than_it_lasts_and_for_a_minute_at_most(
     broker, now = SlowBroker(expires_in=expires_in), 1000.0
     broker.let.set()
     generations: Any = broker
-    leases = Leases(broker, generations, ConnectLinks("http://mcpist.test"), clock=lambda: now)
-    assert (await leases.hold(asking(), TOOL)).version == 1
+    leases = LeaseCache(broker, generations, ConnectMessages("http://mcpist.test"), clock=lambda: now)
+    assert (await leases.get_lease(asking(), TOOL)).version == 1
     now = 1000.0 + kept - 0.25
     if kept:
-        assert (await leases.hold(asking(), TOOL)).version == 1
+        assert (await leases.get_lease(asking(), TOOL)).version == 1
     now = 1000.0 + kept
-    assert (await leases.hold(asking(), TOOL)).version == 2
-    assert (await leases.hold(asking(OTHER), TOOL)).version == 3, "the caller of another tenant has a lease of its own"
+    assert (await leases.get_lease(asking(), TOOL)).version == 2
+    assert (await leases.get_lease(asking(OTHER), TOOL)).version == 3, (
+        "the caller of another tenant has a lease of its own"
+    )
 
 
 async def test_a_refused_lease_is_told_once_for_all_calls_and_what_is_newer_is_used() -> None:
@@ -151,13 +153,13 @@ async def test_a_refused_lease_is_told_once_for_all_calls_and_what_is_newer_is_u
     leases, (one,) = await started(broker, 1)
     refused = await one
     broker.let.clear()
-    told = [asyncio.create_task(leases.replacing(asking(), TOOL, refused, tell=True)) for _ in range(20)]
+    told = [asyncio.create_task(leases.replace_lease(asking(), TOOL, refused, tell=True)) for _ in range(20)]
     while broker.asked < 2:
         await asyncio.sleep(0)
     told[0].cancel()
     broker.let.set()
     assert {held.version for held in await asyncio.gather(*told[1:])} == {2}
-    late = await leases.replacing(asking(), TOOL, refused, tell=True)
+    late = await leases.replace_lease(asking(), TOOL, refused, tell=True)
     assert late.version == 2, "who was refused with the old one uses what another has got"
     assert broker.rejected == [None, refused.version]
 
@@ -168,7 +170,7 @@ async def test_when_a_refusal_is_told(renewable: bool) -> None:
     broker = SlowBroker(renewable=renewable)
     broker.let.set()
     leases, (one,) = await started(broker, 1)
-    source = ToolLease(leases, asking(), TOOL, await one)
+    source = ToolLeaseSource(leases, asking(), TOOL, await one)
     versions = [(await source.lease(rejected)).version for rejected in (None, 1, 2)]
     assert versions == [1, 2, 3]
     assert broker.rejected == ([None, 1, 2] if renewable else [None, None, 2])

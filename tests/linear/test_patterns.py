@@ -211,6 +211,6 @@ BOUNDED_COLUMNS = {
     "id": "made by MCPist, or matched by a pattern with an upper bound first",
     "challenge": "broker.authorization_server.authorization_codes: exactly 43 characters",
     "slug": "core.directory.tenants.SLUG_PATTERN: 63 characters",
-    "module": "gateway.catalogue.NAME: 63 characters",
+    "module": "gateway.catalogue.MODULE_NAME_PATTERN: 63 characters",
     "provider": "broker.providers.schema.ProviderId: 40 characters",
 }

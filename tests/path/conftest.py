@@ -9,7 +9,7 @@ import pytest
 import uvloop
 
 from core.directory.tenants import Tenant
-from gateway.catalogue import build, installed
+from gateway.catalogue import build_catalogue, load_installed_modules
 from tests.path.mall import Mall, opened_mall
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Node, Person, Product, product_on
@@ -42,7 +42,7 @@ def lab() -> Lab:
 @pytest.fixture
 async def product(database: ScratchDatabase, tmp_path: Path, lab: Lab) -> AsyncIterator[Product]:
     """The deployment, without a gateway."""
-    catalogue = build([*installed().modules, lab.module()])
+    catalogue = build_catalogue([*load_installed_modules().modules, lab.module()])
     async with product_on(database, tmp_path / "home", catalogue=catalogue) as product:
         yield product
 

@@ -10,7 +10,7 @@ from broker.vault.credential_store import CredentialStore
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from broker.vault.vault import open_vault
 from core.secret import Secret
-from gateway.catalogue import build, installed
+from gateway.catalogue import build_catalogue, load_installed_modules
 from server.deployment import KEYS_FOLDER
 from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
 from server.operator_vault import VAULT_KEYS_FILE
@@ -45,7 +45,7 @@ class Mall:
 async def opened_mall(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Mall]:
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
-        catalogue = build([*installed().modules, shop_module(vendor.url)])
+        catalogue = build_catalogue([*load_installed_modules().modules, shop_module(vendor.url)])
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         node = await stack.enter_async_context(product.gateway(allowed_private_hosts=(vendor.host,)))
         broker = await stack.enter_async_context(open_role_database(product.deployment, BROKER_ROLE, most=2))

@@ -28,7 +28,7 @@ from core.database_url import DatabaseAddress
 from core.db import Database
 from core.directory import deletion, roles, tenants, users
 from core.secret import Secret
-from gateway.auth.protected_resource import PATHS
+from gateway.auth.protected_resource import METADATA_PATHS
 from gateway.operations.call_log import CallLog
 from gateway.tool_runner import NO_SUCH_TOOL
 from server.deployment import KEYS_FOLDER
@@ -219,7 +219,7 @@ async def test_every_401_says_where_to_get_a_token(gates: tuple[Gate, Gate], aut
     assert said == {"realm": "mcpist", "scope": "mcp:read mcp:write", "resource_metadata": METADATA}
 
 
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("path", METADATA_PATHS)
 async def test_the_metadata_are_where_the_challenge_says(gates: tuple[Gate, Gate], path: str) -> None:
     async with gates[0].node._http("127.0.0.1") as http:  # pyright: ignore[reportPrivateUsage]
         found = await http.get(path, headers={"origin": "https://inspector.example"})

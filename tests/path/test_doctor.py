@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.directory.services import set_service
-from gateway.catalogue import installed
+from gateway.catalogue import load_installed_modules
 from tests.broker.doctor.ward import Case, Heard, Ward, ward_on
 from tests.support.github_double import GitHubDouble, github_double
 from tests.support.github_double.world import Token
@@ -44,7 +44,7 @@ async def github() -> AsyncIterator[GitHubDouble]:
 @pytest.fixture
 async def ward(database: ScratchDatabase, tmp_path: Path, github: GitHubDouble) -> AsyncIterator[Ward]:
     host = github.url.split("/")[2]
-    modules = [module for module in installed().modules if module.name == "github"]
+    modules = [module for module in load_installed_modules().modules if module.name == "github"]
     async with ward_on(database, tmp_path, "github", more=modules, hosts=[host]) as made:
         yield made
 

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from core.directory.services import set_settings
 from core.directory.tenants import Tenant
-from gateway.catalogue import build
+from gateway.catalogue import build_catalogue
 from tests.broker.connect.rig import Browser, shown
 from tests.support.identity import Identity, identity_on
 from tests.support.mcp_client import Answer
@@ -132,7 +132,7 @@ async def shops(database: ScratchDatabase, folder: Path, taken: tuple[str, str])
         made = await stack.enter_async_context(vendor(taken))
         shop, jira = shop_module(made.url), shop_module("https://api.atlassian.test/ex/jira/{site}")
         modules = [replace(shop, name=name, title=name.title()) for name in ("kiosk", "toggl")]
-        catalogue = build([*modules, replace(jira, name="jira", title="Jira")])
+        catalogue = build_catalogue([*modules, replace(jira, name="jira", title="Jira")])
         product = await stack.enter_async_context(product_on(database, folder / "home", catalogue=catalogue))
         opening = identity_on(product, providers=False, allowed_private_hosts=(made.host,))
         identity = await stack.enter_async_context(opening)

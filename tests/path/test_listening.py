@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.mcp.listening import MOST_OF_ONE
+from gateway.mcp.listening import MAX_STREAMS_PER_CREDENTIAL
 from tests.path.mall import Mall, people
 from tests.support.product import ACTOR, Node, Person
 
@@ -104,8 +104,8 @@ async def test_streams_end_when_the_process_stops(mall: Mall) -> None:
 
 async def test_no_stream_stays_open_for_longer_than_it_may(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client opens the next one by itself."""
-    monkeypatch.setattr("gateway.mcp.listening.LOOK_SECONDS", 0.02)
-    monkeypatch.setattr("gateway.mcp.listening.LONGEST_SECONDS", 0.1)
+    monkeypatch.setattr("gateway.mcp.listening.POLL_SECONDS", 0.02)
+    monkeypatch.setattr("gateway.mcp.listening.MAX_STREAM_SECONDS", 0.1)
     ada, _ = await people(mall)
     async with listening(mall.node, ada.token) as stream:
         async with asyncio.timeout(10):
@@ -129,7 +129,7 @@ async def test_without_a_credential_there_is_none(mall: Mall) -> None:
 
 
 async def test_all_together_are_bounded(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.mcp.listening.MOST_STREAMS", 1)
+    monkeypatch.setattr("gateway.mcp.listening.MAX_STREAMS", 1)
     ada, eve = await people(mall)
     async with listening(mall.node, ada.token), listening(mall.node, eve.token) as second:
         assert second.status == 429
@@ -138,7 +138,7 @@ async def test_all_together_are_bounded(mall: Mall, monkeypatch: pytest.MonkeyPa
 async def test_one_credential_has_so_many_and_no_more(mall: Mall) -> None:
     ada, eve = await people(mall)
     async with contextlib.AsyncExitStack() as stack:
-        for _ in range(MOST_OF_ONE):
+        for _ in range(MAX_STREAMS_PER_CREDENTIAL):
             assert (await stack.enter_async_context(listening(mall.node, ada.token))).status == 200
         assert (await stack.enter_async_context(listening(mall.node, ada.token))).status == 429
         assert (await stack.enter_async_context(listening(mall.node, eve.token))).status == 200

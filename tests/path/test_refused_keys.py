@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from core.secret import Secret
-from gateway.catalogue import build
+from gateway.catalogue import build_catalogue
 from server.wiring.disconnect import build_disconnect_services
 from tests.broker.connect.rig import Browser, shown
 from tests.support.canary import SUITE
@@ -104,7 +104,7 @@ async def square(
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(shop())
         product = await stack.enter_async_context(
-            product_on(database, tmp_path / "home", catalogue=build([shop_module(vendor.url)]))
+            product_on(database, tmp_path / "home", catalogue=build_catalogue([shop_module(vendor.url)]))
         )
         hosts: dict[str, Any] = {"allowed_private_hosts": (vendor.host,)}
         identity = await stack.enter_async_context(identity_on(product, providers=False, **hosts))

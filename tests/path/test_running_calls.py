@@ -115,7 +115,7 @@ async def test_a_lost_permission_stops_the_tool_that_runs(
 async def test_a_step_that_begins_after_a_loss_does_not_exist_and_others_go_on(
     product: Product, people: People, nodes: tuple[Node, Node], lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "TICK", 60.0)  # nobody looks at what runs: the step itself has to
+    monkeypatch.setattr(watch, "TICK_SECONDS", 60.0)  # nobody looks at what runs: the step itself has to
     steps = (step("a", "wait"), step("b", "write", "a", text="never"), step("c", "look", "a", at="here"))
     running = batch(nodes[0], people.admin, *steps)
     await asyncio.wait_for(lab.started.wait(), 5)

@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from core.audit.event import AuditEventKind
-from gateway.catalogue import build
+from gateway.catalogue import build_catalogue
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import Context, Module, tool
 from tests.path.conftest import People
@@ -70,7 +70,7 @@ class Form:
 
 @pytest.fixture
 async def form_product(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Product]:
-    async with product_on(database, tmp_path / "home", catalogue=build([Form().module()])) as product:
+    async with product_on(database, tmp_path / "home", catalogue=build_catalogue([Form().module()])) as product:
         yield product
 
 

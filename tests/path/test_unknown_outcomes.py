@@ -16,8 +16,8 @@ from broker.vault.vault import open_vault
 from core.config.settings import Settings
 from core.errors import Unavailable
 from core.secret import Secret
-from gateway.catalogue import build, installed
-from gateway.vendor_session.answers import MOST_BYTES
+from gateway.catalogue import build_catalogue, load_installed_modules
+from gateway.vendor_session.answers import MAX_BODY_BYTES
 from modules.kit import OUTCOME_UNKNOWN
 from server.deployment import KEYS_FOLDER
 from server.local_call import open_local_caller
@@ -66,7 +66,7 @@ async def counter(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Co
     gate = Gate()
     async with contextlib.AsyncExitStack() as stack:
         vendor = await stack.enter_async_context(RawVendor())
-        catalogue = build([*installed().modules, ledger_module(vendor.url, gate)])
+        catalogue = build_catalogue([*load_installed_modules().modules, ledger_module(vendor.url, gate)])
         product = await stack.enter_async_context(product_on(database, tmp_path / "home", catalogue=catalogue))
         opening = product.gateway(allowed_private_hosts=(f"127.0.0.1:{vendor.port}",), call_timeout=TIMEOUT)
         node = await stack.enter_async_context(opening)
@@ -91,7 +91,7 @@ async def cut_off(exchange: Exchange) -> None:
 
 
 async def too_large(exchange: Exchange) -> None:
-    exchange.write(b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n{" % (MOST_BYTES + 1))
+    exchange.write(b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n{" % (MAX_BODY_BYTES + 1))
 
 
 async def broken_gzip(exchange: Exchange) -> None:

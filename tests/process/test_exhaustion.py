@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from gateway.mcp.listening import MOST_OF_ONE
+from gateway.mcp.listening import MAX_STREAMS_PER_CREDENTIAL
 from tests.process.hostile import (
     BOMB,
     DEEP,
@@ -63,7 +63,7 @@ class Besieged:
 
     async def people(self) -> list[Person]:
         """As many credentials as 500 streams take, made once."""
-        while len(self.crowd) < -(-CLIENTS // MOST_OF_ONE):
+        while len(self.crowd) < -(-CLIENTS // MAX_STREAMS_PER_CREDENTIAL):
             self.crowd.append(await self.split.product.with_token(self.ada))
         return self.crowd
 

@@ -14,9 +14,9 @@ from starlette.routing import Route
 from broker.rpc import codec
 from broker.web.request_parsing import MAX_BODY_BYTES, MAX_QUERY_BYTES
 from core.api.middleware import MAX_BODY_BYTES as MOST_API_BODY
-from gateway.auth.protected_resource import PATHS as METADATA
+from gateway.auth.protected_resource import METADATA_PATHS as METADATA
 from gateway.catalogue import CatalogueTool
-from gateway.mcp.revisions import MODERN, REVISIONS
+from gateway.mcp.revisions import MODERN_REVISION, REVISIONS
 from tests.linear.patterns import ROOT
 from tests.stalls.surface import Surface
 from tests.stalls.values import BODY, ROOM, SHAPES, UNITS, places, repeated, replaced, shape, values_of
@@ -95,7 +95,7 @@ def every(surface: Surface, *, wide: bool) -> Iterator[Asked]:
 
 def post(surface: Surface, body: bytes, *, recorded: bool = False, revision: str = "2025-11-25") -> Request:
     who = surface.recorded if recorded else surface.admin
-    method = "tools/call" if revision == MODERN.version else ""
+    method = "tools/call" if revision == MODERN_REVISION.version else ""
     headers = headers_for(revision, method, {"name": "call"} if method else None)
     named = {**headers, "host": surface.host.decode(), "authorization": f"Bearer {who.token}"}
     return Request("POST", "/mcp", headers=[(k.encode(), v.encode("latin-1")) for k, v in named.items()], body=body)
@@ -186,7 +186,7 @@ def messages(surface: Surface, turns: Turns) -> Iterator[Asked]:
 def _own(version: str) -> dict[str, Any]:
     """A state that has the right form: whether it is of this call takes a look at all of it."""
     state = base64.urlsafe_b64encode(b"\x01" + b"\x7f" * 8 + bytes(32)).decode()
-    return {"requestState": state} if version == MODERN.version else {}
+    return {"requestState": state} if version == MODERN_REVISION.version else {}
 
 
 def _call(arguments: Any, tool: str = "call") -> Any:

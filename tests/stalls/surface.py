@@ -13,7 +13,7 @@ import httpx2
 from core.api import security
 from core.api.app import OPENAPI_PATH
 from core.directory.tenants import set_argument_recording
-from gateway.catalogue import build, installed
+from gateway.catalogue import build_catalogue, load_installed_modules
 from tests.stalls.watch import Request, Served, collected_as_in_the_product, served, served_together
 from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
@@ -55,7 +55,7 @@ class Surface:
 
 @contextlib.asynccontextmanager
 async def surface_on(database: ScratchDatabase, home: Path) -> AsyncIterator[Surface]:
-    catalogue = build([*installed().modules, Lab().module()])
+    catalogue = build_catalogue([*load_installed_modules().modules, Lab().module()])
     with mock.patch.multiple(security, RATE=1e6, BURST=1_000_000, ANONYMOUS_PER_MINUTE=1_000_000):
         async with (
             product_on(database, home, catalogue=catalogue) as product,

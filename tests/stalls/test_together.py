@@ -8,7 +8,7 @@ import time
 import pytest
 
 from core.concurrency.cooperative_steps import LARGE_STEP_BYTES
-from gateway.operations.logs import JsonLines, TextLines
+from gateway.operations.logs import JsonLineFormatter, TextLineFormatter
 from tests.stalls.requests import filled, post, text_of
 from tests.stalls.surface import Surface
 from tests.stalls.test_stalls import MOST_SECONDS
@@ -90,7 +90,7 @@ def _send(port: int, data: bytes) -> bytes:
             return b""
 
 
-@pytest.mark.parametrize("lines", [JsonLines(), TextLines()], ids=["json", "text"])
+@pytest.mark.parametrize("lines", [JsonLineFormatter(), TextLineFormatter()], ids=["json", "text"])
 def test_log_lines(lines: logging.Formatter) -> None:
     """A log line is scrubbed in the turn that writes it."""
     found = dict[str, float]()

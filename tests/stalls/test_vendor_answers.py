@@ -14,7 +14,7 @@ import pytest
 from broker.vault.credential_store import CredentialStore
 from core.api import security
 from core.secret import Secret
-from gateway.catalogue import build
+from gateway.catalogue import build_catalogue
 from modules.github import MODULE
 from tests.stalls.requests import post
 from tests.stalls.surface import GENEROUS, Surface
@@ -85,7 +85,7 @@ async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scen
         module = replace(MODULE, vendor=replace(MODULE.vendor, base_url=github.double.url))
         allowed: dict[str, Any] = {"allowed_private_hosts": (urlsplit(github.double.url).netloc,)}
         async with (
-            product_on(database, tmp_path / "home", catalogue=build([module])) as product,
+            product_on(database, tmp_path / "home", catalogue=build_catalogue([module])) as product,
             identity_on(product, providers=False, **GENEROUS, **allowed) as identity,
         ):
             tenant = await product.tenant("default")

@@ -11,7 +11,7 @@ from broker.rpc.app import BrokerApp
 from broker.rpc.gateway_keys import TrustedGateways, load_private_key, make_key_pair
 from broker.rpc.rpc_client import HttpBroker, open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
-from gateway.http_server.server import HttpServer, serving
+from gateway.http_server.server import HttpServer, run_http_server
 from server.listener import open_unix_listener
 
 
@@ -38,5 +38,5 @@ async def served_over_http(broker: Broker, folder: Path, *, unix: bool = False) 
         else:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        async with serving(HttpServer(app), listener), open_http_broker(url, key) as client:
+        async with run_http_server(HttpServer(app), listener), open_http_broker(url, key) as client:
             yield Served(url, key, client)

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.http.trusted_proxies import TrustedProxies
 from gateway.http_server.limits import HttpLimits
-from gateway.http_server.server import NO_PROXIES, HttpServer, serving
+from gateway.http_server.server import NO_PROXIES, HttpServer, run_http_server
 
 
 @contextlib.asynccontextmanager
@@ -22,7 +22,7 @@ async def served(
     """The server and its port."""
     listener = socket.create_server(("127.0.0.1", 0))
     server = HttpServer(app, limits=limits, proxies=proxies, clock=clock)
-    async with serving(server, listener):
+    async with run_http_server(server, listener):
         yield server, listener.getsockname()[1]
 
 

@@ -27,7 +27,7 @@ from core.config.settings import Settings
 from core.directory import allow_list
 from core.directory.tenants import Tenant
 from core.secret import Secret
-from gateway.http_server.server import HttpServer, serving
+from gateway.http_server.server import HttpServer, run_http_server
 from gateway.operations.call_log import CallLog
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway
@@ -110,7 +110,7 @@ async def identity_on(
         running.app.otherwise = await stack.enter_async_context(
             identity_of(zone, chosen, running.refusals, product.console, catalogue, deployment)
         )
-        await stack.enter_async_context(serving(HttpServer(running.app), listener))
+        await stack.enter_async_context(run_http_server(HttpServer(running.app), listener))
         yield Identity(product, url, running, zone, company)
 
 

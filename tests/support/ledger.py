@@ -133,5 +133,5 @@ def ledger_module(base_url: str, gate: Gate | None = None) -> Module:
         add_and_wait,
         wait_first,
     )
-    api = VendorApi(base_url=base_url, account=_account)
+    api = VendorApi(base_url=base_url, fetch_account=_account)
     return Module("ledger", "Ledger", "Enter things in a ledger.", frozenset({"ledger"}), tools, vendor=api)

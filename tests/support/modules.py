@@ -36,7 +36,7 @@ class Person:
     def store(self) -> AbstractAsyncContextManager[Store]:
         return self._open()
 
-    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+    async def report_progress(self, done: float, total: float | None = None, message: str = "") -> None:
         return None
 
     async def call(self, tool_name: str, **params: Any) -> dict[str, Any]:

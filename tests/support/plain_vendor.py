@@ -11,12 +11,12 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from gateway.vendor_session.retries import rate_limit
+from gateway.vendor_session.retries import find_rate_limit
 from modules.kit import Context, Module, RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem
-from modules.kit.vendor import Problem
+from modules.kit.vendor import VendorProblemKind
 
 NOBODY = UUID(int=0)
-KINDS: dict[int, Problem] = {
+KINDS: dict[int, VendorProblemKind] = {
     301: "refused",
     401: "unauthorized",
     403: "forbidden",
@@ -37,7 +37,7 @@ class PlainVendor:
         self._base_url = base_url
         self._headers = {**api.headers, "Authorization": f"Bearer {secret}"}
 
-    async def connection(self) -> Mapping[str, str]:
+    async def get_connection(self) -> Mapping[str, str]:
         return {}
 
     async def request(
@@ -60,7 +60,7 @@ class PlainVendor:
             names = {name.lower(): value for name, value in response.headers.items()}
             answer = VendorAnswer(response.status, names, await response.read(), write=_writes(method, repeatable))
         if answer.status >= 300:
-            raise _problem(answer, rate_limit(answer, time.time, self._api.rate_limit))
+            raise _problem(answer, find_rate_limit(answer, time.time, self._api.rate_limit))
         return answer
 
 

@@ -37,9 +37,9 @@ from core.directory.services import set_service
 from core.directory.tenants import Tenant, create_tenant
 from core.directory.users import create_user
 from core.secret import Secret
-from gateway.catalogue import Catalogue, installed
+from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.operations.call_log import CallLog
-from gateway.operations.exposition import registry_of
+from gateway.operations.exposition import build_registry
 from server.deployment import KEYS_FOLDER, Deployment
 from server.operator_context import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
@@ -83,7 +83,7 @@ class Node(Client):
 
     def metrics(self) -> str:
         """What a scrape would show."""
-        return generate_latest(registry_of(self.gateway.metrics, "test")).decode()
+        return generate_latest(build_registry(self.gateway.metrics, "test")).decode()
 
 
 @dataclass(slots=True)
@@ -179,4 +179,4 @@ async def product_on(
         open_role_database(deployment, BROKER_ROLE, most=3) as broker,
     ):
         tokens = ApiTokens(broker, load_or_create(deployment.peppers), clock=clock)
-        yield Product(database, deployment, catalogue or installed(), console, tokens, clock)
+        yield Product(database, deployment, catalogue or load_installed_modules(), console, tokens, clock)

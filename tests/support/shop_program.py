@@ -11,18 +11,18 @@ from unittest import mock
 from broker.refresh.lifecycle import run_refresher
 from broker.refresh.scheduler import SWEEP_INTERVAL
 from cli import main
-from gateway.catalogue import Catalogue, build, installed
+from gateway.catalogue import Catalogue, build_catalogue, load_installed_modules
 from tests.support.toy_vendor import shop_module
 
 if __name__ == "__main__":
 
     def catalogue() -> Catalogue:
-        return build([*installed().modules, shop_module(os.environ["SHOP_URL"])])
+        return build_catalogue([*load_installed_modules().modules, shop_module(os.environ["SHOP_URL"])])
 
     with (
-        mock.patch("server.standalone.installed", catalogue),
-        mock.patch("server.all_in_one.installed", catalogue),
-        mock.patch("server.operator_context.installed", catalogue),
+        mock.patch("server.standalone.load_installed_modules", catalogue),
+        mock.patch("server.all_in_one.load_installed_modules", catalogue),
+        mock.patch("server.operator_context.load_installed_modules", catalogue),
         mock.patch(
             "server.wiring.oauth_client.run_refresher",
             partial(run_refresher, every=float(os.environ.get("SWEEP_EVERY", SWEEP_INTERVAL))),

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, create_model
 
-from gateway.catalogue import Catalogue, CatalogueTool, build
-from modules.kit import Context, Hints, Module, Tool, ToolError, Unrecorded, tool
+from gateway.catalogue import Catalogue, CatalogueTool, build_catalogue
+from modules.kit import Context, Hints, Module, SensitiveParameter, Tool, ToolError, tool
 
 READS = Hints(read_only=True, destructive=False, idempotent=True, open_world=False)
 WRITES = Hints(read_only=False, destructive=True, idempotent=False, open_world=False)
@@ -22,7 +22,7 @@ class Said(BaseModel):
 def crowd(modules: int, tools: int) -> Catalogue:
     """`modules` modules ``m07q`` with tools ``t0703q`` (alias ``l0703q``, argument ``a0703q``). Fixed widths: no name
     is part of another, so that searching for a substring finds that name and nothing else. Every second tool writes."""
-    return build(_module(number, tools) for number in range(modules))
+    return build_catalogue(_module(number, tools) for number in range(modules))
 
 
 def without(catalogue: Catalogue, kept: Iterable[tuple[str, str]]) -> Catalogue:
@@ -62,7 +62,7 @@ def _tool(module: int, number: int) -> Tool:
         hints=WRITES if number % 2 else READS,
         scopes=frozenset({f"m{module:02}q"}),
         aliases=(f"l{digits}",),
-        unrecorded=frozenset(),
+        sensitive_parameters=frozenset(),
         arguments=create_model(f"t{digits}", __config__={"extra": "forbid"}, **arguments),
         result=_result(f"r{digits}"),
         run=_say,
@@ -107,7 +107,7 @@ class Lab:
         async def write(
             context: Context,
             text: Annotated[str, Field(description="What to write")],
-            password: Annotated[str, Field(description="What nobody may keep"), Unrecorded()] = "",
+            password: Annotated[str, Field(description="What nobody may keep"), SensitiveParameter()] = "",
         ) -> Said:
             """Write something down."""
             self.effects.append(text)

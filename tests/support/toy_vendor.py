@@ -41,7 +41,7 @@ async def buy(context: Context, what: Annotated[str, Field(description="What to 
 
 def shop_module(base_url: str) -> Module:
     """The module ``shop``, whose vendor is at `base_url`."""
-    api = VendorApi(base_url=base_url, account=_account)
+    api = VendorApi(base_url=base_url, fetch_account=_account)
     scopes = frozenset({"shop:read", "shop:write"})
     return Module("shop", "Shop", "Look and buy in a shop.", scopes, (look, buy), vendor=api)
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, containers_of, has_too_many_values
-from gateway.meta_tools.batch.step import Place, Problem, Step
-from gateway.meta_tools.batch.wording import did_you_mean, kind, listed, quoted
-from gateway.meta_tools.json_text import NotAnObject, object_of
+from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, count_containers, has_too_many_values
+from gateway.meta_tools.batch.step import BatchProblem, BatchStep, StepPosition
+from gateway.meta_tools.batch.wording import describe_type, format_names, quote_value, suggest_name
+from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 
 MAX_STEPS = 50
 MAX_BYTES = 1 << 20  # of text; an array has the limit of the request's body
@@ -23,79 +23,85 @@ _MAX_UNKNOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _RawLine:
     """A line of text that is not decoded yet."""
 
     text: str
 
 
-_Placed = list[tuple[Place, Any]]
+_PositionedItems = list[tuple[StepPosition, Any]]
 
 
-def parse(commands: str | list[Any]) -> tuple[list[Step], list[Problem]]:
+def parse_commands(commands: str | list[Any]) -> tuple[list[BatchStep], list[BatchProblem]]:
     """The steps, and all that is wrong with the others. `commands` is JSONL text, a JSON array as text, or an array."""
-    placed = _placed(commands)
-    if isinstance(placed, Problem):
+    placed = _locate_items(commands)
+    if isinstance(placed, BatchProblem):
         return [], [placed]
-    values = [(place, _loads(raw.text) if isinstance(raw, _Line) else raw) for place, raw in placed]
-    if problem := _too_much(_params_in_texts(values)):
+    values = [(place, _load_json(raw.text) if isinstance(raw, _RawLine) else raw) for place, raw in placed]
+    if problem := _find_size_problem(_collect_text_params(values)):
         return [], [problem]
-    steps: list[Step] = []
-    problems: list[Problem] = []
+    steps: list[BatchStep] = []
+    problems: list[BatchProblem] = []
     for place, value in values:
-        made = _step(place, value)
-        if isinstance(made, Step):
+        made = _parse_step(place, value)
+        if isinstance(made, BatchStep):
             steps.append(made)
         else:
-            problems.extend(Problem(place, error) for error in made)
-    problems.extend(_duplicates(steps))
-    return steps, sorted(problems, key=lambda problem: problem.place.number)
+            problems.extend(BatchProblem(place, error) for error in made)
+    problems.extend(_find_duplicates(steps))
+    return steps, sorted(problems, key=lambda problem: problem.position.number)
 
 
-def _placed(commands: object) -> _Placed | Problem:
+def _locate_items(commands: object) -> _PositionedItems | BatchProblem:
     if isinstance(commands, str):
-        placed = _from_text(commands)
+        placed = _parse_text(commands)
     elif isinstance(commands, list):
-        placed = _items(cast("list[Any]", commands))
+        placed = _locate_array_items(cast("list[Any]", commands))
     else:
-        return Problem(Place(1), f"commands: expected JSONL text or an array of objects, got {kind(commands)}")
+        return BatchProblem(
+            StepPosition(1), f"commands: expected JSONL text or an array of objects, got {describe_type(commands)}"
+        )
     if isinstance(placed, list) and not placed:
-        return Problem(Place(1), 'no steps; send one JSON object a line: {"id": …, "module": …, "tool_name": …}')
+        return BatchProblem(
+            StepPosition(1), 'no steps; send one JSON object a line: {"id": …, "module": …, "tool_name": …}'
+        )
     return placed
 
 
-def _from_text(text: str) -> _Placed | Problem:
+def _parse_text(text: str) -> _PositionedItems | BatchProblem:
     if len(text) > MAX_BYTES or len(encoded := text.encode("utf-8", "replace")) > MAX_BYTES:
-        return Problem(Place(1), f"the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps")
-    if problem := _too_much([encoded]):  # on the bytes, before anything is built, as for a message
+        return BatchProblem(StepPosition(1), f"the text is larger than {MAX_BYTES} bytes; send fewer or smaller steps")
+    if problem := _find_size_problem([encoded]):  # on the bytes, before anything is built, as for a message
         return problem
     if text.count("\n") >= MAX_LINES:
-        return Problem(Place(MAX_LINES), f"the text has more than {MAX_LINES} lines; send fewer")
+        return BatchProblem(StepPosition(MAX_LINES), f"the text has more than {MAX_LINES} lines; send fewer")
     # Not splitlines: it would break lines at U+2028, which JSON strings may hold.
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    whole = _loads(text)
+    whole = _load_json(text)
     if isinstance(whole, list):
-        return _items(cast("list[Any]", whole))
+        return _locate_array_items(cast("list[Any]", whole))
     if isinstance(whole, dict):
-        return [(Place(lines[0][0]), whole)]
+        return [(StepPosition(lines[0][0]), whole)]
     if isinstance(whole, orjson.JSONDecodeError) and text.lstrip().startswith("["):
-        return Problem(Place(whole.lineno), f"the array is not valid JSON: {whole.msg} at column {whole.colno}")
+        return BatchProblem(
+            StepPosition(whole.lineno), f"the array is not valid JSON: {whole.msg} at column {whole.colno}"
+        )
     if len(lines) > MAX_STEPS:
-        return _too_many(Place(lines[MAX_STEPS][0]), len(lines))
-    return [(Place(number), _Line(line)) for number, line in lines]
+        return _build_too_many_problem(StepPosition(lines[MAX_STEPS][0]), len(lines))
+    return [(StepPosition(number), _RawLine(line)) for number, line in lines]
 
 
-def _items(array: list[Any]) -> _Placed | Problem:
+def _locate_array_items(array: list[Any]) -> _PositionedItems | BatchProblem:
     if len(array) > MAX_STEPS:
-        return _too_many(Place(MAX_STEPS + 1, "step"), len(array))
-    return [(Place(number, "step"), item) for number, item in enumerate(array, 1)]
+        return _build_too_many_problem(StepPosition(MAX_STEPS + 1, "step"), len(array))
+    return [(StepPosition(number, "step"), item) for number, item in enumerate(array, 1)]
 
 
-def _too_many(place: Place, count: int) -> Problem:
-    return Problem(place, f"at most {MAX_STEPS} steps in one batch, got {count}; send several")
+def _build_too_many_problem(place: StepPosition, count: int) -> BatchProblem:
+    return BatchProblem(place, f"at most {MAX_STEPS} steps in one batch, got {count}; send several")
 
 
-def _loads(text: str) -> Any:
+def _load_json(text: str) -> Any:
     """The decoded text, or the error."""
     try:
         return orjson.loads(text)
@@ -103,34 +109,38 @@ def _loads(text: str) -> Any:
         return error
 
 
-def _params_in_texts(values: list[tuple[Place, Any]]) -> list[bytes]:
+def _collect_text_params(values: list[tuple[StepPosition, Any]]) -> list[bytes]:
     """The `params` that are JSON text, of all steps."""
     steps = [cast("dict[str, Any]", value) for _, value in values if isinstance(value, dict)]
     return [params.encode("utf-8", "replace") for step in steps if isinstance(params := step.get("params"), str)]
 
 
-def _too_much(texts: list[bytes]) -> Problem | None:
+def _find_size_problem(texts: list[bytes]) -> BatchProblem | None:
     """What is wrong with JSON texts that together hold more than one message may."""
-    if sum(map(containers_of, texts)) > MAX_CONTAINERS:
-        return Problem(Place(1), f"the steps hold more than {MAX_CONTAINERS} objects and arrays; send fewer")
+    if sum(map(count_containers, texts)) > MAX_CONTAINERS:
+        return BatchProblem(
+            StepPosition(1), f"the steps hold more than {MAX_CONTAINERS} objects and arrays; send fewer"
+        )
     if has_too_many_values(texts):
-        return Problem(Place(1), f"the steps hold more than {MAX_VALUES} values or {MAX_FIELDS} fields; send fewer")
+        return BatchProblem(
+            StepPosition(1), f"the steps hold more than {MAX_VALUES} values or {MAX_FIELDS} fields; send fewer"
+        )
     return None
 
 
-def _step(place: Place, value: Any) -> Step | list[str]:
+def _parse_step(place: StepPosition, value: Any) -> BatchStep | list[str]:
     if isinstance(value, orjson.JSONDecodeError):
         return [f"not valid JSON: {value.msg} at column {value.colno}; each line is one whole JSON object"]
     if not isinstance(value, dict):
-        return [f'expected an object such as {{"id": …, "module": …, "tool_name": …}}, got {kind(value)}']
+        return [f'expected an object such as {{"id": …, "module": …, "tool_name": …}}, got {describe_type(value)}']
     given = {name: field for name, field in cast("dict[str, Any]", value).items() if field is not None}
     errors = list(_read_params(given))
-    if _too_deep(given):
+    if _is_too_deep(given):
         return [f"nested more than {MAX_DEPTH} levels deep"]
-    errors += [*_unknown(given), *_wrong(given)]
+    errors += [*_find_unknown_fields(given), *_find_invalid_fields(given)]
     if errors:
         return errors
-    return Step(
+    return BatchStep(
         place,
         id=given["id"],
         module=given["module"],
@@ -146,22 +156,22 @@ def _read_params(given: dict[str, Any]) -> Iterator[str]:
     """Put the object in the place of `params` that are JSON text of one."""
     if isinstance(params := given.get("params"), str):
         try:
-            given["params"] = object_of("params", params, MAX_DEPTH - 1)
-        except NotAnObject as wrong:
+            given["params"] = parse_object("params", params, MAX_DEPTH - 1)
+        except InvalidObjectText as wrong:
             del given["params"]
             yield str(wrong)
 
 
-def _too_deep(value: Any) -> bool:
+def _is_too_deep(value: Any) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in _containers(node)]
+        level = [child for node in level for child in _list_containers(node)]
         if not level:
             return False
     return True
 
 
-def _containers(node: Any) -> list[Any]:
+def _list_containers(node: Any) -> list[Any]:
     children = cast("Iterator[Any]", node.values() if isinstance(node, dict) else node)
     return [child for child in children if isinstance(child, dict | list)]
 
@@ -203,28 +213,30 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
-def _unknown(given: dict[str, Any]) -> Iterator[str]:
+def _find_unknown_fields(given: dict[str, Any]) -> Iterator[str]:
     unknown = [str(name) for name in given if name not in _FIELDS]
     for name in unknown[:_MAX_UNKNOWN]:
         near = _OTHER_NAMES.get(name)
-        hint = f'; did you mean "{near}"?' if near else did_you_mean(name, _FIELDS)
-        yield f"unknown field {quoted(name)}" + (hint or f"; there are: {listed(_FIELDS)}")
+        hint = f'; did you mean "{near}"?' if near else suggest_name(name, _FIELDS)
+        yield f"unknown field {quote_value(name)}" + (hint or f"; there are: {format_names(_FIELDS)}")
     if len(unknown) > _MAX_UNKNOWN:
         yield f"{len(unknown) - _MAX_UNKNOWN} more unknown fields"
 
 
-def _wrong(given: dict[str, Any]) -> Iterator[str]:
+def _find_invalid_fields(given: dict[str, Any]) -> Iterator[str]:
     for name, field in _FIELDS.items():
         value = given.get(name)
         if value is None and field.required:
             yield f"{name} is missing; expected {field.expected}"
         elif value is not None and not field.accepts(value):
-            yield f"{name}: expected {field.expected}, got {quoted(value) if isinstance(value, str) else kind(value)}"
+            yield f"{name}: expected {field.expected}, got {quote_value(value) if isinstance(value, str) else describe_type(value)}"
 
 
-def _duplicates(steps: list[Step]) -> Iterator[Problem]:
-    first: dict[str, Place] = {}
+def _find_duplicates(steps: list[BatchStep]) -> Iterator[BatchProblem]:
+    first: dict[str, StepPosition] = {}
     for step in steps:
         if step.id in first:
-            yield Problem(step.place, f"id {quoted(step.id)} is taken by {first[step.id]}; every step has its own")
-        first.setdefault(step.id, step.place)
+            yield BatchProblem(
+                step.position, f"id {quote_value(step.id)} is taken by {first[step.id]}; every step has its own"
+            )
+        first.setdefault(step.id, step.position)

@@ -4,17 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from gateway.meta_tools.batch.order import cycles, waves
-from gateway.meta_tools.batch.output_schema import impossible
-from gateway.meta_tools.batch.references import MAX_IN_ALL, Found, Reference, find, substitute
-from gateway.meta_tools.batch.step import Problem, Step
-from gateway.meta_tools.batch.wording import cut, did_you_mean, listed, quoted
+from gateway.meta_tools.batch.order import find_cycles, group_into_waves
+from gateway.meta_tools.batch.output_schema import explain_impossible_path
+from gateway.meta_tools.batch.references import (
+    MAX_REFERENCES_IN_BATCH,
+    FoundReferences,
+    Reference,
+    find_references,
+    substitute_references,
+)
+from gateway.meta_tools.batch.step import BatchProblem, BatchStep
+from gateway.meta_tools.batch.wording import cut_text, format_names, quote_value, suggest_name
 
 _MAX_ERRORS = 5  # of one kind at one step
 _MAX_HINTS = 5  # in all, at the unknown ids: each is compared with every step's
 
 
-class ToolInfo(Protocol):
+class PlannedTool(Protocol):
     """What planning asks of a tool."""
 
     @property
@@ -28,14 +34,14 @@ class ToolInfo(Protocol):
         ...
 
 
-AnyTool = TypeVar("AnyTool", bound=ToolInfo)
+AnyTool = TypeVar("AnyTool", bound=PlannedTool)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
     """A step and the ids of the steps that it waits for, by `after` and by reference."""
 
-    step: Step
+    step: BatchStep
     needs: tuple[str, ...]
     references: tuple[Reference, ...]
 
@@ -48,13 +54,13 @@ class Plan:
     waves: tuple[tuple[str, ...], ...]
 
 
-def plan(
-    steps: Sequence[Step],
+def build_plan(
+    steps: Sequence[BatchStep],
     resolve: Callable[[str, str], AnyTool | None],
     check: Callable[[AnyTool, dict[str, Any]], str | None],
     *,
     unknown_tool_text: str,
-) -> Plan | list[Problem]:
+) -> Plan | list[BatchProblem]:
     """A plan that may run, or all that is wrong. The ids of `steps` differ from each other, as `parse` sees to.
 
     `resolve` finds the tool of (module, name), or None where the caller has no such tool; `unknown_tool_text` is then
@@ -62,78 +68,81 @@ def plan(
     params; those with references are left to whoever runs the step, who has their values.
     """
     tools = {step.id: resolve(step.module, step.tool_name) for step in steps}
-    found = _find_all(steps)
-    planned = [_planned(step, found[step.id]) for step in steps]
+    found = _find_all_references(steps)
+    planned = [_plan_step(step, found[step.id]) for step in steps]
     needs = {one.step.id: one.needs for one in planned}
     hints = iter(range(_MAX_HINTS))
     problems = [
-        Problem(one.step.place, error)
+        BatchProblem(one.step.position, error)
         for one in planned
         for error in (
             *([unknown_tool_text] if tools[one.step.id] is None else []),
             *found[one.step.id].malformed,
-            *_unknown_ids(one, needs, hints),
-            *_impossible(one, tools),
-            *_invalid(one, tools[one.step.id], found[one.step.id], check),
+            *_find_unknown_ids(one, needs, hints),
+            *_find_impossible_references(one, tools),
+            *_find_invalid_params(one, tools[one.step.id], found[one.step.id], check),
         )
     ]
-    ordered = waves(needs)
+    ordered = group_into_waves(needs)
     if sum(map(len, ordered)) < len(steps):
-        problems.extend(_cyclic(steps, needs))
+        problems.extend(_find_cycle_problems(steps, needs))
     if problems:
-        return sorted(problems, key=lambda problem: problem.place.number)
+        return sorted(problems, key=lambda problem: problem.position.number)
     return Plan(tuple(planned), tuple(tuple(wave) for wave in ordered))
 
 
-def _find_all(steps: Sequence[Step]) -> dict[str, Found]:
-    found: dict[str, Found] = {}
-    left = MAX_IN_ALL
+def _find_all_references(steps: Sequence[BatchStep]) -> dict[str, FoundReferences]:
+    found: dict[str, FoundReferences] = {}
+    left = MAX_REFERENCES_IN_BATCH
     for step in steps:
-        found[step.id] = find(step.params, left)
+        found[step.id] = find_references(step.params, left)
         left -= found[step.id].count
     return found
 
 
-def _planned(step: Step, found: Found) -> PlannedStep:
+def _plan_step(step: BatchStep, found: FoundReferences) -> PlannedStep:
     needs = dict.fromkeys((*step.after, *(reference.step for reference in found.references)))
     return PlannedStep(step, tuple(needs), found.references)
 
 
-def _unknown_ids(planned: PlannedStep, known: Mapping[str, Any], hints: Iterator[int]) -> Iterator[str]:
+def _find_unknown_ids(planned: PlannedStep, known: Mapping[str, Any], hints: Iterator[int]) -> Iterator[str]:
     unknown = [need for need in planned.needs if need not in known]
     for need in unknown[:_MAX_ERRORS]:
-        near = did_you_mean(need, known) if next(hints, None) is not None else ""
-        hint = near or f"; the steps are: {listed(known)}"
+        near = suggest_name(need, known) if next(hints, None) is not None else ""
+        hint = near or f"; the steps are: {format_names(known)}"
         if need in planned.step.after:
-            yield f"after: there is no step {quoted(need)}{hint}"
+            yield f"after: there is no step {quote_value(need)}{hint}"
         else:
             text = next(reference.text for reference in planned.references if reference.step == need)
-            yield f"{cut(text, 120)}: there is no step {quoted(need)} (for a literal ${{ write $${{){hint}"
+            yield f"{cut_text(text, 120)}: there is no step {quote_value(need)} (for a literal ${{ write $${{){hint}"
 
 
-def _impossible(planned: PlannedStep, tools: Mapping[str, ToolInfo | None]) -> Iterator[str]:
-    errors = (_never_there(reference, tools.get(reference.step)) for reference in planned.references)
+def _find_impossible_references(planned: PlannedStep, tools: Mapping[str, PlannedTool | None]) -> Iterator[str]:
+    errors = (_explain_impossible_reference(reference, tools.get(reference.step)) for reference in planned.references)
     yield from [error for error in errors if error][:_MAX_ERRORS]
 
 
-def _never_there(reference: Reference, tool: ToolInfo | None) -> str | None:
+def _explain_impossible_reference(reference: Reference, tool: PlannedTool | None) -> str | None:
     if tool is None or tool.output_schema is None:
         return None
-    error = impossible(tool.output_schema, reference.step, reference.path, exact=tool.output_exact)
-    return error and f"{cut(reference.text, 120)}: {error}"
+    error = explain_impossible_path(tool.output_schema, reference.step, reference.path, exact=tool.output_exact)
+    return error and f"{cut_text(reference.text, 120)}: {error}"
 
 
-def _invalid(
-    planned: PlannedStep, tool: AnyTool | None, found: Found, check: Callable[[AnyTool, dict[str, Any]], str | None]
+def _find_invalid_params(
+    planned: PlannedStep,
+    tool: AnyTool | None,
+    found: FoundReferences,
+    check: Callable[[AnyTool, dict[str, Any]], str | None],
 ) -> list[str]:
     if tool is None or planned.references or found.malformed:
         return []
-    error = check(tool, substitute(planned.step.params, {}))
+    error = check(tool, substitute_references(planned.step.params, {}))
     return [error] if error else []
 
 
-def _cyclic(steps: Sequence[Step], needs: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    places = {step.id: step.place for step in steps}
-    for cycle in cycles(needs):
+def _find_cycle_problems(steps: Sequence[BatchStep], needs: Mapping[str, Sequence[str]]) -> Iterator[BatchProblem]:
+    places = {step.id: step.position for step in steps}
+    for cycle in find_cycles(needs):
         path = " → ".join((*cycle, cycle[0]))
-        yield Problem(places[cycle[0]], f"cycle: {path} (each needs the next); remove one of these needs")
+        yield BatchProblem(places[cycle[0]], f"cycle: {path} (each needs the next); remove one of these needs")

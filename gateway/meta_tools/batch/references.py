@@ -12,7 +12,14 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.meta_tools.batch.wording import compact_json, cut, kind, listed, printable, quoted
+from gateway.meta_tools.batch.wording import (
+    cut_text,
+    describe_type,
+    encode_compact_json,
+    format_names,
+    make_printable,
+    quote_value,
+)
 
 MAX_SUBSTITUTED = (
     4 << 20
@@ -30,7 +37,7 @@ _REFERENCE = re.compile(
 _SEGMENT = re.compile(rf"\.({_NAME})|\[({_INDEX})\]|\[({_QUOTED})\]|\[({_SINGLE})\]")
 _MAX_MALFORMED = 5
 _MAX_REFERENCES = 1000  # in one step; without it, a megabyte of them would hold the event loop for most of a second
-MAX_IN_ALL = 5_000  # in all steps of a batch
+MAX_REFERENCES_IN_BATCH = 5_000  # in all steps of a batch
 _MAX_MARKS = 2_000  # with escaped ones beside them
 
 Path = tuple[str | int, ...]
@@ -46,7 +53,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundReferences:
     """All references in a step's params, and an error text for each string that holds a malformed one; `count` is the
     number of references before equal ones are merged."""
 
@@ -55,36 +62,40 @@ class Found:
     count: int = 0
 
 
-class Malformed(ValueError):
+class MalformedReference(ValueError):
     """A `${` that no reference follows; the text shows it."""
 
 
-class Unresolved(ValueError):
+class UnresolvedReference(ValueError):
     """A reference that leads nowhere in the result that is there; the text says what is there instead."""
 
 
-def find(params: Mapping[str, Any], left: int = MAX_IN_ALL) -> Found:
+def find_references(params: Mapping[str, Any], left: int = MAX_REFERENCES_IN_BATCH) -> FoundReferences:
     """Every reference in any string value of `params`, at any depth; keys are left alone. `left` is how many the batch
     may still have."""
     references: dict[Reference, None] = {}
     malformed: list[str] = []
-    texts = list(_strings(params))
+    texts = list(_iterate_marked_strings(params))
     marks, escaped = sum(text.count("${") for text in texts), sum(text.count("$${") for text in texts)
     if marks - escaped > _MAX_REFERENCES:
-        return Found((), (f"more than {_MAX_REFERENCES} references; write $${{ for a literal ${{",))
+        return FoundReferences((), (f"more than {_MAX_REFERENCES} references; write $${{ for a literal ${{",))
     if marks - escaped > left:
-        return Found((), (f"more than {MAX_IN_ALL} references in all steps; send several batches",))
+        return FoundReferences(
+            (), (f"more than {MAX_REFERENCES_IN_BATCH} references in all steps; send several batches",)
+        )
     if marks > escaped and marks > _MAX_MARKS:
-        return Found((), (f"more than {_MAX_MARKS} references and $${{ in one step; run this tool with call",))
+        return FoundReferences(
+            (), (f"more than {_MAX_MARKS} references and $${{ in one step; run this tool with call",)
+        )
     for text in texts:
         try:
-            references.update((part, None) for part in split(text) if isinstance(part, Reference))
-        except Malformed as error:
+            references.update((part, None) for part in split_references(text) if isinstance(part, Reference))
+        except MalformedReference as error:
             malformed.append(str(error))
-    return Found(tuple(references), tuple(malformed[:_MAX_MALFORMED]), marks - escaped)
+    return FoundReferences(tuple(references), tuple(malformed[:_MAX_MALFORMED]), marks - escaped)
 
 
-def split(text: str) -> list[str | Reference]:
+def split_references(text: str) -> list[str | Reference]:
     """The string as literal pieces and references, in order; `$${` is undone.
 
     Raises:
@@ -101,24 +112,26 @@ def split(text: str) -> list[str | Reference]:
             at = mark.end()
         else:
             found = _REFERENCE.match(text, mark.start())
-            parts.append(_reference(text, mark.start(), found))
+            parts.append(_parse_reference(text, mark.start(), found))
             at = found.end() if found else len(text)
     parts.append(text[at:])
     return [part for part in parts if part]
 
 
-def escape(text: str) -> str:
+def escape_text(text: str) -> str:
     """The string that `substitute` turns back into `text`."""
     return text.replace("${", "$${")
 
 
-def substitute(params: dict[str, Any], results: Mapping[str, Any], max_bytes: int = MAX_SUBSTITUTED) -> dict[str, Any]:
+def substitute_references(
+    params: dict[str, Any], results: Mapping[str, Any], max_bytes: int = MAX_SUBSTITUTED
+) -> dict[str, Any]:
     """`params` with every reference replaced. Whole values are shared with `results`, not copied: do not change them.
 
     Raises:
         Unresolved: a path is not there, or the values are more than `max_bytes` of JSON.
     """
-    return _Substitution(results, max_bytes).value(params)
+    return _Substitution(results, max_bytes).substitute_in(params)
 
 
 class _Substitution:
@@ -127,33 +140,37 @@ class _Substitution:
         self._max_bytes = max_bytes
         self._left = max_bytes
 
-    def value(self, node: Any) -> Any:
+    def substitute_in(self, node: Any) -> Any:
         if isinstance(node, str):
-            return self._text(node) if "${" in node else node
+            return self._substitute_in_text(node) if "${" in node else node
         if isinstance(node, dict):
-            return {key: self.value(child) for key, child in cast("dict[str, Any]", node).items()}
+            return {key: self.substitute_in(child) for key, child in cast("dict[str, Any]", node).items()}
         if isinstance(node, list):
-            return [self.value(child) for child in cast("list[Any]", node)]
+            return [self.substitute_in(child) for child in cast("list[Any]", node)]
         return node
 
-    def _text(self, text: str) -> Any:
-        parts = split(text)
+    def _substitute_in_text(self, text: str) -> Any:
+        parts = split_references(text)
         if len(parts) == 1 and isinstance(parts[0], Reference):
-            return self._bring(parts[0])[0]
-        return "".join(part if isinstance(part, str) else self._inline(part) for part in parts)
+            return self._resolve(parts[0])[0]
+        return "".join(part if isinstance(part, str) else self._render_inline(part) for part in parts)
 
-    def _inline(self, reference: Reference) -> str:
-        value, encoded = self._bring(reference)
+    def _render_inline(self, reference: Reference) -> str:
+        value, encoded = self._resolve(reference)
         return value if isinstance(value, str) else encoded.decode()
 
-    def _bring(self, reference: Reference) -> tuple[Any, bytes]:
+    def _resolve(self, reference: Reference) -> tuple[Any, bytes]:
         value = look_up(reference, self._results[reference.step])
-        encoded = compact_json(value)
+        encoded = encode_compact_json(value)
         if encoded is None:
-            raise Unresolved(f"{_shown(reference)}: too deep to be handed on; refer to a part of it")
+            raise UnresolvedReference(
+                f"{_format_reference(reference)}: too deep to be handed on; refer to a part of it"
+            )
         self._left -= len(encoded)
         if self._left < 0:
-            raise Unresolved(f"{_shown(reference)}: the references of this step bring in over {self._max_bytes} bytes")
+            raise UnresolvedReference(
+                f"{_format_reference(reference)}: the references of this step bring in over {self._max_bytes} bytes"
+            )
         return value, encoded
 
 
@@ -168,48 +185,48 @@ def look_up(reference: Reference, result: Any) -> Any:
         try:
             value = _descend(value, segment)
         except LookupError:
-            raise Unresolved(_missing(reference, depth, value)) from None
+            raise UnresolvedReference(_explain_missing(reference, depth, value)) from None
     return value
 
 
-def as_index(segment: str | int) -> int | None:
+def parse_index(segment: str | int) -> int | None:
     """The position that a segment means in an array: `[0]`, and `.0` too."""
     if isinstance(segment, int):
         return segment
     return int(segment) if re.fullmatch(_INDEX, segment) else None
 
 
-def written(step: str, path: Path) -> str:
+def format_path(step: str, path: Path) -> str:
     """A path as the caller would write it, cut."""
     parts = [step]
     for segment in path:
         if isinstance(segment, int):
             parts.append(f"[{segment}]")
         else:
-            parts.append(f".{segment}" if re.fullmatch(_NAME, segment) else f"[{quoted(segment)}]")
-    return printable(cut("".join(parts), 120))
+            parts.append(f".{segment}" if re.fullmatch(_NAME, segment) else f"[{quote_value(segment)}]")
+    return make_printable(cut_text("".join(parts), 120))
 
 
 def _descend(value: Any, segment: str | int) -> Any:
     if isinstance(value, dict) and isinstance(segment, str):
         return cast("dict[str, Any]", value)[segment]
-    index = as_index(segment)
+    index = parse_index(segment)
     if isinstance(value, list) and index is not None:
         return cast("list[Any]", value)[index]
     raise LookupError
 
 
-def _missing(reference: Reference, depth: int, value: Any) -> str:
-    place, segment = written(reference.step, reference.path[:depth]), reference.path[depth]
+def _explain_missing(reference: Reference, depth: int, value: Any) -> str:
+    place, segment = format_path(reference.step, reference.path[:depth]), reference.path[depth]
     if isinstance(value, dict):
-        names = listed(cast("dict[str, Any]", value))
-        return f"{_shown(reference)}: {place} has no {quoted(segment)}; it has: {names}"
+        names = format_names(cast("dict[str, Any]", value))
+        return f"{_format_reference(reference)}: {place} has no {quote_value(segment)}; it has: {names}"
     if isinstance(value, list):
-        return f"{_shown(reference)}: {place} is an array of {len(cast('list[Any]', value))}"
-    return f"{_shown(reference)}: {place} is {kind(value)}, nothing is inside"
+        return f"{_format_reference(reference)}: {place} is an array of {len(cast('list[Any]', value))}"
+    return f"{_format_reference(reference)}: {place} is {describe_type(value)}, nothing is inside"
 
 
-def _strings(node: Any) -> Iterator[str]:
+def _iterate_marked_strings(node: Any) -> Iterator[str]:
     """Those with a mark, in their order. Without recursion, which would cost each one the depth that it is found at."""
     waiting: list[Any] = [node]
     while waiting:
@@ -223,17 +240,17 @@ def _strings(node: Any) -> Iterator[str]:
             waiting.extend(reversed(cast("list[Any]", node)))
 
 
-def _reference(text: str, start: int, found: re.Match[str] | None) -> Reference:
+def _parse_reference(text: str, start: int, found: re.Match[str] | None) -> Reference:
     if found is None:
-        raise Malformed(_malformed(text, start))
+        raise MalformedReference(_explain_malformed(text, start))
     try:
-        path = tuple(_segment(segment) for segment in _SEGMENT.finditer(found["path"]))
+        path = tuple(_parse_segment(segment) for segment in _SEGMENT.finditer(found["path"]))
     except orjson.JSONDecodeError:
-        raise Malformed(_malformed(text, start)) from None
+        raise MalformedReference(_explain_malformed(text, start)) from None
     return Reference(found["step"], path, found[0])
 
 
-def _segment(found: re.Match[str]) -> str | int:
+def _parse_segment(found: re.Match[str]) -> str | int:
     name, index, in_double, in_single = found.groups()
     if index is not None:
         return int(index)
@@ -242,10 +259,10 @@ def _segment(found: re.Match[str]) -> str | int:
     return name if name is not None else in_single[1:-1]
 
 
-def _malformed(text: str, start: int) -> str:
-    seen = quoted(text[start : start + 40])
+def _explain_malformed(text: str, start: int) -> str:
+    seen = quote_value(text[start : start + 40])
     return f'malformed reference {seen}; write ${{id.field[0]["other key"]}}, or $${{ for a literal ${{'
 
 
-def _shown(reference: Reference) -> str:
-    return printable(cut(reference.text, 120))
+def _format_reference(reference: Reference) -> str:
+    return make_printable(cut_text(reference.text, 120))

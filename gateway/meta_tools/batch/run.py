@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from core.concurrency.cooperative_steps import wait_for_turn
 from gateway.meta_tools.batch.plan import Plan, PlannedStep
-from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, Unresolved, substitute
-from gateway.meta_tools.batch.step import Step
-from gateway.meta_tools.batch.wording import compact_json, cut
+from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, UnresolvedReference, substitute_references
+from gateway.meta_tools.batch.step import BatchStep
+from gateway.meta_tools.batch.wording import cut_text, encode_compact_json
 
 _log = logging.getLogger(__name__)
 
-PARALLEL = 20
+MAX_PARALLEL = 20
 MAX_RESULT_BYTES = 1 << 20  # of all results together, as compact JSON
 
 _MAX_ERROR = 2000  # characters
@@ -50,15 +50,15 @@ class BatchOutcome:
     is_error: bool
 
 
-Call = Callable[[Step, dict[str, Any]], Awaitable[StepResult]]
+CallStep = Callable[[BatchStep, dict[str, Any]], Awaitable[StepResult]]
 ReportProgress = Callable[[float, float | None, str], Awaitable[None]]
 
 
-async def run(
+async def run_plan(
     plan: Plan,
-    call: Call,
+    call: CallStep,
     *,
-    parallel: int = PARALLEL,
+    parallel: int = MAX_PARALLEL,
     max_result_bytes: int = MAX_RESULT_BYTES,
     deadline: float | None = None,
     report_progress: ReportProgress | None = None,
@@ -71,19 +71,19 @@ async def run(
     `call` validates the params that it is given, which hold no references any more, and gives every failure as a
     StepResult. At `deadline` (the event loop's time) what runs is cut off and the rest skipped; the outcome says so.
     """
-    running = _Run(plan, call, parallel, deadline, report_progress, ended)
+    running = _PlanRun(plan, call, parallel, deadline, report_progress, ended)
     try:
-        await running.to_the_end()
+        await running.run_to_end()
     finally:
         await running.cancel()
-    return _outcome(plan, running.outcomes, max_result_bytes, ended())
+    return _build_outcome(plan, running.outcomes, max_result_bytes, ended())
 
 
-class _Run:
+class _PlanRun:
     def __init__(
         self,
         plan: Plan,
-        call: Call,
+        call: CallStep,
         parallel: int,
         deadline: float | None,
         report_progress: ReportProgress | None,
@@ -101,17 +101,19 @@ class _Run:
         self._results: dict[str, Any] = {}
         self._referred = {reference.step for planned in plan.steps for reference in planned.references}
 
-    async def to_the_end(self) -> None:
-        self._start_what_can()
+    async def run_to_end(self) -> None:
+        self._start_ready_steps()
         while self._running:
-            done, _ = await asyncio.wait(self._running, timeout=self._left(), return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(
+                self._running, timeout=self._get_seconds_left(), return_when=asyncio.FIRST_COMPLETED
+            )
             if not done:
                 self._skip(self._waiting, _NO_TIME)
                 done = set(self._running)
                 await self.cancel()
             # A set has no order of its own; the order of starting makes equal runs equal.
             finished = [self._finish(task) for task in list(self._running) if task in done]
-            self._start_what_can()
+            self._start_ready_steps()
             await self._report(finished)
 
     async def cancel(self) -> None:
@@ -119,49 +121,49 @@ class _Run:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
-    def _left(self) -> float | None:
+    def _get_seconds_left(self) -> float | None:
         return None if self._deadline is None else max(0.0, self._deadline - asyncio.get_running_loop().time())
 
-    def _start_what_can(self) -> None:
-        if self._left() == 0:
+    def _start_ready_steps(self) -> None:
+        if self._get_seconds_left() == 0:
             self._skip(self._waiting, _NO_TIME)
         if reason := self._ended():
             self._skip(self._waiting, reason)
         for planned in list(self._waiting.values()):
             if len(self._running) >= self._parallel:
                 return
-            if all(self._succeeded(need) for need in planned.needs):
+            if all(self._has_succeeded(need) for need in planned.needs):
                 del self._waiting[planned.step.id]
-                self._running[asyncio.create_task(self._run(planned))] = planned
+                self._running[asyncio.create_task(self._run_step(planned))] = planned
 
-    def _succeeded(self, step: str) -> bool:
+    def _has_succeeded(self, step: str) -> bool:
         return step in self.outcomes and self.outcomes[step].status == "ok"
 
-    async def _run(self, planned: PlannedStep) -> StepResult:
+    async def _run_step(self, planned: PlannedStep) -> StepResult:
         if planned.references:
             await wait_for_turn(MAX_SUBSTITUTED)  # as much as they may bring in
         try:
-            params = substitute(planned.step.params, self._results)
-        except Unresolved as error:
+            params = substitute_references(planned.step.params, self._results)
+        except UnresolvedReference as error:
             return StepResult(None, str(error), is_error=True)
         return await self._call(planned.step, params)
 
     def _finish(self, task: asyncio.Task[StepResult]) -> StepOutcome:
         step = self._running.pop(task).step
-        result = _result(task)
+        result = _get_result(task)
         value = result.text if result.structured is None else result.structured
         if result.is_error:
-            outcome = StepOutcome(step.id, "error", cut(result.text, _MAX_ERROR))
+            outcome = StepOutcome(step.id, "error", cut_text(result.text, _MAX_ERROR))
         else:
             outcome = StepOutcome(step.id, "ok", result=value if step.output else None)
             if step.id in self._referred:
                 self._results[step.id] = value
         self.outcomes[step.id] = outcome
         if result.is_error:
-            self._after_failure(step)
+            self._handle_failure(step)
         return outcome
 
-    def _after_failure(self, step: Step) -> None:
+    def _handle_failure(self, step: BatchStep) -> None:
         lost = {step.id}
         while behind := [one.step.id for one in self._waiting.values() if not lost.isdisjoint(one.needs)]:
             lost.update(behind)
@@ -180,7 +182,7 @@ class _Run:
             await self._report_progress(len(self.outcomes), self._total, message)
 
 
-def _result(task: asyncio.Task[StepResult]) -> StepResult:
+def _get_result(task: asyncio.Task[StepResult]) -> StepResult:
     if task.cancelled():
         return StepResult(None, _CUT_OFF, is_error=True)
     error = task.exception()
@@ -191,20 +193,20 @@ def _result(task: asyncio.Task[StepResult]) -> StepResult:
     return StepResult(None, _INTERNAL, is_error=True)
 
 
-def _outcome(plan: Plan, outcomes: dict[str, StepOutcome], max_result_bytes: int, ended: str) -> BatchOutcome:
+def _build_outcome(plan: Plan, outcomes: dict[str, StepOutcome], max_result_bytes: int, ended: str) -> BatchOutcome:
     ordered = [outcomes[planned.step.id] for planned in plan.steps]
     wanted = [outcomes[planned.step.id] for planned in plan.steps if planned.step.output]
     useless = all(outcome.status != "ok" for outcome in ordered) or any(outcome.status != "ok" for outcome in wanted)
     if ended:
         withheld = f"ran, but its result is withheld: {ended}"
         ordered = [one if one.result is None else replace(one, result=None, error=withheld) for one in ordered]
-    return BatchOutcome(tuple(_within(ordered, max_result_bytes)), is_error=useless or bool(ended))
+    return BatchOutcome(tuple(_limit_results(ordered, max_result_bytes)), is_error=useless or bool(ended))
 
 
-def _within(outcomes: list[StepOutcome], max_bytes: int) -> Iterable[StepOutcome]:
+def _limit_results(outcomes: list[StepOutcome], max_bytes: int) -> Iterable[StepOutcome]:
     left = max_bytes
     for outcome in outcomes:
-        encoded = compact_json(outcome.result)
+        encoded = encode_compact_json(outcome.result)
         if outcome.result is None:
             yield outcome
         elif encoded is None:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StepPosition:
     """Where something stands: the line of the text, or the position in the array; both from 1."""
 
     number: int
@@ -16,18 +16,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BatchProblem:
     """Why a batch is refused before anything runs."""
 
-    place: Place
+    position: StepPosition
     error: str
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BatchStep:
     """One call of a tool. `params` may hold references to the results of other steps."""
 
-    place: Place
+    position: StepPosition
     id: str
     module: str
     tool_name: str

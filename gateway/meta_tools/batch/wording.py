@@ -12,38 +12,38 @@ _LISTED = 12  # names in a list
 _COMPARED = 32  # characters that are compared by similarity: difflib takes quadratic time and more
 
 
-def cut(text: str, limit: int) -> str:
+def cut_text(text: str, limit: int) -> str:
     """At most `limit` characters, and an ellipsis where it was longer."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def quoted(value: object) -> str:
+def quote_value(value: object) -> str:
     """The value as a JSON string on one line, cut; what cannot be printed becomes a question mark."""
-    text = json.dumps(printable(cut(str(value), _SHOWN)), ensure_ascii=False)
+    text = json.dumps(make_printable(cut_text(str(value), _SHOWN)), ensure_ascii=False)
     return text if text.isprintable() else "".join(one if one.isprintable() else "?" for one in text)
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """The same text, fit for UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
 
-def listed(names: Iterable[object]) -> str:
+def format_names(names: Iterable[object]) -> str:
     """The first names, and how many more there are; "none" for none."""
     names = list(names)
-    shown = ", ".join(printable(cut(str(name), _SHOWN)) for name in names[:_LISTED])
+    shown = ", ".join(make_printable(cut_text(str(name), _SHOWN)) for name in names[:_LISTED])
     more = len(names) - _LISTED
     return f"{shown} and {more} more" if more > 0 else shown or "none"
 
 
-def did_you_mean(wrong: str, names: Iterable[str]) -> str:
+def suggest_name(wrong: str, names: Iterable[str]) -> str:
     """`; did you mean "x"?` with the nearest of the names, or nothing."""
     by_beginning = {name[:_COMPARED]: name for name in reversed(list(names))}
     near = get_close_matches(wrong[:_COMPARED], by_beginning, n=1, cutoff=0.6)
-    return f"; did you mean {quoted(by_beginning[near[0]])}?" if near else ""
+    return f"; did you mean {quote_value(by_beginning[near[0]])}?" if near else ""
 
 
-def kind(value: object) -> str:
+def describe_type(value: object) -> str:
     """What JSON calls the value's type, with an article."""
     if value is None:
         return "null"
@@ -58,7 +58,7 @@ def kind(value: object) -> str:
     return "an object" if isinstance(value, dict) else "another type"
 
 
-def compact_json(value: Any) -> bytes | None:
+def encode_compact_json(value: Any) -> bytes | None:
     """Compact JSON, or None for what JSON cannot hold: deeper than 254 levels, or a number beyond 64 bits."""
     try:
         return orjson.dumps(value)

@@ -7,12 +7,12 @@ import sys
 import uvicorn
 import uvloop
 
-from gateway.http_server.server import HttpServer, serving
+from gateway.http_server.server import HttpServer, run_http_server
 from tests.bench.http_servers.application import app
 
 
 async def _mcpist(listener: socket.socket) -> None:
-    async with serving(HttpServer(app), listener):
+    async with run_http_server(HttpServer(app), listener):
         await asyncio.Event().wait()
 
 

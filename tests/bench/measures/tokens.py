@@ -9,8 +9,8 @@ import orjson
 
 from core.caller import Caller, Credential
 from core.permissions import Policy, build_role
-from gateway.catalogue import build, installed
-from gateway.meta_tools.definitions import definitions, instructions
+from gateway.catalogue import build_catalogue, load_installed_modules
+from gateway.meta_tools.definitions import build_definitions, build_instructions
 from gateway.sieve.sieve import Sieve
 from modules.kit import Module
 from tests.bench.lab import Lab
@@ -32,7 +32,10 @@ CASES = {
 
 def measure(lab: Lab) -> list[Result]:
     """The definitions and the instructions as the handlers make them."""
-    counts = {what: tokens(installed().modules if what == OWN else filling(*size)) for what, size in CASES.items()}
+    counts = {
+        what: tokens(load_installed_modules().modules if what == OWN else filling(*size))
+        for what, size in CASES.items()
+    }
     rows = [
         Row("P10", f"tools/list and instructions, {what}", "tokens", (float(count),), 900, 600, more_is_better=False)
         for what, count in counts.items()
@@ -46,8 +49,8 @@ def tokens(modules: Sequence[Module]) -> int:
     """The tokens of instructions and definitions for a caller who may use all of these modules."""
     everything = Policy((build_role("all", [("allow", "*")]),), frozenset(module.name for module in modules))
     credential = Credential("bench", "api_token", NIL, NIL, frozenset({"mcp:read", "mcp:write"}))
-    view = Sieve(build(modules)).view(Caller(credential, "bench@localhost", "user", everything))
-    return count(definitions(view)["tools"]) + count(instructions(view))
+    view = Sieve(build_catalogue(modules)).get_view(Caller(credential, "bench@localhost", "user", everything))
+    return count(build_definitions(view)["tools"]) + count(build_instructions(view))
 
 
 def count(value: object) -> int:

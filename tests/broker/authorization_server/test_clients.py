@@ -22,7 +22,7 @@ from broker.authorization_server.errors import OAuthError
 from broker.authorization_server.registered_clients import NewClient
 from core.errors import Invalid, LimitReached, NotFound
 from core.token_format import TOKEN_PATTERN
-from gateway.operations.scrubbing import scrub
+from gateway.operations.scrubbing import redact
 from tests.broker.authorization_server.rig import ACTOR, Rig, ec_key, public_set, rig_on, rsa_key
 from tests.support.postgres import MadeTenant, ScratchDatabase
 
@@ -88,7 +88,7 @@ async def test_only_a_hash_of_the_secret_is_stored(rig: Rig, tenant: MadeTenant)
     assert secret is not None
     assert secret.reveal()[-43:] not in str(await rig.value("SELECT c::text FROM auth.clients c"))
     assert TOKEN_PATTERN.fullmatch(secret.reveal()) is None
-    assert secret.reveal()[20:] not in scrub(f"client secret {secret.reveal()}")
+    assert secret.reveal()[20:] not in redact(f"client secret {secret.reveal()}")
 
 
 UNFIT = (

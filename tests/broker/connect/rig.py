@@ -26,7 +26,7 @@ from broker.providers.registry import ProviderRegistry
 from core.directory.services import set_settings
 from core.directory.tenants import Tenant
 from core.secret import Secret
-from gateway.catalogue import Catalogue, build
+from gateway.catalogue import Catalogue, build_catalogue
 from server.wiring.disconnect import DisconnectServices, build_disconnect_services
 from tests.broker.connect.sites import Sites, sites
 from tests.support.canary import SUITE
@@ -295,7 +295,7 @@ def catalogue_with(shop_url: str) -> Catalogue:
     made, desk = shop_module(shop_url), shop_module(shop_url + "/ex/{site}")
     names = {"shop": "Shop", "till": "Till", "stall": "Stall", "kiosk": "Kiosk"}
     modules = [replace(made, name=name, title=title) for name, title in names.items()]
-    return build([*modules, replace(desk, name="desk", title="Desk")])
+    return build_catalogue([*modules, replace(desk, name="desk", title="Desk")])
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ from broker.refresh.scheduler import RefreshScheduler
 from broker.rejections.recheck import Rechecker
 from core.directory.services import set_service
 from core.directory.tenants import Tenant
-from gateway.catalogue import build
+from gateway.catalogue import build_catalogue
 from modules.kit import Module, VendorApi
 from server.diagnostics.vault_checks import check_credentials
 from tests.broker.connect.rig import Browser, shown
@@ -241,7 +241,7 @@ def json_of(document: Any) -> str:
 def _module(style: str, url: str) -> Module:
     made = shop_module(url)
     assert made.vendor is not None
-    api = VendorApi(base_url=url, account=made.vendor.account, headers=VENDOR_HEADERS.get(style, {}))
+    api = VendorApi(base_url=url, fetch_account=made.vendor.fetch_account, headers=VENDOR_HEADERS.get(style, {}))
     return Module(module_of(style), f"Shop {style}", made.description, made.scopes, made.tools, vendor=api)
 
 
@@ -258,7 +258,7 @@ async def ward_on(
             vendors[style] = await stack.enter_async_context(vendor_tokens(STYLES[style]))
             vendors[style].resources["/look"] = LOOK
         _one_site(vendors)
-        catalogue = build([*(_module(style, vendor.url) for style, vendor in vendors.items()), *more])
+        catalogue = build_catalogue([*(_module(style, vendor.url) for style, vendor in vendors.items()), *more])
         product = await stack.enter_async_context(product_on(database, folder / "home", catalogue=catalogue))
         asked = (*hosts, *(urlsplit(vendor.url).netloc for vendor in vendors.values()))
         identity = await stack.enter_async_context(identity_on(product, providers=False, allowed_private_hosts=asked))

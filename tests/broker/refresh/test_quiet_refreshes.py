@@ -23,11 +23,11 @@ from core.generations import Generations
 from core.permissions import Policy
 from core.secret import Secret
 from core.token_format import generate_token
-from gateway.auth.authenticator import Authenticator
-from gateway.auth.refusals import Refusals
-from gateway.catalogue import build
-from gateway.connecting import ConnectLinks
-from gateway.leases import Held, Leases
+from gateway.auth.authenticator import CallerAuthenticator
+from gateway.auth.refusals import AuthFailureLog
+from gateway.catalogue import build_catalogue
+from gateway.connecting import ConnectMessages
+from gateway.leases import CachedLease, LeaseCache
 from gateway.mcp.context import Authority, RequestContext
 from gateway.operations.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
@@ -38,7 +38,9 @@ from tests.support.toy_vendor import shop_module
 
 URLS = {"authorize_url": "https://vendor.test/authorize", "token_url": "https://vendor.test/token"}
 CLIENT = OAuthClientConfig("client", Secret("cs-000006-made-up"))
-TOOL = next(one for one in build([shop_module("http://127.0.0.1:1")]).tools["shop"] if one.tool.name == "look")
+TOOL = next(
+    one for one in build_catalogue([shop_module("http://127.0.0.1:1")]).tools["shop"] if one.tool.name == "look"
+)
 
 
 def provider(*, late: bool = False) -> Provider:
@@ -81,16 +83,16 @@ class Gateway:
     rig: Rig
     broker: CountingBroker
     generations: Generations
-    authenticate: Authenticator
-    leases: Leases
+    authenticate: CallerAuthenticator
+    leases: LeaseCache
     header: str
 
-    async def call(self) -> Held:
+    async def call(self) -> CachedLease:
         """A call of the tenant's person."""
         await self.authenticate(self.header, "192.0.2.1")
         caller = Caller(self.broker.credential, "ada@acme.test", "user", Policy((), frozenset()))
         deadline = asyncio.get_running_loop().time() + 5
-        return await self.leases.hold(
+        return await self.leases.get_lease(
             RequestContext(Authority(caller), "r", deadline, subject=Secret("mcpist_made-up")), TOOL
         )
 
@@ -124,9 +126,9 @@ async def gateway(rig: Rig) -> AsyncIterator[Gateway]:
     async with rig.scratch.open("mcpist_gateway") as database:
         generations = Generations(rig.scratch.as_role("mcpist_gateway"), database)
         audit, broker = AuditWriter(database), CountingBroker(rig)
-        refusals = Refusals(audit, AttemptLimits(3, 3, clock=time.time), Metrics())
-        authenticate = Authenticator(broker, database, generations, refusals, AuditPasses())
-        leases = Leases(broker, generations, ConnectLinks("https://mcpist.test"))
+        refusals = AuthFailureLog(audit, AttemptLimits(3, 3, clock=time.time), Metrics())
+        authenticate = CallerAuthenticator(broker, database, generations, refusals, AuditPasses())
+        leases = LeaseCache(broker, generations, ConnectMessages("https://mcpist.test"))
         listening = asyncio.create_task(generations.run())
         await generations.wait_until_trusted(5)
         yield Gateway(rig, broker, generations, authenticate, leases, f"Bearer {generate_token()[1].reveal()}")
@@ -169,7 +171,7 @@ async def test_where_the_old_token_ends_at_once_its_leases_go_and_no_others(gate
     assert gateway.asked == (asked[0], asked[1] + 1)
 
 
-async def changed(gateway: Gateway, held: Held) -> bool:
+async def changed(gateway: Gateway, held: CachedLease) -> bool:
     asked = gateway.broker.leased
     again = await gateway.call()
     return gateway.broker.leased > asked and again is not held

@@ -21,8 +21,8 @@ from core.errors import LimitReached
 from core.generations import Generations
 from core.secret import Secret
 from core.token_format import generate_token
-from gateway.auth.authenticator import LONGEST, Authenticator
-from gateway.auth.refusals import Refusals
+from gateway.auth.authenticator import MAX_CACHE_SECONDS, CallerAuthenticator
+from gateway.auth.refusals import AuthFailureLog
 from gateway.mcp.errors import Unauthenticated
 from gateway.operations.metrics import Metrics
 from tests.support.eventually import within
@@ -87,16 +87,16 @@ def generations(database: ScratchDatabase, gateway: Database) -> Generations:
 @pytest.fixture
 async def authenticate(
     generations: Generations, gateway: Database, broker: CountingBroker, clock: Clock
-) -> AsyncIterator[Authenticator]:
+) -> AsyncIterator[CallerAuthenticator]:
     audit = AuditWriter(gateway)
     tasks = [asyncio.create_task(work) for work in (generations.run(), audit.run())]
-    refusals = Refusals(audit, AttemptLimits(3, 3, clock=clock), Metrics())
+    refusals = AuthFailureLog(audit, AttemptLimits(3, 3, clock=clock), Metrics())
 
     async def listening() -> bool:
         return generations.listening
 
     await within(5, listening)
-    yield Authenticator(broker, gateway, generations, refusals, AuditPasses(), clock=clock)
+    yield CallerAuthenticator(broker, gateway, generations, refusals, AuditPasses(), clock=clock)
     await audit.close()
     for task in tasks:
         task.cancel()
@@ -109,7 +109,7 @@ def token() -> str:
 
 
 async def test_a_known_credential_costs_no_second_question(
-    authenticate: Authenticator, broker: CountingBroker, token: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, token: str
 ) -> None:
     first = await authenticate(token, "192.0.2.1")
     assert await authenticate(token, "192.0.2.1") is first
@@ -117,7 +117,7 @@ async def test_a_known_credential_costs_no_second_question(
 
 
 async def test_expiry_needs_no_event(
-    authenticate: Authenticator, broker: CountingBroker, clock: Clock, token: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, clock: Clock, token: str
 ) -> None:
     broker.credential = replace(broker.credential, expires_at=NOW + timedelta(seconds=30))
     await authenticate(token, "192.0.2.1")
@@ -132,7 +132,7 @@ async def test_expiry_needs_no_event(
 
 
 async def test_an_expiry_that_was_put_off_counts(
-    authenticate: Authenticator, broker: CountingBroker, clock: Clock, database: ScratchDatabase, token: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, clock: Clock, database: ScratchDatabase, token: str
 ) -> None:
     broker.credential = replace(broker.credential, expires_at=NOW + timedelta(seconds=30))
     await authenticate(token, "192.0.2.1")
@@ -150,7 +150,7 @@ async def test_an_expiry_that_was_put_off_counts(
 
 @pytest.mark.parametrize("kind", ["api_token", "oauth"])
 async def test_an_access_token_is_known_like_any_other(
-    authenticate: Authenticator, broker: CountingBroker, kind: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, kind: str
 ) -> None:
     broker.credential = replace(broker.credential, kind=kind)
     first = await authenticate(f"Bearer {JWT}", "192.0.2.1")
@@ -162,23 +162,23 @@ async def test_an_access_token_is_known_like_any_other(
     "text", ["a.b", "a.b.", ".b.c", "a.b.c.d", "a b.c.d", "a.b.c=", "a.b.é", "a.b.c\n.d", "a.b." + "c" * 8_189]
 )
 async def test_what_is_no_jwt_is_noise_for_which_nobody_is_asked(
-    authenticate: Authenticator, broker: CountingBroker, text: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, text: str
 ) -> None:
     with pytest.raises(Unauthenticated):
         await authenticate(f"Bearer {text}", "192.0.2.1")
     assert broker.asked == 0
 
 
-async def test_the_longest_jwt_is_asked_for(authenticate: Authenticator, broker: CountingBroker) -> None:
+async def test_the_longest_jwt_is_asked_for(authenticate: CallerAuthenticator, broker: CountingBroker) -> None:
     await authenticate("Bearer a.b." + "c" * 8_188, "192.0.2.1")
     assert broker.asked == 1
 
 
 async def test_it_is_asked_again_after_a_while(
-    authenticate: Authenticator, broker: CountingBroker, clock: Clock, token: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, clock: Clock, token: str
 ) -> None:
     await authenticate(token, "192.0.2.1")
-    clock.now += timedelta(seconds=LONGEST - 1)
+    clock.now += timedelta(seconds=MAX_CACHE_SECONDS - 1)
     await authenticate(token, "192.0.2.1")
     assert broker.asked == 1
     clock.now += timedelta(seconds=1)
@@ -187,7 +187,7 @@ async def test_it_is_asked_again_after_a_while(
 
 
 async def test_many_requests_wait_for_one_verification(
-    authenticate: Authenticator, broker: CountingBroker, token: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, token: str
 ) -> None:
     broker.gate.clear()
     waiting = [asyncio.create_task(authenticate(token, "192.0.2.1")) for _ in range(20)]
@@ -210,7 +210,7 @@ async def asked(broker: CountingBroker) -> bool:
 
 
 async def test_a_generation_that_rises_ends_what_is_cached(
-    authenticate: Authenticator, broker: CountingBroker, database: ScratchDatabase, token: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, database: ScratchDatabase, token: str
 ) -> None:
     await authenticate(token, "192.0.2.1")
     await authenticate(token, "192.0.2.1")
@@ -224,7 +224,11 @@ async def test_a_generation_that_rises_ends_what_is_cached(
 
 
 async def test_what_was_read_before_a_change_is_not_kept_after_it(
-    authenticate: Authenticator, generations: Generations, broker: CountingBroker, database: ScratchDatabase, token: str
+    authenticate: CallerAuthenticator,
+    generations: Generations,
+    broker: CountingBroker,
+    database: ScratchDatabase,
+    token: str,
 ) -> None:
     """The broker's answer is older than the change, the rest is newer: such a mixture is asked for again."""
     await promote(database, broker)
@@ -241,7 +245,7 @@ async def test_what_was_read_before_a_change_is_not_kept_after_it(
 
 
 async def test_a_user_that_is_gone_between_two_looks_is_nobody(
-    authenticate: Authenticator, broker: CountingBroker, token: str
+    authenticate: CallerAuthenticator, broker: CountingBroker, token: str
 ) -> None:
     broker.credential = replace(broker.credential, user_id=UUID(int=7))
     with pytest.raises(Unauthenticated):
@@ -250,7 +254,7 @@ async def test_a_user_that_is_gone_between_two_looks_is_nobody(
 
 
 async def test_wrong_credentials_are_limited_by_address_and_known_good_ones_are_not(
-    authenticate: Authenticator, clock: Clock, token: str
+    authenticate: CallerAuthenticator, clock: Clock, token: str
 ) -> None:
     await authenticate(token, "192.0.2.1")
     for _ in range(3):
@@ -267,7 +271,7 @@ async def test_wrong_credentials_are_limited_by_address_and_known_good_ones_are_
         await authenticate("Bearer wrong", "192.0.2.1")
 
 
-async def test_nothing_of_a_credential_is_kept_but_a_digest(authenticate: Authenticator, token: str) -> None:
+async def test_nothing_of_a_credential_is_kept_but_a_digest(authenticate: CallerAuthenticator, token: str) -> None:
     await authenticate(token, "192.0.2.1")
     kept: Any = vars(authenticate)
     assert token.removeprefix("Bearer ") not in repr(kept)

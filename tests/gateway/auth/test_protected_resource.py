@@ -8,21 +8,26 @@ import pytest
 
 from core.caller import Caller, Credential
 from core.permissions import Policy
-from gateway.auth.protected_resource import PATHS, ProtectedResource, metadata_url, resource
-from gateway.auth.scopes import demand_scope
-from gateway.catalogue import CatalogueTool, build, installed
+from gateway.auth.protected_resource import (
+    METADATA_PATHS,
+    ProtectedResourceMetadata,
+    build_metadata_url,
+    build_resource_identifier,
+)
+from gateway.auth.scopes import require_scope
+from gateway.catalogue import CatalogueTool, build_catalogue, load_installed_modules
 from gateway.mcp.errors import InsufficientScope
 
 PUBLIC = "https://mcp.example.com:8443"
 
 
-async def asked(method: str, path: str = PATHS[1]) -> tuple[int, dict[str, str], bytes]:
+async def asked(method: str, path: str = METADATA_PATHS[1]) -> tuple[int, dict[str, str], bytes]:
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    await ProtectedResource(PUBLIC, PUBLIC)({"type": "http", "method": method, "path": path}, None, send)
+    await ProtectedResourceMetadata(PUBLIC, PUBLIC)({"type": "http", "method": method, "path": path}, None, send)
     start, body = sent
     return start["status"], {name.decode(): value.decode() for name, value in start["headers"]}, body["body"]
 
@@ -38,13 +43,13 @@ async def test_what_it_says() -> None:
         "bearer_methods_supported": ["header"],
         "resource_name": "MCPist at mcp.example.com:8443",
     }
-    assert orjson.loads(body)["resource"] == resource(PUBLIC)
+    assert orjson.loads(body)["resource"] == build_resource_identifier(PUBLIC)
 
 
 def test_where_it_is() -> None:
     """RFC 9728 §3.1: the resource's path goes behind the well-known one."""
-    assert metadata_url(PUBLIC) == "https://mcp.example.com:8443/.well-known/oauth-protected-resource/mcp"
-    assert PATHS == ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp")
+    assert build_metadata_url(PUBLIC) == "https://mcp.example.com:8443/.well-known/oauth-protected-resource/mcp"
+    assert METADATA_PATHS == ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
@@ -59,7 +64,7 @@ async def test_every_page_may_read_it(method: str) -> None:
 
 
 def tool(read_only: bool) -> CatalogueTool:
-    tools = build(installed().modules).tools["knowledge_graph"]
+    tools = build_catalogue(load_installed_modules().modules).tools["knowledge_graph"]
     return next(one for one in tools if one.tool.hints.read_only is read_only)
 
 
@@ -83,9 +88,9 @@ def caller(*scopes: str) -> Caller:
 )
 def test_what_a_tool_needs(scopes: tuple[str, ...], read_only: bool, operation: tuple[str, ...], wanted: str) -> None:
     if not wanted:
-        demand_scope(caller(*scopes), tool(read_only))
+        require_scope(caller(*scopes), tool(read_only))
         return
     with pytest.raises(InsufficientScope) as refused:
-        demand_scope(caller(*scopes), tool(read_only), frozenset(operation))
+        require_scope(caller(*scopes), tool(read_only), frozenset(operation))
     assert f'error="insufficient_scope", scope="{wanted}"' in refused.value.challenge
     assert "error_description=" in refused.value.challenge

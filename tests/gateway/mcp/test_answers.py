@@ -6,7 +6,7 @@ import mcp_types.version
 import orjson
 import pytest
 
-from gateway.mcp.revisions import ASSUMED, NEWEST_HANDSHAKE, REVISIONS, SUPPORTED
+from gateway.mcp.revisions import ASSUMED_REVISION, NEWEST_HANDSHAKE, REVISIONS, SUPPORTED_VERSIONS
 from tests.gateway.mcp.client import Client, headers_for
 from tests.gateway.mcp.toys import CALLER, TOOLS, VERSION, Toys
 from tests.support.mcp_client import LEGACY, MODERN
@@ -16,9 +16,11 @@ SERVER = "io.modelcontextprotocol/serverInfo"
 
 
 def test_the_table_knows_every_revision_of_the_types_package() -> None:
-    assert {r for r in SUPPORTED if not REVISIONS[r].modern} == set(mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS)
-    assert {r for r in SUPPORTED if REVISIONS[r].modern} == set(mcp_types.version.MODERN_PROTOCOL_VERSIONS)
-    assert list(SUPPORTED) == sorted(SUPPORTED, reverse=True)
+    assert {r for r in SUPPORTED_VERSIONS if not REVISIONS[r].modern} == set(
+        mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS
+    )
+    assert {r for r in SUPPORTED_VERSIONS if REVISIONS[r].modern} == set(mcp_types.version.MODERN_PROTOCOL_VERSIONS)
+    assert list(SUPPORTED_VERSIONS) == sorted(SUPPORTED_VERSIONS, reverse=True)
     assert NEWEST_HANDSHAKE.version == max(mcp_types.version.HANDSHAKE_PROTOCOL_VERSIONS)
 
 
@@ -53,7 +55,7 @@ async def test_ping(client: Client, revision: str) -> None:
 
 async def test_discover(client: Client) -> None:
     result = (await client.rpc(MODERN, "server/discover")).message["result"]
-    assert result["supportedVersions"] == list(SUPPORTED)
+    assert result["supportedVersions"] == list(SUPPORTED_VERSIONS)
     assert result["capabilities"] == {"tools": {"listChanged": False}}
     assert result["resultType"] == "complete"
     assert (result["cacheScope"], result["ttlMs"]) == ("private", 5000)
@@ -131,7 +133,7 @@ async def test_ids_come_back_as_they_were(client: Client, id: int | str) -> None
 
 
 async def test_without_the_header_the_rules_are_those_of_2025_03_26(client: Client) -> None:
-    response = await client.call(ASSUMED.version, "echo", mcp_protocol_version=None)
+    response = await client.call(ASSUMED_REVISION.version, "echo", mcp_protocol_version=None)
     assert "structuredContent" not in response.message["result"]
 
 

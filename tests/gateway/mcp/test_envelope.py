@@ -15,11 +15,11 @@ from gateway.mcp.envelope import (
     MAX_EXTRA_QUOTES,
     MAX_FIELDS,
     MAX_VALUES,
-    Malformed,
-    depth_of,
+    MalformedJsonRpc,
     has_too_many_values,
-    parse,
-    split,
+    measure_depth,
+    parse_message,
+    split_batch,
 )
 from tests.gateway.mcp.client import Client, headers_for, replaced
 from tests.gateway.mcp.toys import Toys
@@ -116,7 +116,7 @@ def _check(message: Any, revision: str) -> None:
 @given(JSON_VALUES, st.booleans())
 @example(['\\"[', "\\\\", "[{", {'"}': []}], False)
 def test_depth(value: Any, ascii_only: bool) -> None:
-    assert depth_of(json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")) == depth(value)
+    assert measure_depth(json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")) == depth(value)
 
 
 def depth(value: Any) -> int:
@@ -162,25 +162,25 @@ def request(params: bytes, more: bytes = b"") -> bytes:
     ids=["values", "fields"],
 )
 def test_values_and_fields_are_limited(most: bytes, one_more: bytes) -> None:
-    assert parse(request(most), 64).method == "x"
-    with pytest.raises(Malformed) as refused:
-        parse(request(one_more), 64)
+    assert parse_message(request(most), 64).method == "x"
+    with pytest.raises(MalformedJsonRpc) as refused:
+        parse_message(request(one_more), 64)
     assert refused.value.error.code == -32600
-    with pytest.raises(Malformed, match="more than"):
-        split(b"[" + request(one_more) + b"]", 50)
-    assert len(split(b"[" + request(most) + b"]", 50)) == 1
+    with pytest.raises(MalformedJsonRpc, match="more than"):
+        split_batch(b"[" + request(one_more) + b"]", 50)
+    assert len(split_batch(b"[" + request(most) + b"]", 50)) == 1
 
 
 @pytest.mark.parametrize("text", ["a,b,c:" * 200_000, '","' * 200_000, '\\":,' * 200_000, "日本、:," * 200_000])
 def test_separators_in_a_text_are_not_limited(text: str) -> None:
-    assert parse(request(orjson.dumps({"a": text})), 64).params == {"a": text}
+    assert parse_message(request(orjson.dumps({"a": text})), 64).params == {"a": text}
 
 
 def test_members_beside_params_are_limited() -> None:
     few = b"".join(b'"m%d":1,' % n for n in range(MAX_EXTRA_QUOTES // 2))
-    assert parse(request(b"{}", few), 64).id == b"7"
-    with pytest.raises(Malformed, match="too many members") as refused:
-        parse(request(b"{}", few + b'"one more":1,'), 64)
+    assert parse_message(request(b"{}", few), 64).id == b"7"
+    with pytest.raises(MalformedJsonRpc, match="too many members") as refused:
+        parse_message(request(b"{}", few + b'"one more":1,'), 64)
     assert refused.value.id == b"7"
 
 
@@ -191,7 +191,7 @@ def test_what_is_sent_is_what_is_read(params: dict[str, Any], id: int | str) -> 
         sent = orjson.loads(body)
     except (TypeError, orjson.JSONDecodeError):
         return  # numbers and text that JSON in UTF-8 cannot carry
-    message = parse(body, 64)
+    message = parse_message(body, 64)
     assert (message.method, message.params, orjson.loads(message.id)) == ("a/b", sent["params"], sent["id"])
 
 
@@ -211,7 +211,7 @@ def test_bombs_are_refused_or_read_in_no_time(shape: str, size: int) -> None:
     }[shape]
     body = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":%b}}' % content
     if shape == "strings" or (shape in ("wide", "low chains") and size == 1_000):
-        assert parse(body, 64).method == "x"
+        assert parse_message(body, 64).method == "x"
     else:
-        with pytest.raises(Malformed):
-            parse(body, 64)
+        with pytest.raises(MalformedJsonRpc):
+            parse_message(body, 64)

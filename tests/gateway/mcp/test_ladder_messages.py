@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.mcp.revisions import SUPPORTED
+from gateway.mcp.revisions import SUPPORTED_VERSIONS
 from tests.gateway.mcp.client import Client, headers_for
 from tests.gateway.mcp.toys import TOKEN
 from tests.support.mcp_client import LEGACY, MODERN, REVISIONS, envelope
@@ -167,7 +167,7 @@ async def test_initialize_without_a_version(client: Client, params: Any) -> None
 async def test_a_version_header_that_nobody_knows(client: Client, header: str, body: bytes) -> None:
     response = await client.post(body, headers_for(header))
     assert (response.status, response.code) == (400, -32022)
-    assert response.message["error"]["data"] == {"supported": list(SUPPORTED), "requested": header}
+    assert response.message["error"]["data"] == {"supported": list(SUPPORTED_VERSIONS), "requested": header}
 
 
 async def test_a_modern_request_for_a_version_that_nobody_knows(client: Client) -> None:

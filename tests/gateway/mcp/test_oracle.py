@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from mcp.shared.inbound import InboundModernRoute, classify_inbound_request, decode_header_value
 
 from gateway.mcp.context import ProtocolError
-from gateway.mcp.envelope import Message
-from gateway.mcp.era import check_request, revision_of
-from gateway.mcp.headers import Headers, decoded
+from gateway.mcp.envelope import JsonRpcMessage
+from gateway.mcp.era import check_request, find_revision
+from gateway.mcp.headers import RequestHeaders, decode_mirrored_value
 from gateway.mcp.revisions import Revision
 from tests.gateway.mcp.client import Client, Response, headers_for, replaced
 from tests.gateway.mcp.toys import CALLER, VERSION, Toys
@@ -257,9 +257,9 @@ def modern_requests(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, str]]:
 def test_modern_requests_are_classified_as_the_sdk_does(case: tuple[dict[str, Any], dict[str, str]]) -> None:
     body, headers = case
     verdict = classify_inbound_request(body, headers=headers)
-    message = Message(b"1", body["method"], body["params"])
-    raw = Headers([(name.encode(), value.encode()) for name, value in headers.items()])
-    revision = revision_of(message, headers.get("mcp-protocol-version"))
+    message = JsonRpcMessage(b"1", body["method"], body["params"])
+    raw = RequestHeaders([(name.encode(), value.encode()) for name, value in headers.items()])
+    revision = find_revision(message, headers.get("mcp-protocol-version"))
     assert revision.modern
     refusal = refused(revision, message, raw)
     if refusal is None:
@@ -272,7 +272,7 @@ def test_modern_requests_are_classified_as_the_sdk_does(case: tuple[dict[str, An
         assert set(refusal.data["supported"]) >= set(verdict.data["supported"])
 
 
-def refused(revision: Revision, message: Message, headers: Headers) -> ProtocolError | None:
+def refused(revision: Revision, message: JsonRpcMessage, headers: RequestHeaders) -> ProtocolError | None:
     try:
         check_request(revision, message, headers)
     except ProtocolError as error:
@@ -290,12 +290,12 @@ def refused(revision: Revision, message: Message, headers: Headers) -> ProtocolE
 )
 def test_header_values_are_decoded_as_the_sdk_does(value: str) -> None:
     if "\n" not in value:  # no header value has line breaks
-        assert decoded(value) == decode_header_value(value)
+        assert decode_mirrored_value(value) == decode_header_value(value)
 
 
 def test_requests_without_meta_are_what_their_header_says() -> None:
     for header, expected in [*((v, v) for v in REVISIONS), (None, "2025-03-26"), ("1999-01-01", MODERN)]:
-        assert revision_of(Message(b"1", "tools/list", {}), header).version == expected
+        assert find_revision(JsonRpcMessage(b"1", "tools/list", {}), header).version == expected
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from core.permissions import Policy
 from gateway.mcp.context import Handler, ProtocolError, RequestContext
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
-from gateway.mcp.own import Instructions
+from gateway.mcp.own import BuildInstructions
 from gateway.mcp.ports import Observation
 from gateway.mcp.settings import McpSettings
 
@@ -56,7 +56,7 @@ class Toys:
         self.released = 0
         self.capacity = 1000
         self.authentication_fails: Exception | None = None
-        self.instructions: Instructions | None = None
+        self.instructions: BuildInstructions | None = None
 
     def endpoint(self, handlers: dict[str, Handler] | None = None, **settings: Any) -> McpEndpoint:
         return McpEndpoint(

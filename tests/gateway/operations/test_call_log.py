@@ -10,13 +10,13 @@ from pathlib import Path
 import orjson
 import pytest
 
-from gateway.operations.call_log import CallLog, write_to
+from gateway.operations.call_log import CallLog, create_writer
 
 NOW = 1_795_300_000.25
 
 
 def add(log: CallLog, number: int = 1, error: str | None = None) -> None:
-    log.tool_run(f"req-{number}", "knowledge_graph.search", "0a1b2c", 0.0123456, error)
+    log.add_run(f"req-{number}", "knowledge_graph.search", "0a1b2c", 0.0123456, error)
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -72,7 +72,7 @@ async def test_closing_writes_what_is_left_in_order() -> None:
 
 async def test_a_reader_that_takes_nothing_costs_lines_and_not_calls() -> None:
     read, write = os.pipe()
-    log = CallLog(write_to(write), clock=lambda: NOW, flush_after=0.001, most_lines=1_000)
+    log = CallLog(create_writer(write), clock=lambda: NOW, flush_after=0.001, most_lines=1_000)
     begin = time.perf_counter()
     while log.dropped == 0:
         for number in range(1000):
@@ -100,7 +100,7 @@ async def test_a_reader_that_takes_nothing_costs_lines_and_not_calls() -> None:
 async def test_a_closed_pipe_counts_as_dropped() -> None:
     read, write = os.pipe()
     os.close(read)
-    log = CallLog(write_to(write), clock=lambda: NOW, flush_after=0.001)
+    log = CallLog(create_writer(write), clock=lambda: NOW, flush_after=0.001)
     add(log)
     await until(lambda: log.dropped == 1)
     log.close()
@@ -110,7 +110,7 @@ async def test_a_closed_pipe_counts_as_dropped() -> None:
 async def test_a_pipe_that_does_not_block_is_waited_for() -> None:
     read, write = os.pipe()
     os.set_blocking(write, False)
-    log = CallLog(write_to(write), clock=lambda: NOW, flush_after=0.001)
+    log = CallLog(create_writer(write), clock=lambda: NOW, flush_after=0.001)
     for number in range(1000):  # more than a pipe holds
         add(log, number)
     taken = bytearray()
@@ -126,10 +126,10 @@ async def test_a_pipe_that_does_not_block_is_waited_for() -> None:
 def test_what_is_left_at_exit_is_written() -> None:
     script = """
 import asyncio, time
-from gateway.operations.call_log import CallLog, write_to
+from gateway.operations.call_log import CallLog, create_writer
 async def main():
-    log = CallLog(write_to(1), clock=time.time, flush_after=60)
-    log.tool_run("req-1", "a.b", "00", 0.1, None)
+    log = CallLog(create_writer(1), clock=time.time, flush_after=60)
+    log.add_run("req-1", "a.b", "00", 0.1, None)
     globals()["kept"] = log
 asyncio.run(main())
 """
@@ -148,7 +148,7 @@ async def test_a_person_reads_text() -> None:
 
 async def test_a_line_costs_little() -> None:
     sink = os.open(os.devnull, os.O_WRONLY)
-    log = CallLog(write_to(sink), clock=time.time)
+    log = CallLog(create_writer(sink), clock=time.time)
     best = min([_timed(log, 5_000) for _ in range(5)])
     log.close()
     os.close(sink)
@@ -167,5 +167,5 @@ def _timed(log: CallLog, times: int) -> float:
 def test_blocks_are_written_whole(tmp_path: Path, size: int) -> None:
     block = b"x" * size + b"\n" + b"y\n"
     with (tmp_path / "log").open("wb") as file:
-        write_to(file.fileno())(block)
+        create_writer(file.fileno())(block)
     assert (tmp_path / "log").read_bytes() == block

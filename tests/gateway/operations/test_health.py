@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from core.errors import Unavailable
-from gateway.operations.health import Check, Health, health_routes
+from gateway.operations.health import Check, HealthMonitor, build_health_routes
 
 
 class Clock:
@@ -37,8 +37,8 @@ async def hang() -> bool:
     return True
 
 
-async def get(health: Health, path: str, method: str = "GET") -> tuple[int, bytes]:
-    transport = httpx2.ASGITransport(app=health_routes(health)[path])
+async def get(health: HealthMonitor, path: str, method: str = "GET") -> tuple[int, bytes]:
+    transport = httpx2.ASGITransport(app=build_health_routes(health)[path])
     async with httpx2.AsyncClient(transport=transport, base_url="http://mcpist") as client:
         response = await client.request(method, path)
     assert response.headers["content-type"] == "application/json"
@@ -46,8 +46,8 @@ async def get(health: Health, path: str, method: str = "GET") -> tuple[int, byte
     return response.status_code, response.content
 
 
-def health(clock: Clock | None = None, **checks: Check) -> Health:
-    return Health(checks, clock=clock or Clock(), timeout=0.05)
+def health(clock: Clock | None = None, **checks: Check) -> HealthMonitor:
+    return HealthMonitor(checks, clock=clock or Clock(), timeout=0.05)
 
 
 async def test_alive_even_when_every_part_is_down() -> None:
@@ -79,14 +79,14 @@ async def test_a_head_request_has_no_body() -> None:
 async def test_a_look_is_shared_and_kept_for_a_second() -> None:
     clock, part = Clock(), Part()
     watched = health(clock, database=part)
-    await asyncio.gather(*(watched.parts() for _ in range(100)))
+    await asyncio.gather(*(watched.check_components() for _ in range(100)))
     assert part.looks == 1
     clock.now = 0.9
-    await watched.parts()
+    await watched.check_components()
     assert part.looks == 1
     clock.now = 1.1
     part.answer = False
-    assert [found.state for found in await watched.parts()] == ["down"]
+    assert [found.state for found in await watched.check_components()] == ["down"]
     assert part.looks == 2
 
 
@@ -97,8 +97,8 @@ async def test_who_goes_away_takes_the_look_from_nobody() -> None:
         await go.wait()
         return True
 
-    watched = Health({"database": slow}, clock=Clock(), timeout=5)
-    first, second = asyncio.create_task(watched.parts()), asyncio.create_task(watched.parts())
+    watched = HealthMonitor({"database": slow}, clock=Clock(), timeout=5)
+    first, second = asyncio.create_task(watched.check_components()), asyncio.create_task(watched.check_components())
     await asyncio.sleep(0)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -109,7 +109,7 @@ async def test_who_goes_away_takes_the_look_from_nobody() -> None:
 
 async def test_draining_is_unready_at_once() -> None:
     watched = health(database=Part())
-    await watched.parts()
+    await watched.check_components()
     watched.drain()
     status, body = await get(watched, "/readyz")
     assert status == 503
@@ -123,6 +123,6 @@ async def test_changes_are_logged_once(caplog: pytest.LogCaptureFixture) -> None
     answers: list[Any] = [True, False, False, True]
     for answer in answers:
         part.answer = answer
-        await watched.parts()
+        await watched.check_components()
         clock.now += 2
     assert [record.getMessage() for record in caplog.records] == ["database is down", "database is up"]

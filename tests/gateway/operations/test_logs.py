@@ -13,7 +13,13 @@ import pytest
 import uvicorn
 
 from core.secret import Secret
-from gateway.operations.logs import JsonLines, TextLines, configure_logs, current_request, format_for
+from gateway.operations.logs import (
+    JsonLineFormatter,
+    TextLineFormatter,
+    configure_logs,
+    current_request,
+    resolve_format,
+)
 from gateway.operations.scrubbing import MAX_LENGTH
 
 TOUCHED = ("", "uvicorn", "uvicorn.error", "uvicorn.access", "alembic", "authlib", "urllib3", "httpcore2", "hpack")
@@ -141,7 +147,7 @@ def test_no_field_breaks_a_line(stream: io.StringIO, value: Any) -> None:
     assert len(stream.getvalue()) < 10_000
 
 
-@pytest.mark.parametrize("formatter", [JsonLines(), TextLines()], ids=["json", "text"])
+@pytest.mark.parametrize("formatter", [JsonLineFormatter(), TextLineFormatter()], ids=["json", "text"])
 @pytest.mark.parametrize(
     "value",
     [
@@ -159,7 +165,7 @@ def test_the_time_and_size_of_a_line_are_bounded(formatter: logging.Formatter, v
     spent = time.thread_time() - began
     assert len(text) <= 2 * MAX_LENGTH
     assert "Bearer <masked>" in text
-    if isinstance(formatter, JsonLines):
+    if isinstance(formatter, JsonLineFormatter):
         line = orjson.loads(text)
         assert line.get("next") == "kept" or line["fields_left_out"] == 2
     assert spent < 0.1, f"{spent:.3f} s"
@@ -201,7 +207,7 @@ def test_configuring_again_replaces_the_handler(stream: io.StringIO) -> None:
 
 
 def test_auto_is_text_on_a_terminal_only(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert format_for("auto", stream) == "json"
+    assert resolve_format("auto", stream) == "json"
     monkeypatch.setattr(stream, "isatty", lambda: True)
-    assert format_for("auto", stream) == "text"
-    assert format_for("json", stream) == "json"
+    assert resolve_format("auto", stream) == "text"
+    assert resolve_format("json", stream) == "json"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.operations.scrubbing import MAX_LENGTH, names_secret, scrub
+from gateway.operations.scrubbing import MAX_LENGTH, is_secret_name, redact
 
 TOKEN = "mcpist_0123456789Ab" + "x" * 43 + "1a2b3c"
 JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJrZWkifQ.c2lnbmF0dXJlLXRleHQ"
@@ -33,8 +33,8 @@ JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJrZWkifQ.c2lnbmF0dXJlLXRleHQ"
     ],
 )
 def test_secrets_are_masked_as_text_and_in_json(text: str, secret: str) -> None:
-    assert secret not in scrub(text)
-    line = scrub(orjson.dumps({"message": text, "next": "kept"}).decode())
+    assert secret not in redact(text)
+    line = redact(orjson.dumps({"message": text, "next": "kept"}).decode())
     assert secret not in line
     assert orjson.loads(line)["next"] == "kept"
 
@@ -53,13 +53,13 @@ def test_secrets_are_masked_as_text_and_in_json(text: str, secret: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    assert scrub(text) == text
+    assert redact(text) == text
 
 
 @given(st.text(), st.sampled_from([TOKEN, JWT, f"Bearer {TOKEN}", "postgresql://kei:hunter2@db"]), st.text())
 def test_json_stays_json_and_the_secret_goes(before: str, secret: str, after: str) -> None:
     text = f"{before} {secret} {after}"
-    line = scrub(orjson.dumps({"message": text, "next": 1}).decode())
+    line = redact(orjson.dumps({"message": text, "next": 1}).decode())
     assert orjson.loads(line)["next"] == 1
     assert "hunter2" not in line
     assert TOKEN not in line
@@ -79,7 +79,7 @@ HOSTILE = (
 def test_four_mebibytes_are_scrubbed_within_50_ms(before: str, hint: str) -> None:
     text = before + hint * (MEBIBYTES // len(hint))
     began = time.thread_time()
-    scrubbed = scrub(text)
+    scrubbed = redact(text)
     assert time.thread_time() - began < 0.05
     assert len(scrubbed) <= 2 * MAX_LENGTH
 
@@ -143,7 +143,7 @@ def backtracking(text: str) -> str:
 @settings(max_examples=2_000, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=3)), max_size=40).map("".join))
 def test_scrubbing_masks_what_the_backtracking_patterns_mask(text: str) -> None:
-    assert scrub(text) == backtracking(text)
+    assert redact(text) == backtracking(text)
 
 
 @pytest.mark.parametrize("count", range(24))
@@ -158,19 +158,19 @@ def test_scrubbing_masks_what_the_backtracking_patterns_mask(text: str) -> None:
 )  # fmt: skip
 def test_boundaries_of_every_quantifier(text: str, count: int) -> None:
     text = text.replace("{}", "a" * count).replace("{1}", "1" * count)
-    assert scrub(text) == backtracking(text)
+    assert redact(text) == backtracking(text)
 
 
 def test_a_token_with_a_header_over_2000_characters_is_masked() -> None:
     long = "eyJ" + "a" * 3_000
-    assert scrub(f"{long}.payload.signature") == "<masked>"
+    assert redact(f"{long}.payload.signature") == "<masked>"
 
 
 @pytest.mark.parametrize("name", ["password", "client_secret", "Authorization", "api_key", "refresh_token", "cookie"])
 def test_names_of_secrets(name: str) -> None:
-    assert names_secret(name)
+    assert is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", ["token_id", "tokens", "key", "cause", "passwords_changed"])
 def test_other_names(name: str) -> None:
-    assert not names_secret(name)
+    assert not is_secret_name(name)

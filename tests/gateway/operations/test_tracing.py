@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from core.config.tracing import TracingSettings, read_tracing_settings
-from gateway.operations.tracing import NoTraces, start_traces
+from gateway.operations.tracing import NoopTracer, start_tracer
 
 ROOT = Path(__file__).parents[3]
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -74,9 +74,9 @@ def attributes(span: Span) -> dict[str, object]:
 
 
 async def test_spans_arrive_with_their_parents(collector: Collector) -> None:
-    traces = start_traces(settings(collector, OTEL_SERVICE_NAME="my gateway"), "1.2.3")
+    traces = start_tracer(settings(collector, OTEL_SERVICE_NAME="my gateway"), "1.2.3")
     with traces.span("tools/call", "server", parent=SAMPLED, attributes={"mcp.method.name": "tools/call"}) as request:
-        request.set("http.response.status_code", 200)
+        request.set_attribute("http.response.status_code", 200)
 
         async def step(name: str) -> None:
             with traces.span(name):
@@ -100,7 +100,7 @@ async def test_spans_arrive_with_their_parents(collector: Collector) -> None:
 
 
 async def test_without_a_parent_a_trace_begins(collector: Collector) -> None:
-    traces = start_traces(settings(collector), "1")
+    traces = start_tracer(settings(collector), "1")
     with traces.span("first"):
         pass
     with traces.span("second"):
@@ -112,11 +112,11 @@ async def test_without_a_parent_a_trace_begins(collector: Collector) -> None:
 
 
 async def test_a_failure_is_told_without_its_text(collector: Collector) -> None:
-    traces = start_traces(settings(collector), "1")
+    traces = start_tracer(settings(collector), "1")
     with pytest.raises(RuntimeError), traces.span("request"), traces.span("run"):
         raise RuntimeError("hunter2")
     with traces.span("tool error") as span:
-        span.failed("timeout")
+        span.mark_failed("timeout")
     await traces.close()
     for name, kind in (("request", "RuntimeError"), ("run", "RuntimeError"), ("tool error", "timeout")):
         assert collector.spans[name].status.code == Status.STATUS_CODE_ERROR
@@ -126,7 +126,7 @@ async def test_a_failure_is_told_without_its_text(collector: Collector) -> None:
 
 
 async def test_the_clients_decision_not_to_trace_is_respected(collector: Collector) -> None:
-    traces = start_traces(settings(collector), "1")
+    traces = start_tracer(settings(collector), "1")
     with traces.span("unwanted", parent=NOT_SAMPLED), traces.span("its child"):
         pass
     with traces.span("wanted", parent=SAMPLED):
@@ -148,7 +148,7 @@ async def test_the_clients_decision_not_to_trace_is_respected(collector: Collect
 )
 async def test_samplers(collector: Collector, sampler: str, ratio: str, names: list[str]) -> None:
     chosen = settings(collector, OTEL_TRACES_SAMPLER=sampler, OTEL_TRACES_SAMPLER_ARG=ratio)
-    traces = start_traces(chosen, "1")
+    traces = start_tracer(chosen, "1")
     with traces.span("free"):
         pass
     with traces.span("unwanted", parent=NOT_SAMPLED):
@@ -158,7 +158,7 @@ async def test_samplers(collector: Collector, sampler: str, ratio: str, names: l
 
 
 async def test_the_collectors_key_is_sent(collector: Collector) -> None:
-    traces = start_traces(settings(collector, OTEL_EXPORTER_OTLP_HEADERS="x-key=a%20b"), "1")
+    traces = start_tracer(settings(collector, OTEL_EXPORTER_OTLP_HEADERS="x-key=a%20b"), "1")
     with traces.span("request"):
         pass
     await traces.close()
@@ -169,10 +169,10 @@ async def test_the_collectors_key_is_sent(collector: Collector) -> None:
 SILENT = """
 import asyncio, sys
 from core.config.tracing import TracingSettings
-from gateway.operations.tracing import start_traces
+from gateway.operations.tracing import start_tracer
 
 async def main():
-    traces = start_traces(TracingSettings(endpoint=sys.argv[1]), "1")
+    traces = start_tracer(TracingSettings(endpoint=sys.argv[1]), "1")
     for _ in range(3000):
         with traces.span("request"):
             pass
@@ -195,17 +195,17 @@ def test_a_collector_that_does_not_answer_keeps_no_process_from_ending(listens: 
 
 
 async def test_off_makes_nothing() -> None:
-    traces = start_traces(TracingSettings(), "1")
-    assert isinstance(traces, NoTraces)
+    traces = start_tracer(TracingSettings(), "1")
+    assert isinstance(traces, NoopTracer)
     with traces.span("request", "server", parent=SAMPLED) as span:
-        span.set("a", 1)
-        span.failed("b")
+        span.set_attribute("a", 1)
+        span.mark_failed("b")
     await traces.close()
 
 
 def test_off_imports_nothing() -> None:
     script = (
         "import sys; from core.config.tracing import TracingSettings; from gateway.operations.tracing import *;"
-        "start_traces(TracingSettings(), '1'); sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
+        "start_tracer(TracingSettings(), '1'); sys.exit(any(name.startswith('opentelemetry') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0

@@ -11,7 +11,7 @@ import pytest
 from pydantic import Field, RootModel
 
 import modules
-from gateway.catalogue import MOST_LINE, Catalogue, CatalogueError, build, installed
+from gateway.catalogue import MAX_LINE_LENGTH, Catalogue, CatalogueError, build_catalogue, load_installed_modules
 from modules.kit import Context, Hints, Module, Tool, tool
 from tests.support.toy_modules import READS, Said
 
@@ -32,7 +32,7 @@ def module_of(*tools: Tool, **changes: Any) -> Module:
 
 
 def test_a_good_module_is_taken() -> None:
-    catalogue = build([module_of(made())])
+    catalogue = build_catalogue([module_of(made())])
     assert [one.tool.name for one in catalogue.tools["toy"]] == ["good"]
 
 
@@ -95,7 +95,7 @@ class Either(RootModel[int | str]):
         (module_of(made(), name="../toy"), "does not match"),
         (module_of(made(), description=""), "one line of at most"),
         (module_of(made(), description="One\nline."), "one line of at most"),
-        (module_of(made(), description="x" * (MOST_LINE + 1)), "one line of at most"),
+        (module_of(made(), description="x" * (MAX_LINE_LENGTH + 1)), "one line of at most"),
         (module_of(made(), made()), "share a name"),
         (module_of(made(), replace(made(), name="other", aliases=("good",))), "share a name"),
         (module_of(made(scopes=[])), "scopes are one or more"),
@@ -107,17 +107,17 @@ class Either(RootModel[int | str]):
 )
 def test_a_module_that_breaks_a_rule_is_refused(module: Module, told: str) -> None:
     with pytest.raises(CatalogueError, match=told):
-        build([module])
+        build_catalogue([module])
 
 
 def test_two_modules_of_one_name_are_refused() -> None:
     with pytest.raises(CatalogueError, match="two modules share a name"):
-        build([module_of(made()), module_of(made())])
+        build_catalogue([module_of(made()), module_of(made())])
 
 
 @pytest.fixture(scope="module")
 def catalogue() -> Catalogue:
-    return installed()
+    return load_installed_modules()
 
 
 def names_to_look_for(catalogue: Catalogue) -> set[str]:

@@ -14,12 +14,12 @@ import orjson
 import pytest
 
 from core.permissions import Policy, Role
-from gateway.catalogue import Catalogue, build
+from gateway.catalogue import Catalogue, build_catalogue
 from gateway.lookups import MissingName
 from gateway.mcp.context import Authority, RequestContext
-from gateway.meta_tools.definitions import definitions, instructions
+from gateway.meta_tools.definitions import build_definitions, build_instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
-from gateway.sieve.sieve import Sieve, View
+from gateway.sieve.sieve import Sieve, SieveView
 from modules.kit import Module
 from tests.gateway.sieve.matrices import TENANTS, Matrix, matrices, permitted, speakable, spoken
 from tests.support.tokens import tokens
@@ -51,16 +51,16 @@ def request(matrix: Matrix) -> RequestContext:
     return RequestContext(Authority(matrix.caller()), "r", 0.0)
 
 
-async def asked(view: View, context: RequestContext, **params: Any) -> bytes:
+async def asked(view: SieveView, context: RequestContext, **params: Any) -> bytes:
     return orjson.dumps(await get_module_schema(view, context, params, nobody_is_told, ready))
 
 
-async def shown(view: View, context: RequestContext) -> bytes:
+async def shown(view: SieveView, context: RequestContext) -> bytes:
     """All that can be listed: the definitions, the modules, every module there might be."""
     everything = [f"m{number:02}q" for number in range(MODULES)]
     parts = [
-        orjson.dumps(definitions(view)),
-        instructions(view).encode(),
+        orjson.dumps(build_definitions(view)),
+        build_instructions(view).encode(),
         await asked(view, context),
         await asked(view, context, module=everything),
         await asked(view, context, module=everything, tools=["t0000q", "l0101q", "t0503q", "t1302q"]),
@@ -86,7 +86,7 @@ def test_what_is_shown_is_a_world_without_the_rest(catalogue: Catalogue, drawn: 
         sieve = Sieve(catalogue)
         for matrix in drawn:
             allowed = permitted(catalogue, matrix)
-            answer = await shown(sieve.view(matrix.caller()), request(matrix))
+            answer = await shown(sieve.get_view(matrix.caller()), request(matrix))
             assert answer == await in_a_world_of_its_own(catalogue, allowed, matrix), matrix
             assert spoken(answer) <= speakable(catalogue, allowed), matrix
 
@@ -98,14 +98,14 @@ async def in_a_world_of_its_own(catalogue: Catalogue, allowed: set[tuple[str, st
     all_of_it = Policy((Role("all", 0, frozenset({"*"})),), frozenset(world.tools))
     caller = request(matrix).caller
     own = type(caller)(caller.credential, caller.email, caller.system_role, all_of_it)
-    return await shown(Sieve(world).view(own), RequestContext(Authority(own), "r", 0.0))
+    return await shown(Sieve(world).get_view(own), RequestContext(Authority(own), "r", 0.0))
 
 
 def test_the_same_tools_have_the_same_digest_for_everyone(catalogue: Catalogue, drawn: list[Matrix]) -> None:
     sieve = Sieve(catalogue)
     known: dict[frozenset[str], str] = {}
     for matrix in drawn:
-        for module in sieve.view(matrix.caller()).modules.values():
+        for module in sieve.get_view(matrix.caller()).modules.values():
             tools = frozenset(one.tool.name for one in module.tools)
             assert known.setdefault(tools, module.digest) == module.digest
     assert len(set(known.values())) == len(known), "and other tools have another"
@@ -114,11 +114,11 @@ def test_the_same_tools_have_the_same_digest_for_everyone(catalogue: Catalogue, 
 def test_every_replica_says_the_same(catalogue: Catalogue, drawn: list[Matrix]) -> None:
     shuffled = list(crowd(MODULES, 4).modules)
     random.Random(7).shuffle(shuffled)
-    first, second = Sieve(catalogue), Sieve(build(shuffled))
+    first, second = Sieve(catalogue), Sieve(build_catalogue(shuffled))
 
     async def compare() -> None:
         for matrix in drawn[::20]:
-            answers = [await shown(sieve.view(matrix.caller()), request(matrix)) for sieve in (first, second)]
+            answers = [await shown(sieve.get_view(matrix.caller()), request(matrix)) for sieve in (first, second)]
             assert answers[0] == answers[1]
 
     run(compare())
@@ -128,7 +128,7 @@ def test_finding_is_seeing(catalogue: Catalogue, drawn: list[Matrix]) -> None:
     """What a call finds is what the lists show: by name, by alias, and nothing else."""
     sieve = Sieve(catalogue)
     for matrix in drawn[::10]:
-        view, allowed = sieve.view(matrix.caller()), permitted(catalogue, matrix)
+        view, allowed = sieve.get_view(matrix.caller()), permitted(catalogue, matrix)
         for module in catalogue.modules:
             for tool in module.tools:
                 for name in (tool.name, *tool.aliases):
@@ -142,7 +142,7 @@ def test_unchanged_takes_less_than_forty_tokens(catalogue: Catalogue, drawn: lis
         found: list[int] = []
         sieve = Sieve(catalogue)
         for matrix in drawn[::100]:
-            view = sieve.view(matrix.caller())
+            view = sieve.get_view(matrix.caller())
             have = {name: module.digest for name, module in view.modules.items()}
             for name, digest in have.items():
                 answer = orjson.loads(await asked(view, request(matrix), module=name, have=digest))
@@ -161,4 +161,4 @@ def test_equal_policies_share_a_view(catalogue: Catalogue) -> None:
     rows = [("allow", "m00q.*")]
     services = frozenset({"m00q"})
     one, other = (Matrix(UUID(int=n), (rows,), services, False).caller() for n in (1, 2))
-    assert sieve.view(one) is sieve.view(other)
+    assert sieve.get_view(one) is sieve.get_view(other)

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.catalogue import installed
+from gateway.catalogue import load_installed_modules
 from gateway.lookups import MissingName
 from gateway.mcp.context import Authority, RequestContext
 from gateway.meta_tools.get_module_schema import get_module_schema
@@ -22,7 +22,7 @@ from tests.support.tokens import tokens
 
 FOLDER = Path(__file__).parents[2] / "snapshots" / "tools"
 UPDATE = "UPDATE_SNAPSHOTS"
-CATALOGUE = installed()
+CATALOGUE = load_installed_modules()
 MODULES = [module.name for module in CATALOGUE.modules]
 
 
@@ -30,7 +30,7 @@ async def rendered(module: str) -> dict[str, Any]:
     """The whole module as somebody who may use all of it reads it, with what each part costs."""
     matrix = Matrix(TENANTS[0], ([("allow", "*")],), frozenset(MODULES), False)
     request = RequestContext(Authority(matrix.caller()), "r", 0.0)
-    view = Sieve(CATALOGUE).view(request.caller)
+    view = Sieve(CATALOGUE).get_view(request.caller)
     result = await get_module_schema(view, request, {"module": module}, _nothing_missing, _ready)
     text = result["content"][0]["text"]
     (schema,) = orjson.loads(text)["modules"]

@@ -9,7 +9,7 @@ from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
 from gateway.vendor_session.retries import LimitReader
-from gateway.vendor_session.session import VendorSessions
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import ToolError, Vendor, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor
 
@@ -71,7 +71,7 @@ class Bench:
     """A vendor, the session that may reach it, and what belongs to both."""
 
     vendor: RawVendor
-    sessions: VendorSessions
+    sessions: VendorClientFactory
     time: Time
     leases: Leases = field(default_factory=Leases)
 
@@ -87,7 +87,7 @@ class Bench:
     ) -> Vendor:
         headers = {"accept": "application/json"}
         api = VendorApi(self.vendor.url + base, no_account, headers=headers, rate_limit=rate_limit)
-        return self.sessions.client(
+        return self.sessions.create_client(
             api, VendorSettings.model_validate(settings), self.leases, key, deadline, tenant=tenant
         )
 
@@ -102,7 +102,7 @@ async def vendor() -> AsyncIterator[RawVendor]:
 async def bench(vendor: RawVendor) -> AsyncIterator[Bench]:
     time = Time()
     allow = AllowedAddresses.from_hosts([f"127.0.0.1:{vendor.port}"])
-    sessions = VendorSessions(
+    sessions = VendorClientFactory(
         allow, clock=time, wall_clock=lambda: 1_700_000_000.0, pause=time.pause, chance=lambda: 0.5
     )
     await sessions.open()

@@ -10,7 +10,7 @@ import pytest
 from core.config.settings import Settings
 from core.errors import Invalid
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
-from gateway.vendor_session.session import VendorSessions
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, no_account
 from tests.gateway.vendor_session.doubles import RawVendor, answering
@@ -40,12 +40,12 @@ class Guarded:
     port: int
     accepted: int
     names: Names
-    sessions: VendorSessions
+    sessions: VendorClientFactory
 
     async def ask(self, url: str) -> VendorProblem:
         api = VendorApi("https://unused.example", no_account)
         try:
-            client = self.sessions.client(api, VendorSettings(base_url=url, timeout=5), Leases(), "k")
+            client = self.sessions.create_client(api, VendorSettings(base_url=url, timeout=5), Leases(), "k")
             answer = await client.request("POST", "/x")
         except VendorProblem as problem:
             return problem
@@ -57,7 +57,7 @@ async def guarded() -> AsyncIterator[Guarded]:
     server = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
     port = server.getsockname()[1]
     names = Names([["127.0.0.1"]])
-    sessions = VendorSessions(AllowedAddresses(ports=frozenset({443, port})), lookup=names)
+    sessions = VendorClientFactory(AllowedAddresses(ports=frozenset({443, port})), lookup=names)
     made = Guarded(port, 0, names, sessions)
 
     def accepted(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -74,9 +74,11 @@ async def guarded() -> AsyncIterator[Guarded]:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 async def test_the_listener_would_hear(guarded: Guarded, host: str) -> None:
     shown = f"[{host}]" if ":" in host else host
-    open_door = VendorSessions(AllowedAddresses.from_hosts([f"{shown}:{guarded.port}"]))
+    open_door = VendorClientFactory(AllowedAddresses.from_hosts([f"{shown}:{guarded.port}"]))
     await open_door.open()
-    client = open_door.client(VendorApi(f"http://{shown}:{guarded.port}", no_account), VendorSettings(), Leases(), "k")
+    client = open_door.create_client(
+        VendorApi(f"http://{shown}:{guarded.port}", no_account), VendorSettings(), Leases(), "k"
+    )
     with pytest.raises(VendorProblem):
         await client.request("POST", "/x")
     assert guarded.accepted == 1
@@ -167,9 +169,11 @@ async def test_base_urls_that_are_refused(guarded: Guarded, url: str) -> None:
 
 
 async def test_a_label_that_no_name_has(guarded: Guarded) -> None:
-    sessions = VendorSessions(AllowedAddresses())
+    sessions = VendorClientFactory(AllowedAddresses())
     await sessions.open()
-    client = sessions.client(VendorApi(f"https://{'a' * 64}.example", no_account), VendorSettings(), Leases(), "k")
+    client = sessions.create_client(
+        VendorApi(f"https://{'a' * 64}.example", no_account), VendorSettings(), Leases(), "k"
+    )
     with pytest.raises(VendorProblem) as caught:
         await client.request("GET", "/x")
     assert caught.value.kind == "refused"
@@ -180,15 +184,15 @@ async def test_the_operators_list_lets_a_private_host_through() -> None:
     async with RawVendor() as vendor:
         names = Names([["127.0.0.1"]])
         listed = [f"ghe.internal:{vendor.port}", f"127.0.0.1:{vendor.port}"]
-        sessions = VendorSessions(AllowedAddresses.from_hosts(listed), lookup=names)
+        sessions = VendorClientFactory(AllowedAddresses.from_hosts(listed), lookup=names)
         await sessions.open()
         for host in ("ghe.internal", "GHE.internal.", "127.0.0.1"):
             api = VendorApi(f"http://{host}:{vendor.port}/", no_account)
-            await sessions.client(api, VendorSettings(), Leases(), "k").request("GET", "/x")
+            await sessions.create_client(api, VendorSettings(), Leases(), "k").request("GET", "/x")
         assert len(vendor.requests) == 3
         for url in (f"http://other.internal:{vendor.port}", f"http://ghe.internal:{vendor.port + 1}"):
             with pytest.raises(VendorProblem):
-                sessions.client(VendorApi(url, no_account), VendorSettings(), Leases(), "k")
+                sessions.create_client(VendorApi(url, no_account), VendorSettings(), Leases(), "k")
         await sessions.close()
 
 
@@ -208,7 +212,7 @@ async def test_public_addresses(address: str) -> None:
 
 
 async def test_the_system_resolver_behind_the_guard() -> None:
-    sessions = VendorSessions(AllowedAddresses())
+    sessions = VendorClientFactory(AllowedAddresses())
     await sessions.open()
     assert sessions._system is not None
     assert "127.0.0.1" in [address for _, address in await sessions._system("localhost", 443)]
@@ -278,11 +282,11 @@ async def test_redirects_anywhere_else(bench: Bench, location: str) -> None:
 async def test_a_redirect_to_another_listed_host_is_not_followed_either() -> None:
     async with RawVendor() as vendor, RawVendor() as other:
         allow = AllowedAddresses.from_hosts([f"127.0.0.1:{vendor.port}", f"127.0.0.1:{other.port}"])
-        sessions = VendorSessions(allow)
+        sessions = VendorClientFactory(allow)
         await sessions.open()
         vendor.scripts = [answering(302, location=f"{other.url}/x")]
         with pytest.raises(VendorProblem):
-            await sessions.client(VendorApi(vendor.url, no_account), VendorSettings(), Leases(), "k").request(
+            await sessions.create_client(VendorApi(vendor.url, no_account), VendorSettings(), Leases(), "k").request(
                 "GET", "/x"
             )
         assert other.accepted == 0

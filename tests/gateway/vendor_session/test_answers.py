@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.vendor_session.answers import MOST_BYTES, MOST_UNPACKED
+from gateway.vendor_session.answers import MAX_BODY_BYTES, MAX_UNPACKED_BYTES
 from modules.kit import VendorProblem
 from tests.gateway.vendor_session.conftest import Bench
 from tests.gateway.vendor_session.doubles import Exchange, Script, answering
@@ -79,7 +79,7 @@ async def test_a_bomb_is_not_unpacked(bench: Bench, body: bytes, method: str) ->
     assert await kind_of(bench, bench.vendor.scripts[0], method) == "too_large"
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 3 * MOST_UNPACKED
+    assert peak < 3 * MAX_UNPACKED_BYTES
     assert len(bench.vendor.requests) == 1
 
 
@@ -120,13 +120,13 @@ async def test_the_ratio_counts_below_the_absolute_limit_too(bench: Bench) -> No
 
 
 async def test_a_body_as_large_as_can_be(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(200, bytes(MOST_BYTES)), in_pieces(bytes(MOST_BYTES), size=2**16)]
+    bench.vendor.scripts = [answering(200, bytes(MAX_BODY_BYTES)), in_pieces(bytes(MAX_BODY_BYTES), size=2**16)]
     for _ in range(2):
-        assert len((await bench.client().request("GET", "/x")).body) == MOST_BYTES
+        assert len((await bench.client().request("GET", "/x")).body) == MAX_BODY_BYTES
 
 
 @pytest.mark.parametrize(
-    "script", [answering(200, bytes(MOST_BYTES + 1)), in_pieces(bytes(MOST_BYTES + 1), size=2**16)]
+    "script", [answering(200, bytes(MAX_BODY_BYTES + 1)), in_pieces(bytes(MAX_BODY_BYTES + 1), size=2**16)]
 )
 async def test_a_larger_one(bench: Bench, script: Script) -> None:
     assert await kind_of(bench, script) == "too_large"
@@ -170,13 +170,13 @@ async def test_a_body_that_is_not_what_it_says(bench: Bench, body: bytes, coding
 
 async def test_an_error_with_an_unreadable_body_is_that_error(bench: Bench) -> None:
     assert await kind_of(bench, answering(404, TEXT, content_encoding="gzip")) == "not_found"
-    assert await kind_of(bench, answering(404, bytes(MOST_BYTES + 1))) == "not_found"
+    assert await kind_of(bench, answering(404, bytes(MAX_BODY_BYTES + 1))) == "not_found"
 
 
 async def test_head_has_no_body_whatever_its_headers_say(bench: Bench) -> None:
-    bench.vendor.scripts = [answering(200, b"", content_length=str(MOST_BYTES * 2), content_encoding="gzip")]
+    bench.vendor.scripts = [answering(200, b"", content_length=str(MAX_BODY_BYTES * 2), content_encoding="gzip")]
     answer = await bench.client().request("HEAD", "/x")
-    assert (answer.body, answer.headers["content-length"]) == (b"", str(MOST_BYTES * 2))
+    assert (answer.body, answer.headers["content-length"]) == (b"", str(MAX_BODY_BYTES * 2))
 
 
 @pytest.mark.parametrize(

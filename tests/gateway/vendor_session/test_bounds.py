@@ -3,7 +3,7 @@
 import pytest
 
 from core.secret import Secret
-from gateway.vendor_session.problems import Elsewhere
+from gateway.vendor_session.problems import OriginNotAllowed
 from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, FakeLease, no_account
 from tests.gateway.vendor_session.doubles import answering
@@ -22,10 +22,12 @@ class Bound:
 async def test_a_credential_is_sent_nowhere_else(bench: Bench) -> None:
     api = VendorApi(bench.vendor.url, no_account)
     for origin in ("https://api.vendor.test", "", bench.vendor.url + "/", bench.vendor.url.replace("http", "https")):
-        with pytest.raises(Elsewhere):
-            await bench.sessions.client(api, VendorSettings(), Bound(origin), "k").request("GET", "/x")
+        with pytest.raises(OriginNotAllowed):
+            await bench.sessions.create_client(api, VendorSettings(), Bound(origin), "k").request("GET", "/x")
     assert bench.vendor.requests == []
-    answer = await bench.sessions.client(api, VendorSettings(), Bound(bench.vendor.url), "k").request("GET", "/x")
+    answer = await bench.sessions.create_client(api, VendorSettings(), Bound(bench.vendor.url), "k").request(
+        "GET", "/x"
+    )
     assert answer.status == 200
 
 
@@ -36,16 +38,16 @@ async def test_a_lease_without_origins_is_sent_nowhere(bench: Bench) -> None:
         async def lease(self, rejected_version: int | None = None) -> FakeLease:
             return FakeLease(1, Secret("bound-3f"), ())
 
-    with pytest.raises(Elsewhere):
-        await bench.sessions.client(api, VendorSettings(), Unbound(), "k").request("GET", "/x")
+    with pytest.raises(OriginNotAllowed):
+        await bench.sessions.create_client(api, VendorSettings(), Unbound(), "k").request("GET", "/x")
     assert bench.vendor.requests == []
 
 
 async def test_a_lease_that_is_given_after_a_refusal_is_looked_at_too(bench: Bench) -> None:
     api = VendorApi(bench.vendor.url, no_account)
     bench.vendor.scripts = [answering(401)]
-    client = bench.sessions.client(api, VendorSettings(), Bound(bench.vendor.url, "https://elsewhere.test"), "k")
-    with pytest.raises(Elsewhere):
+    client = bench.sessions.create_client(api, VendorSettings(), Bound(bench.vendor.url, "https://elsewhere.test"), "k")
+    with pytest.raises(OriginNotAllowed):
         await client.request("GET", "/x")
     assert len(bench.vendor.requests) == 1
 
@@ -53,17 +55,17 @@ async def test_a_lease_that_is_given_after_a_refusal_is_looked_at_too(bench: Ben
 async def test_a_base_url_is_filled_by_what_is_known_of_the_connection(bench: Bench) -> None:
     api = VendorApi(bench.vendor.url + "/ex/jira/{site}/rest", no_account)
     attributes = {"site": "11223344-a1b2.c_d~e", "site_url": "https://acme.vendor.test"}
-    client = bench.sessions.client(api, VendorSettings(), bench.leases, "k", attributes=attributes)
+    client = bench.sessions.create_client(api, VendorSettings(), bench.leases, "k", attributes=attributes)
     await client.request("GET", "/issue")
     assert bench.vendor.requests[0].target == "/ex/jira/11223344-a1b2.c_d~e/rest/issue"
-    assert await client.connection() == attributes
+    assert await client.get_connection() == attributes
 
 
 @pytest.mark.parametrize("site", ["", ".", "..", "a/b", "a%2fb", "a?b", "a#b", "a b", "ä", "x" * 201, "{site}", "a\n"])
 async def test_what_is_no_part_of_a_path_fills_none(bench: Bench, site: str) -> None:
     api = VendorApi(bench.vendor.url + "/ex/{site}", no_account)
     with pytest.raises(VendorProblem, match="has no site"):
-        bench.sessions.client(api, VendorSettings(), bench.leases, "k", attributes={"site": site})
+        bench.sessions.create_client(api, VendorSettings(), bench.leases, "k", attributes={"site": site})
     assert bench.vendor.requests == []
 
 

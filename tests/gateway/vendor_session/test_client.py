@@ -10,7 +10,7 @@ import pytest
 
 from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
-from modules.kit import OUTCOME_UNKNOWN, ToolError, VendorProblem, path
+from modules.kit import OUTCOME_UNKNOWN, ToolError, VendorProblem, build_path
 from tests.gateway.vendor_session.conftest import TOKEN, Bench, FakeLease
 from tests.gateway.vendor_session.doubles import Exchange, answering, hanging_up, silent
 from tests.support.eventually import within
@@ -25,7 +25,7 @@ async def problem(bench: Bench, method: str = "GET", target: str = "/x", **more:
 async def test_a_request_as_the_vendor_sees_it(bench: Bench) -> None:
     client = bench.client(base="/api/v3")
     answer = await client.request(
-        "POST", path("/repos/{}/{}", "a b", "c/d"),
+        "POST", build_path("/repos/{}/{}", "a b", "c/d"),
         query={"q": "a&b c", "n": 3, "no": None, "yes": True, "l": ["1", "2"]},
         json={"title": "ü"}, headers={"X-Own": "1"},
     )  # fmt: skip

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from gateway.vendor_session.limits import EVERYTHING, MOST_SCOPES, CredentialLimits, scope_of
+from gateway.vendor_session.limits import ALL_PATHS, MAX_SCOPES, CredentialLimits, derive_limit_scope
 from modules.kit import VendorProblem
 from tests.gateway.vendor_session.conftest import Bench, Time
 from tests.gateway.vendor_session.doubles import Exchange, answering
@@ -149,17 +149,17 @@ def test_memory_is_bounded() -> None:
     limits = CredentialLimits(clock=time, most_keys=100)
     assert limits.try_enter("running", 1)
     for number in range(1000):
-        limits.block(str(number), EVERYTHING, 60.0 + number)
+        limits.block(str(number), ALL_PATHS, 60.0 + number)
     for number in range(100):
         limits.block("running", str(number), 60.0 + number)
     assert len(limits) <= 101
-    assert limits.blocked("999", "/x") > 0
-    assert len(limits._gates["running"].blocks) == MOST_SCOPES
+    assert limits.get_blocked_seconds("999", "/x") > 0
+    assert len(limits._gates["running"].blocks) == MAX_SCOPES
     limits.leave("running")
 
 
 async def test_a_queue_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.vendor_session.limits.MOST_WAITING", 2)
+    monkeypatch.setattr("gateway.vendor_session.limits.MAX_WAITING", 2)
     limits = CredentialLimits(clock=lambda: 0.0)
     assert limits.try_enter("k", 1)
     waiting = [asyncio.create_task(limits.wait("k", 5)) for _ in range(3)]
@@ -175,4 +175,4 @@ async def test_a_queue_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     ("path", "scope"), [("/a/b/c", "a/b"), ("/a", "a"), ("/search/code", "search/code"), ("", ""), ("/", "")]
 )
 def test_scopes(path: str, scope: str) -> None:
-    assert scope_of(path) == scope
+    assert derive_limit_scope(path) == scope

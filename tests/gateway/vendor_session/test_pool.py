@@ -11,17 +11,17 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
 from core.http.tls import get_system_tls_context
-from gateway.vendor_session.answers import Broken, Dropped, Unreadable
-from gateway.vendor_session.connection import Owner, Route
-from gateway.vendor_session.headers import head_of
-from gateway.vendor_session.pool import ConnectFailed, ConnectionPool, TooManyConnections
+from gateway.vendor_session.answers import ConnectionBroken, ConnectionDropped, UnreadableAnswer
+from gateway.vendor_session.connection import ConnectionOwner, ConnectionRoute
+from gateway.vendor_session.headers import format_request_head
+from gateway.vendor_session.pool import ConnectionPool, TooManyConnections, VendorConnectFailure
 from tests.gateway.vendor_session.conftest import Bench
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering
 from tests.support.eventually import within
 
 STALE = b'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"STALE"'
 TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-ADA, BOB, EVE = Owner("acme", "ada"), Owner("acme", "bob"), Owner("globex", "eve")
+ADA, BOB, EVE = ConnectionOwner("acme", "ada"), ConnectionOwner("acme", "bob"), ConnectionOwner("globex", "eve")
 
 
 @dataclass
@@ -31,9 +31,9 @@ class Pool:
     vendor: RawVendor
     pool: ConnectionPool
 
-    async def ask(self, owner: Owner, path: str = "/x", method: str = "GET", seconds: float = 5.0) -> bytes:
-        route = Route("127.0.0.1", self.vendor.port, secure=False)
-        head = head_of(method, path, "host: x\r\n")
+    async def ask(self, owner: ConnectionOwner, path: str = "/x", method: str = "GET", seconds: float = 5.0) -> bytes:
+        route = ConnectionRoute("127.0.0.1", self.vendor.port, secure=False)
+        head = format_request_head(method, path, "host: x\r\n")
         return (await self.pool.exchange(route, owner, method, head, seconds)).body
 
 
@@ -130,9 +130,9 @@ async def test_a_vendor_that_hangs_up_at_every_byte(name: str) -> None:
 
     async with RawVendor([cut]) as vendor, pooled(vendor) as pool:
         for at in range(len(whole)):
-            with pytest.raises((Dropped, Broken, Unreadable)) as caught:
+            with pytest.raises((ConnectionDropped, ConnectionBroken, UnreadableAnswer)) as caught:
                 await pool.ask(ADA)
-            assert isinstance(caught.value, Dropped) == (at == 0)
+            assert isinstance(caught.value, ConnectionDropped) == (at == 0)
         at = len(whole)
         assert await pool.ask(ADA) == BODY
         await within(5, lambda: _is_empty(pool))
@@ -177,7 +177,7 @@ async def test_a_head_without_end() -> None:
                 await exchange.writer.drain()
 
     async with RawVendor([endless]) as vendor, pooled(vendor) as pool:
-        with pytest.raises(Unreadable):
+        with pytest.raises(UnreadableAnswer):
             await pool.ask(ADA)
 
 
@@ -190,7 +190,7 @@ async def test_one_tenant_has_so_many_connections_and_another_its_own() -> None:
         exchange.send(200, exchange.request.target.encode())
 
     async with RawVendor([waits]) as vendor, pooled(vendor, per_tenant=4) as pool:
-        running = [asyncio.create_task(pool.ask(Owner("acme", f"c{n}"), f"/{n}")) for n in range(12)]
+        running = [asyncio.create_task(pool.ask(ConnectionOwner("acme", f"c{n}"), f"/{n}")) for n in range(12)]
 
         async def four_came() -> bool:
             return vendor.accepted == 4
@@ -199,7 +199,7 @@ async def test_one_tenant_has_so_many_connections_and_another_its_own() -> None:
         assert await pool.ask(EVE, "/now") == b"/now"
         assert vendor.accepted == 5
         with pytest.raises(TooManyConnections):
-            await pool.ask(Owner("acme", "late"), "/late", seconds=0.05)
+            await pool.ask(ConnectionOwner("acme", "late"), "/late", seconds=0.05)
         go.set()
         assert await asyncio.gather(*running) == [f"/{n}".encode() for n in range(12)]
         assert len(pool.pool) <= 5
@@ -208,10 +208,10 @@ async def test_one_tenant_has_so_many_connections_and_another_its_own() -> None:
 async def test_resting_connections_make_room() -> None:
     async with RawVendor([echoing()]) as vendor, pooled(vendor, connections=3, per_tenant=2) as pool:
         for number in range(10):
-            assert await pool.ask(Owner("acme", f"c{number}")) == b"/x"
+            assert await pool.ask(ConnectionOwner("acme", f"c{number}")) == b"/x"
             assert len(pool.pool) <= 2
         for number in range(10):
-            assert await pool.ask(Owner(f"t{number}", "c")) == b"/x"
+            assert await pool.ask(ConnectionOwner(f"t{number}", "c")) == b"/x"
             assert len(pool.pool) <= 3
 
 
@@ -228,18 +228,25 @@ async def test_whoever_goes_away_leaves_a_place() -> None:
 
     async with RawVendor([sometimes]) as vendor, pooled(vendor, connections=6, per_tenant=3) as pool:
         for _ in range(40):
-            owners = [Owner(chance.choice("ab"), chance.choice("xyz")) for _ in range(10)]
+            owners = [ConnectionOwner(chance.choice("ab"), chance.choice("xyz")) for _ in range(10)]
             calls = [asyncio.create_task(pool.ask(owner, seconds=1.0)) for owner in owners]
             await asyncio.sleep(chance.choice((0, 0.001, 0.003)))
             for call in calls:
                 if chance.random() < 0.5:
                     call.cancel()
             for outcome in await asyncio.gather(*calls, return_exceptions=True):
-                expected = (bytes, asyncio.CancelledError, Dropped, ConnectFailed, TooManyConnections, TimeoutError)
+                expected = (
+                    bytes,
+                    asyncio.CancelledError,
+                    ConnectionDropped,
+                    VendorConnectFailure,
+                    TooManyConnections,
+                    TimeoutError,
+                )
                 assert isinstance(outcome, expected), outcome
             assert len(pool.pool) <= 6
         # Every place is free again: as many calls as there are places run at once.
         vendor.scripts = [answering()]
         for tenant in "ab":
-            assert await asyncio.gather(*(pool.ask(Owner(tenant, str(n))) for n in range(3))) == [b"{}"] * 3
+            assert await asyncio.gather(*(pool.ask(ConnectionOwner(tenant, str(n))) for n in range(3))) == [b"{}"] * 3
         assert len(pool.pool) <= 6

@@ -5,9 +5,9 @@ import math
 import pytest
 
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.vendor_session.answers import Failure
-from gateway.vendor_session.retries import LimitReader, pause_before, rate_limit, retry_after
-from gateway.vendor_session.session import VendorSessions
+from gateway.vendor_session.answers import ExchangeFailure
+from gateway.vendor_session.retries import LimitReader, compute_pause, find_rate_limit, parse_retry_after
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import OUTCOME_UNKNOWN, RateLimit, VendorAnswer, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, Time, no_account
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up
@@ -96,11 +96,11 @@ async def test_a_connection_that_was_never_made_is_tried_again(method: str) -> N
     async with RawVendor() as vendor:
         port = vendor.port
     time = Time()
-    sessions = VendorSessions(
+    sessions = VendorClientFactory(
         AllowedAddresses.from_hosts([f"127.0.0.1:{port}"]), clock=time, pause=time.pause, chance=lambda: 0.5
     )
     await sessions.open()
-    client = sessions.client(VendorApi(f"http://127.0.0.1:{port}", no_account), VendorSettings(), Leases(), "k")
+    client = sessions.create_client(VendorApi(f"http://127.0.0.1:{port}", no_account), VendorSettings(), Leases(), "k")
     with pytest.raises(VendorProblem) as caught:
         await client.request(method, "/x")
     assert (caught.value.kind, len(time.pauses)) == ("unavailable", 2)
@@ -157,7 +157,7 @@ async def test_no_wait_goes_beyond_the_deadline(bench: Bench) -> None:
      ({"retry-after": "Tue, 14 Nov 2000 22:13:23 GMT"}, 0.0), ({"retry-after": "Tue, 99 Nov 2000 22:13:23 GMT"}, None)],
 )  # fmt: skip
 def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> None:
-    assert retry_after(VendorAnswer(429, headers, b"", write=False), lambda: NOW) == told
+    assert parse_retry_after(VendorAnswer(429, headers, b"", write=False), lambda: NOW) == told
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_forms_of_retry_after(headers: dict[str, str], told: float | None) -> No
      (429, {"retry-after": "7", "x-ratelimit-remaining": "0"}, (7.0, True))],
 )  # fmt: skip
 def test_what_counts_as_a_rate_limit(status: int, headers: dict[str, str], limit: tuple[float, bool] | None) -> None:
-    found = rate_limit(VendorAnswer(status, headers, b"", write=False), lambda: NOW)
+    found = find_rate_limit(VendorAnswer(status, headers, b"", write=False), lambda: NOW)
     assert (None if found is None else (found.seconds, found.everything)) == limit
 
 
@@ -236,8 +236,8 @@ async def test_a_limit_without_a_sensible_time_blocks_nobody_for_long(bench: Ben
 
 @pytest.mark.parametrize(("chance", "pause"), [(0.0, 0.1), (0.5, 0.2), (1.0, 0.3)])
 def test_pauses_are_spread(chance: float, pause: float) -> None:
-    failure = Failure("unavailable", "x", passing=True)
-    first, second, third = (pause_before(n, failure, repeatable=True, told=None, chance=chance) for n in range(3))
+    failure = ExchangeFailure("unavailable", "x", transient=True)
+    first, second, third = (compute_pause(n, failure, repeatable=True, told=None, chance=chance) for n in range(3))
     assert (first, second, third) == (pytest.approx(pause), pytest.approx(2 * pause), None)
 
 

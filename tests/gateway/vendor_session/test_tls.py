@@ -9,7 +9,7 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses
 from core.http.tls import create_tls_context
-from gateway.vendor_session.session import VendorSessions
+from gateway.vendor_session.session import VendorClientFactory
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Leases, no_account
 from tests.gateway.vendor_session.doubles import RawVendor
@@ -23,13 +23,13 @@ class Secured:
     vendor: RawVendor
     certificate: Path
 
-    def client(self, sessions: VendorSessions, host: str) -> Vendor:
+    def client(self, sessions: VendorClientFactory, host: str) -> Vendor:
         api = VendorApi(f"https://{host}:{self.vendor.port}", no_account)
-        return sessions.client(api, VendorSettings(timeout=5), Leases(), "k")
+        return sessions.create_client(api, VendorSettings(timeout=5), Leases(), "k")
 
-    def sessions(self, tls: ssl.SSLContext | None) -> VendorSessions:
+    def sessions(self, tls: ssl.SSLContext | None) -> VendorClientFactory:
         hosts = [f"{host}:{self.vendor.port}" for host in ("127.0.0.1", "localhost")]
-        return VendorSessions(AllowedAddresses.from_hosts(hosts), tls=tls)
+        return VendorClientFactory(AllowedAddresses.from_hosts(hosts), tls=tls)
 
 
 @pytest.fixture

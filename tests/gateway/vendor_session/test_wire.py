@@ -6,9 +6,9 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
 from core.http.tls import get_system_tls_context
-from gateway.vendor_session.answers import MOST_INTERIM
-from gateway.vendor_session.connection import Owner, Route
-from gateway.vendor_session.headers import head_of
+from gateway.vendor_session.answers import MAX_INTERIM_ANSWERS
+from gateway.vendor_session.connection import ConnectionOwner, ConnectionRoute
+from gateway.vendor_session.headers import format_request_head
 from gateway.vendor_session.pool import ConnectionPool
 from modules.kit import VendorProblem
 from tests.gateway.vendor_session.conftest import Bench
@@ -53,7 +53,7 @@ async def test_interim_answers_are_passed_over(bench: Bench) -> None:
 
 async def test_interim_answers_end(bench: Bench) -> None:
     async def forever(exchange: Exchange) -> None:
-        exchange.write(INTERIM * MOST_INTERIM)
+        exchange.write(INTERIM * MAX_INTERIM_ANSWERS)
         exchange.send()
 
     bench.vendor.scripts = [forever, answering()]
@@ -123,12 +123,12 @@ async def test_what_is_answered_before_it_was_read_ends_its_connection() -> None
     allow = AllowedAddresses.from_hosts([f"127.0.0.1:{port}"])
     pool, route = (
         ConnectionPool(GuardedResolver(allow, lookup), get_system_tls_context()),
-        Route("127.0.0.1", port, secure=False),
+        ConnectionRoute("127.0.0.1", port, secure=False),
     )
     async with server:
         for _ in range(2):
-            head = head_of("POST", "/x", f"host: x\r\ncontent-length: {2**24}\r\n")
-            answer = await pool.exchange(route, Owner("t", "c"), "POST", head + bytes(2**24), 5.0)
+            head = format_request_head("POST", "/x", f"host: x\r\ncontent-length: {2**24}\r\n")
+            answer = await pool.exchange(route, ConnectionOwner("t", "c"), "POST", head + bytes(2**24), 5.0)
             assert answer.status == 413
         assert accepted == 2
         done.set()
@@ -139,4 +139,4 @@ async def test_what_is_answered_before_it_was_read_ends_its_connection() -> None
 @pytest.mark.parametrize("target", ["/x y", "/x\r\nX: y", "/x\ny", "/x\0"])
 def test_a_target_keeps_to_its_line(target: str) -> None:
     with pytest.raises(ValueError):
-        head_of("GET", target, "")
+        format_request_head("GET", target, "")

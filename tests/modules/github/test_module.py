@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from gateway.catalogue import build
+from gateway.catalogue import build_catalogue
 from modules.github import MODULE
 from modules.kit import ToolError, VendorAnswer
 from tests.modules.github.conftest import Scene, scene_on
@@ -68,7 +68,7 @@ def test_scopes_are_githubs() -> None:
 
 
 def test_what_the_schemas_cost() -> None:
-    listed = build([MODULE]).tools["github"]
+    listed = build_catalogue([MODULE]).tools["github"]
     sizes = {
         one.tool.name: tokens(orjson.dumps([one.tool.name, one.tool.description, one.input_schema]).decode())
         for one in listed
@@ -90,7 +90,7 @@ def test_the_vendor_as_data() -> None:
 
 async def test_the_name_of_the_account(scene: Scene) -> None:
     assert MODULE.vendor is not None
-    assert await MODULE.vendor.account(scene.mona.vendor) == "mona"
+    assert await MODULE.vendor.fetch_account(scene.mona.vendor) == "mona"
 
 
 async def test_an_enterprise_server_below_a_base_path() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modules.github.problems import explained, rate_limit
+from modules.github.problems import explain_problem, read_rate_limit
 from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from tests.modules.github.conftest import Scene
 from tests.support.github_double.call import Reply
@@ -93,7 +93,7 @@ async def test_the_secondary_limit_asks_for_a_pause(
 @pytest.mark.parametrize("status", [403, 429])
 def test_a_primary_limit_without_a_readable_end_is_one_of_an_hour(status: int) -> None:
     answer = VendorAnswer(status, {"x-ratelimit-remaining": "0"}, b"{}", write=False)
-    assert rate_limit(answer) == RateLimit(3600.0, everything=False)
+    assert read_rate_limit(answer) == RateLimit(3600.0, everything=False)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_primary_limit_without_a_readable_end_is_one_of_an_hour(status: int) -
 )
 def test_limits_that_only_the_text_tells(status: int, message: str, limit: RateLimit | None) -> None:
     body = json.dumps({"message": message}).encode()
-    assert rate_limit(VendorAnswer(status, {}, body, write=False)) == limit
+    assert read_rate_limit(VendorAnswer(status, {}, body, write=False)) == limit
 
 
 async def test_failed_sign_ins_are_a_pause_and_no_lack_of_rights(scene: Scene) -> None:
@@ -123,10 +123,12 @@ async def test_failed_sign_ins_are_a_pause_and_no_lack_of_rights(scene: Scene) -
 
 def test_single_sign_on_and_address_lists() -> None:
     saml = {"message": "Resource protected by organization SAML enforcement. You must grant your token access."}
-    assert "single sign-on" in str(explained(problem(403, saml, {"x-github-sso": "required; url=https://evil.test"})))
-    assert "evil" not in str(explained(problem(403, saml, {"x-github-sso": "required; url=https://evil.test"})))
+    assert "single sign-on" in str(
+        explain_problem(problem(403, saml, {"x-github-sso": "required; url=https://evil.test"}))
+    )
+    assert "evil" not in str(explain_problem(problem(403, saml, {"x-github-sso": "required; url=https://evil.test"})))
     allowed = {"message": "Although you appear to have the correct authorization, the org has an IP allow list enabled"}
-    assert "IP addresses" in str(explained(problem(403, allowed)))
+    assert "IP addresses" in str(explain_problem(problem(403, allowed)))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_single_sign_on_and_address_lists() -> None:
 )
 @pytest.mark.parametrize("status", [400, 403, 404, 405, 409, 410, 422, 429, 451, 500, 503])
 def test_any_body_is_explained(status: int, body: bytes) -> None:
-    said = explained(problem(status, body))
+    said = explain_problem(problem(status, body))
     assert str(said)
     assert "Unicorn" not in str(said)
 
@@ -159,4 +161,4 @@ def test_no_text_of_a_stranger_gets_through(status: int, message: str, errors: l
     poisoned: list[Any] = [CANARY, {"field": CANARY, "code": CANARY, "message": CANARY, "resource": CANARY}, *errors]
     body = {"message": f"{message} {CANARY}", "errors": poisoned, "documentation_url": CANARY, "status": CANARY}
     headers = {header: CANARY, "x-ratelimit-resource": CANARY, "x-ratelimit-remaining": "0", "date": CANARY}
-    assert CANARY not in str(explained(problem(status, body, headers)))
+    assert CANARY not in str(explain_problem(problem(status, body, headers)))

@@ -8,7 +8,7 @@ import pytest
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
-from gateway.vendor_session.session import VendorSessions
+from gateway.vendor_session.session import VendorClientFactory
 from modules.github import MODULE
 from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
 from tests.modules.github.conftest import Scene, scene_on
@@ -35,14 +35,14 @@ class Kept:
 @pytest.fixture
 async def scene() -> AsyncIterator[Scene]:
     async with github_double("/api/v3") as double:
-        sessions = VendorSessions(AllowedAddresses.from_hosts([double.url.split("/")[2]]), chance=lambda: 0.0)
+        sessions = VendorClientFactory(AllowedAddresses.from_hosts([double.url.split("/")[2]]), chance=lambda: 0.0)
         await sessions.open()
 
         def caller(module: object, base_url: str, secret: str) -> VendorCaller:
             assert MODULE.vendor is not None
             settings = MODULE.vendor.settings(base_url=base_url)
             assert isinstance(settings, VendorSettings)
-            client = sessions.client(
+            client = sessions.create_client(
                 MODULE.vendor, settings, Kept(Secret(secret), (double.url.removesuffix("/api/v3"),)), secret
             )
             return VendorCaller(MODULE, client)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from modules.kit import ToolError
 from modules.knowledge_graph import pages
-from modules.knowledge_graph.search import folded, needles
+from modules.knowledge_graph.search import build_needles, fold_texts
 from tests.modules.knowledge_graph.sending import entity, relation
 from tests.support.modules import Person
 
@@ -150,7 +150,7 @@ async def test_paging_covers_everything_exactly_once(
     alice: Person, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "PAGE_BYTES", 400)
-    monkeypatch.setattr(pages, "MOST_RELATIONS", 4)
+    monkeypatch.setattr(pages, "MAX_RELATIONS", 4)
     entities = [
         entity(f"e{n:02} 検索", *(f"observation {n} {m} " + "検" * 20 for m in range(n % 9))) for n in range(25)
     ]
@@ -173,7 +173,7 @@ async def test_paging_covers_everything_exactly_once(
 async def test_an_entity_larger_than_a_page_goes_on_on_the_next(
     alice: Person, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "MOST_LINES", most)
+    monkeypatch.setattr(pages, "MAX_LINES", most)
     await alice.call("create_entities", entities=[entity("Bob", *map(str, range(6))), entity("Eve")])
     answers = await all_pages(alice, "get_nodes", names=["Bob", "Eve", "x"])
     assert len(answers) == -(-8 // most)
@@ -190,7 +190,7 @@ async def test_a_page_is_no_larger_than_a_client_reads(alice: Person) -> None:
 
 
 async def test_relations_of_a_hub_that_do_not_fit_are_counted(alice: Person, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "MOST_RELATIONS", 3)
+    monkeypatch.setattr(pages, "MAX_RELATIONS", 3)
     await alice.call("create_entities", entities=[entity("hub"), *(entity(f"e{n}") for n in range(9))])
     sent = [relation("hub", "r", f"e{n}") for n in range(9)]
     await alice.call("create_relations", relations=sent)
@@ -217,11 +217,11 @@ async def test_what_exists_throughout_is_read_while_others_write(alice: Person) 
         "bnVsbA==",
         "W10=",
         "WzEsMiwzXQ==",
-        pages.Cursor("a\x00").text(),
-        pages.Cursor("a", -1).text(),
-        pages.Cursor("a", 2**63).text(),
-        pages.Cursor("a" * 201).text(),
-        pages.Cursor(relation=("a", "b", "\x00")).text(),
+        pages.Cursor("a\x00").encode(),
+        pages.Cursor("a", -1).encode(),
+        pages.Cursor("a", 2**63).encode(),
+        pages.Cursor("a" * 201).encode(),
+        pages.Cursor(relation=("a", "b", "\x00")).encode(),
     ],
 )
 async def test_a_made_up_cursor_is_refused(alice: Person, cursor: str) -> None:
@@ -235,11 +235,11 @@ TEXT = st.text(alphabet="aB１Ａ%_ 検索るサバヴァィコピー・ｱｰ\n
 
 @given(TEXT, TEXT.filter(lambda text: bool(text.strip())), TEXT)
 def test_whatever_a_text_contains_is_found(before: str, query: str, after: str) -> None:
-    stored = folded("x", before + query + after)
-    assert any(needle in stored for needle in needles(query) if needle is not None)
+    stored = fold_texts("x", before + query + after)
+    assert any(needle in stored for needle in build_needles(query) if needle is not None)
 
 
 def test_no_visible_character_folds_to_nothing() -> None:
     """An empty needle would match everything."""
     visible = (chr(code) for code in range(0x20, 0x110000) if not 0xD800 <= code < 0xE000)
-    assert [hex(ord(one)) for one in visible if one.strip() and "" in needles(one)] == []
+    assert [hex(ord(one)) for one in visible if one.strip() and "" in build_needles(one)] == []

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateway.meta_tools.batch.output_schema import impossible
+from gateway.meta_tools.batch.output_schema import explain_impossible_path
 
 
 class Inner(BaseModel):
@@ -39,7 +39,7 @@ TEXT = {"type": "string"}
     ],
 )
 def test_what_can_be_there(path: tuple[Any, ...]):
-    assert impossible(SCHEMA, "a", path, exact=True) is None
+    assert explain_impossible_path(SCHEMA, "a", path, exact=True) is None
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_what_can_be_there(path: tuple[Any, ...]):
     ],
 )
 def test_what_never_is(path: tuple[Any, ...], error: str):
-    assert impossible(SCHEMA, "a", path, exact=True) == error
+    assert explain_impossible_path(SCHEMA, "a", path, exact=True) == error
 
 
 def test_a_schema_that_forbids_no_others_is_open_unless_the_tool_is_exact():
-    assert impossible(SCHEMA, "a", ("entitie",), exact=False) is None
-    assert impossible(SCHEMA | {"additionalProperties": False}, "a", ("entitie",), exact=False) is not None
+    assert explain_impossible_path(SCHEMA, "a", ("entitie",), exact=False) is None
+    assert explain_impossible_path(SCHEMA | {"additionalProperties": False}, "a", ("entitie",), exact=False) is not None
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_a_schema_that_forbids_no_others_is_open_unless_the_tool_is_exact():
     ],
 )
 def test_what_is_not_sure_is_let_through(schema: dict[str, Any]):
-    assert impossible(schema, "a", ("y",), exact=True) is None
+    assert explain_impossible_path(schema, "a", ("y",), exact=True) is None
 
 
 def test_a_schema_that_branches_without_end_is_given_up():
     wide = {"$defs": {str(n): {"anyOf": [{"$ref": f"#/$defs/{m}"} for m in range(40)]} for n in range(40)}}
-    assert impossible(wide | {"$ref": "#/$defs/0"}, "a", ("x",) * 1000, exact=True) is None
+    assert explain_impossible_path(wide | {"$ref": "#/$defs/0"}, "a", ("x",) * 1000, exact=True) is None

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.meta_tools.batch.parse import MAX_BYTES, MAX_DEPTH, MAX_STEPS, parse
+from gateway.meta_tools.batch.parse import MAX_BYTES, MAX_DEPTH, MAX_STEPS, parse_commands
 from gateway.meta_tools.batch.report import report_problems
-from gateway.meta_tools.batch.step import Place, Step
+from gateway.meta_tools.batch.step import BatchStep, StepPosition
 from tests.gateway.meta_tools.batch.made import parsed, problems_of
 
 A = {"id": "a", "module": "notes", "tool_name": "add"}
@@ -36,25 +36,27 @@ class TestWhatIsAccepted:
     def test_all_fields(self):
         full = A | {"params": {"x": [1]}, "after": ["b"], "output": True, "on_error": "stop"}
         assert parsed([full]) == [
-            Step(Place(1, "step"), "a", "notes", "add", {"x": [1]}, after=("b",), output=True, on_error="stop")
+            BatchStep(
+                StepPosition(1, "step"), "a", "notes", "add", {"x": [1]}, after=("b",), output=True, on_error="stop"
+            )
         ]
 
     def test_defaults(self):
-        assert parsed(json.dumps(A)) == [Step(Place(1), "a", "notes", "add", {}, (), False, "skip")]
+        assert parsed(json.dumps(A)) == [BatchStep(StepPosition(1), "a", "notes", "add", {}, (), False, "skip")]
 
     def test_null_is_absent(self):
         assert parsed([A | {"params": None, "after": None, "output": None, "on_error": None}])[0].params == {}
 
     def test_blank_lines_are_skipped_and_counted(self):
         text = f"\n  \t\r\n{json.dumps(A)}\r\n\n{json.dumps(A | {'id': 'b'})}\n\n"
-        assert [(step.id, str(step.place)) for step in parsed(text)] == [("a", "line 3"), ("b", "line 5")]
+        assert [(step.id, str(step.position)) for step in parsed(text)] == [("a", "line 3"), ("b", "line 5")]
 
     def test_an_array_as_text(self):
         text = json.dumps([A, A | {"id": "b"}], indent=2)
-        assert [str(step.place) for step in parsed(f"\n {text} \n")] == ["step 1", "step 2"]
+        assert [str(step.position) for step in parsed(f"\n {text} \n")] == ["step 1", "step 2"]
 
     def test_one_object_over_several_lines(self):
-        assert parsed("\n" + json.dumps(A, indent=2))[0].place == Place(2)
+        assert parsed("\n" + json.dumps(A, indent=2))[0].position == StepPosition(2)
 
     def test_a_line_separator_inside_a_string_breaks_no_line(self):
         text = json.dumps(A | {"params": {"x": "a\u2028b\x85c"}}, ensure_ascii=False)
@@ -96,7 +98,7 @@ class TestWhatIsRefused:
 
     def test_as_large_as_it_may_be(self):
         text = json.dumps(A)
-        assert parse(text + " " * (MAX_BYTES - len(text)))[1] == []
+        assert parse_commands(text + " " * (MAX_BYTES - len(text)))[1] == []
 
     @pytest.mark.parametrize("commands", [None, 5, {"id": "a"}, True, b"{}"])
     def test_another_type(self, commands: Any):
@@ -215,14 +217,14 @@ class TestWhatIsRefused:
 class TestGarbage:
     @given(st.text() | st.lists(JSON, max_size=5) | st.lists(st.dictionaries(FIELDS, JSON), max_size=4) | JSON)
     def test_never_raises_and_can_be_reported(self, commands: Any):
-        steps, problems = parse(commands)
+        steps, problems = parse_commands(commands)
         assert steps or problems
         report_problems(problems).text.encode()
 
     @given(st.lists(st.dictionaries(FIELDS, JSON).map(json.dumps) | st.text(max_size=20), max_size=8))
     def test_every_line_is_a_step_or_has_a_problem(self, texts: list[str]):
         text = "\n".join(texts)
-        steps, problems = parse(text)
+        steps, problems = parse_commands(text)
         assert steps or problems
         places = {one.place.number for one in [*steps, *problems]}
         assert places <= set(range(1, text.count("\n") + 2)) | {len(steps)}

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.meta_tools.batch.order import cycles, waves
-from gateway.meta_tools.batch.plan import Plan, plan
+from gateway.meta_tools.batch.order import find_cycles, group_into_waves
+from gateway.meta_tools.batch.plan import Plan, build_plan
 from tests.gateway.meta_tools.batch.made import UNKNOWN, Tool, errors, good_plan, parsed, planned, step
 
 CLOSED = Tool({"type": "object", "properties": {"items": {"type": "array"}}, "additionalProperties": False})
@@ -65,13 +65,13 @@ class TestCycles:
 
     @given(NEEDS)
     def test_every_cycle_found_is_one_and_none_is_left_over(self, needs: dict[str, list[str]]):
-        found = cycles(needs)
+        found = find_cycles(needs)
         for cycle in found:
             assert all(after in needs[before] for before, after in pairwise([*cycle, cycle[0]]))
         left = {one: wanted for one, wanted in needs.items() if not any(one in cycle for cycle in found)}
         left = {one: [other for other in wanted if other in left] for one, wanted in left.items()}
-        assert sum(map(len, waves(left))) == len(left)
-        assert bool(found) == (sum(map(len, waves(needs))) < len(needs))
+        assert sum(map(len, group_into_waves(left))) == len(left)
+        assert bool(found) == (sum(map(len, group_into_waves(needs))) < len(needs))
 
 
 class TestTools:
@@ -79,7 +79,7 @@ class TestTools:
         def answers(name: str) -> list[tuple[int, str]]:
             steps = [step("a", {"x": 1}, tool_name=name), step("b", {"x": "${a.nope}"}, number=2)]
             tools = {"add": Tool()}
-            return errors(plan(steps, lambda m, n: tools.get(n), lambda t, p: "wrong", unknown_tool_text=UNKNOWN))
+            return errors(build_plan(steps, lambda m, n: tools.get(n), lambda t, p: "wrong", unknown_tool_text=UNKNOWN))
 
         assert answers("hidden") == answers("made_up")
         assert answers("hidden")[0] == (1, UNKNOWN)
@@ -104,7 +104,7 @@ class TestTools:
             step("c", {"text": "costs $${5}"}, 3),
             step("d", {"text": "${"}, 4),
         ]
-        found = errors(plan(steps, lambda m, n: Tool(), check, unknown_tool_text=UNKNOWN))
+        found = errors(build_plan(steps, lambda m, n: Tool(), check, unknown_tool_text=UNKNOWN))
         assert found[0] == (1, "n: expected a number")
         assert [number for number, _ in found] == [1, 4]
         assert seen == [{"n": "x"}, {"text": "costs ${5}"}]
@@ -138,9 +138,9 @@ class TestTools:
 )
 def test_garbage_is_planned_or_refused(raw: list[dict[str, Any]]):
     steps = parsed(raw)
-    made = plan(steps, lambda m, n: None if n == "gone" else CLOSED, lambda t, p: None, unknown_tool_text=UNKNOWN)
+    made = build_plan(steps, lambda m, n: None if n == "gone" else CLOSED, lambda t, p: None, unknown_tool_text=UNKNOWN)
     if isinstance(made, Plan):
         assert sorted(one for wave in made.waves for one in wave) == sorted(one.id for one in steps)
     else:
         assert made
-        assert all(problem.error and problem.place in {one.place for one in steps} for problem in made)
+        assert all(problem.error and problem.position in {one.position for one in steps} for problem in made)

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.meta_tools.batch.references import (
-    Malformed,
+    MalformedReference,
     Reference,
-    Unresolved,
-    escape,
-    find,
+    UnresolvedReference,
+    escape_text,
+    find_references,
+    format_path,
     look_up,
-    split,
-    substitute,
-    written,
+    split_references,
+    substitute_references,
 )
 
 RESULT = {"id": 7, "name": "Ada", "tags": ["x", {"deep": None}], "with space": True, "日本": 1.5, "0": "zero"}
@@ -27,13 +27,13 @@ JSON = st.recursive(
 
 
 def one(text: str) -> Reference:
-    (part,) = split(text)
+    (part,) = split_references(text)
     assert isinstance(part, Reference)
     return part
 
 
 def value_of(text: str, result: Any = RESULT) -> Any:
-    return substitute({"v": text}, {"a": result})["v"]
+    return substitute_references({"v": text}, {"a": result})["v"]
 
 
 class TestGrammar:
@@ -63,43 +63,43 @@ class TestGrammar:
         ],
     )  # fmt: skip
     def test_malformed(self, text: str):
-        with pytest.raises(Malformed, match=r"malformed reference .* for a literal \$\{") as raised:
-            split(text)
+        with pytest.raises(MalformedReference, match=r"malformed reference .* for a literal \$\{") as raised:
+            split_references(text)
         assert len(str(raised.value)) < 200
 
     def test_pieces(self):
-        assert split("x ${a.b}$${c} $5 $") == ["x ", Reference("a", ("b",), "${a.b}"), "${", "c} $5 $"]
+        assert split_references("x ${a.b}$${c} $5 $") == ["x ", Reference("a", ("b",), "${a.b}"), "${", "c} $5 $"]
 
     def test_found_at_any_depth_but_not_in_keys(self):
         params = {"${no}": ["${a.x}", {"k": "is ${b[0]} and ${a.x}"}], "n": 1, "bad": "${", "worse": ["${a..}"]}
-        found = find(params)
+        found = find_references(params)
         assert [reference.text for reference in found.references] == ["${a.x}", "${b[0]}"]
         assert len(found.malformed) == 2
 
     def test_malformed_ones_are_bounded(self):
-        assert len(find({"x": ["${"] * 1000}).malformed) == 5
+        assert len(find_references({"x": ["${"] * 1000}).malformed) == 5
 
     def test_references_are_limited_and_literals_are_not(self):
-        assert len(find({"x": ["${a}" * 999, "${b}"]}).references) == 2
-        assert find({"x": ["${a}" * 1000, "${b}"]}).malformed == (
+        assert len(find_references({"x": ["${a}" * 999, "${b}"]}).references) == 2
+        assert find_references({"x": ["${a}" * 1000, "${b}"]}).malformed == (
             "more than 1000 references; write $${ for a literal ${",
         )
-        assert find({"x": "$${" * 500_000}).malformed == ()
-        assert find({"x": ["$${" * 1_999, "${a}"]}).malformed == ()
-        assert find({"x": ["$${" * 2_000, "${a}"]}).malformed == (
+        assert find_references({"x": "$${" * 500_000}).malformed == ()
+        assert find_references({"x": ["$${" * 1_999, "${a}"]}).malformed == ()
+        assert find_references({"x": ["$${" * 2_000, "${a}"]}).malformed == (
             "more than 2000 references and $${ in one step; run this tool with call",
         )
 
     def test_the_references_of_all_steps_are_limited(self):
-        assert find({"x": ["${a}"] * 7}, left=7).count == 7
-        assert find({"x": ["${a}"] * 8}, left=7).malformed == (
+        assert find_references({"x": ["${a}"] * 7}, left=7).count == 7
+        assert find_references({"x": ["${a}"] * 8}, left=7).malformed == (
             "more than 5000 references in all steps; send several batches",
         )
 
     def test_a_path_has_a_limit(self):
         assert len(one("${a" + ".x" * 64 + "}").path) == 64
-        with pytest.raises(Malformed):
-            split("${a" + ".x" * 65 + "}")
+        with pytest.raises(MalformedReference):
+            split_references("${a" + ".x" * 65 + "}")
 
 
 class TestSubstitution:
@@ -128,15 +128,15 @@ class TestSubstitution:
         assert type(value_of(text)) is type(value)
 
     def test_keys_stay(self):
-        assert substitute({"${a}": ["${a.id}"]}, {"a": RESULT}) == {"${a}": [7]}
+        assert substitute_references({"${a}": ["${a.id}"]}, {"a": RESULT}) == {"${a}": [7]}
 
     def test_what_comes_in_is_not_read_again(self):
         assert value_of("${a.x} ${a.x}", {"x": "${a.x} $${"}) == "${a.x} $${ ${a.x} $${"
 
     @given(st.text(st.sampled_from("${}ab.")) | st.text())
     def test_an_escaped_string_comes_back(self, text: str):
-        assert value_of(escape(text)) == text
-        assert find({"v": escape(text)}).references == ()
+        assert value_of(escape_text(text)) == text
+        assert find_references({"v": escape_text(text)}).references == ()
 
     @given(JSON)
     def test_a_whole_value_stays_what_it_is(self, value: Any):
@@ -144,7 +144,7 @@ class TestSubstitution:
 
     @given(JSON, st.text())
     def test_inside_a_string_it_is_compact_json(self, value: Any, around: str):
-        text = value_of(f"{escape(around)} ${{a.v}}", {"v": value})
+        text = value_of(f"{escape_text(around)} ${{a.v}}", {"v": value})
         inside = text.removeprefix(f"{around} ")
         assert inside == value if isinstance(value, str) else json.loads(inside) == value
 
@@ -160,11 +160,11 @@ class TestSubstitution:
 
     @given(st.text(st.sampled_from("$${}ab.[]\"'0\\ ")), JSON)
     def test_garbage_is_refused_or_resolved(self, text: str, result: Any):
-        found = find({"v": text})
+        found = find_references({"v": text})
         if found.malformed or any(reference.step != "a" for reference in found.references):
             return
-        with suppress(Unresolved):
-            substitute({"v": text}, {"a": result})
+        with suppress(UnresolvedReference):
+            substitute_references({"v": text}, {"a": result})
 
 
 class TestMissing:
@@ -180,35 +180,35 @@ class TestMissing:
         ],
     )
     def test_says_what_is_there(self, text: str, error: str):
-        with pytest.raises(Unresolved) as raised:
+        with pytest.raises(UnresolvedReference) as raised:
             value_of(text)
         assert str(raised.value) == error
 
     def test_the_text_is_bounded(self):
         result = {"k" * 5000 + str(number): 0 for number in range(500)}
         for text in ("${a." + "x" * 9000 + "}", "${a['" + "y" * 9000 + "']}"):
-            with pytest.raises(Unresolved) as raised:
+            with pytest.raises(UnresolvedReference) as raised:
                 value_of(text, result)
             assert len(str(raised.value)) < 1500
             assert "and 488 more" in str(raised.value)
 
     def test_an_empty_object(self):
-        with pytest.raises(Unresolved, match="it has: none"):
+        with pytest.raises(UnresolvedReference, match="it has: none"):
             value_of("${a.x}", {})
 
     @pytest.mark.parametrize("text", ["${a}", "${a} ${a}"])
     def test_values_together_are_limited(self, text: str):
-        with pytest.raises(Unresolved, match="bring in over 1000 bytes"):
-            substitute({"v": [text] * 3}, {"a": "x" * 400}, max_bytes=1000)
+        with pytest.raises(UnresolvedReference, match="bring in over 1000 bytes"):
+            substitute_references({"v": [text] * 3}, {"a": "x" * 400}, max_bytes=1000)
 
     def test_a_value_too_deep_to_encode(self):
         deep: Any = []
         for _ in range(5000):
             deep = [deep]
-        with pytest.raises(Unresolved, match="too deep"):
+        with pytest.raises(UnresolvedReference, match="too deep"):
             value_of("${a}", deep)
 
 
 def test_a_written_path_is_cut():
-    assert len(written("a", ("b" * 50,) * 50)) == 120
-    assert written("a", ("b", 0, "c d", "")) == 'a.b[0]["c d"][""]'
+    assert len(format_path("a", ("b" * 50,) * 50)) == 120
+    assert format_path("a", ("b", 0, "c d", "")) == 'a.b[0]["c d"][""]'

@@ -6,15 +6,15 @@ import jsonschema
 import pytest
 
 from gateway.meta_tools.batch.report import (
+    BatchReport,
     BatchResult,
-    Report,
-    output_schema,
+    build_output_schema,
     report_outcome,
     report_plan,
     report_problems,
 )
 from gateway.meta_tools.batch.run import BatchOutcome, StepOutcome
-from gateway.meta_tools.batch.step import Place, Problem
+from gateway.meta_tools.batch.step import BatchProblem, StepPosition
 from tests.gateway.meta_tools.batch.made import good_plan, step
 
 OUTCOME = report_outcome(
@@ -31,7 +31,9 @@ OUTCOME = report_outcome(
     )
 )
 PLAN = report_plan(good_plan([step("b", {"x": "${a}"}), step("a"), step("c", after=("b", "a"))]))
-PROBLEMS = report_problems([Problem(Place(3), "bad \ud800"), Problem(Place(2, "step"), "worse\nstill")])
+PROBLEMS = report_problems(
+    [BatchProblem(StepPosition(3), "bad \ud800"), BatchProblem(StepPosition(2, "step"), "worse\nstill")]
+)
 
 
 def test_the_outcome_as_lines():
@@ -64,14 +66,14 @@ def test_problems_with_their_lines():
 
 
 def test_many_problems_are_cut():
-    report = report_problems([Problem(Place(1), "x")] * 70)
+    report = report_problems([BatchProblem(StepPosition(1), "x")] * 70)
     assert len(report.structured["problems"]) == 50
     assert report.text.endswith("and 20 more problems")
 
 
 @pytest.mark.parametrize("report", [OUTCOME, PLAN, PROBLEMS])
-def test_every_answer_is_what_the_schema_says(report: Report):
-    jsonschema.validate(report.structured, _forbidding_others(output_schema()))
+def test_every_answer_is_what_the_schema_says(report: BatchReport):
+    jsonschema.validate(report.structured, _forbidding_others(build_output_schema()))
     assert BatchResult.model_validate(report.structured).model_dump(exclude_defaults=True) == report.structured
 
 
@@ -79,7 +81,7 @@ def test_the_schema_is_small():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of its own use of importlib.resources
         import bpe_openai
-    text = json.dumps(output_schema(), separators=(",", ":"))
+    text = json.dumps(build_output_schema(), separators=(",", ":"))
     assert len(list(bpe_openai.get_encoding("o200k_base").encode(text))) <= 130
 
 
