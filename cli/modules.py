@@ -19,7 +19,7 @@ def find_installed_module(catalogue: "Catalogue", name: str) -> "Module":
     Raises:
         NotFound: there is none; the text has the nearest right name.
     """
-    from gateway.arguments import find_closest_match
+    from gateway.argument_validation import find_closest_match
 
     for module in catalogue.modules:
         if module.name == name:

@@ -7,7 +7,7 @@ import orjson
 from pydantic import ValidationError
 
 from core.errors import Invalid
-from gateway.arguments import find_closest_match
+from gateway.argument_validation import find_closest_match
 from modules.kit import VendorSettings
 
 MAX_PROBLEMS = 5

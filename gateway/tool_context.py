@@ -5,9 +5,9 @@ from uuid import UUID
 
 from core.db import Database
 from gateway.catalogue import CatalogueTool
-from gateway.changes import ChangeTracker
-from gateway.mcp.context import RequestContext
-from gateway.vendors import VendorConnections
+from gateway.change_tracker import ChangeTracker
+from gateway.mcp.request_context import RequestContext
+from gateway.vendor_connections import VendorConnections
 from modules.kit import Store, Vendor
 
 

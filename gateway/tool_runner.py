@@ -22,20 +22,27 @@ from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.scopes import covers
 from core.secret import Secret
-from gateway.arguments import InvalidToolArguments, validate_arguments
-from gateway.auth.scopes import get_required_scope, require_scope
+from gateway.argument_validation import InvalidToolArguments, validate_arguments
+from gateway.auth.tool_scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
-from gateway.changes import ChangeTracker
-from gateway.connecting import NotConnected
-from gateway.lookups import Charge, LookupRecorder, MissingName, build_digest_input, describe_missing, redact_name
-from gateway.mcp.context import RequestContext
+from gateway.change_tracker import ChangeTracker
+from gateway.connection_messages import NotConnected
+from gateway.lookup_recorder import (
+    Charge,
+    LookupRecorder,
+    MissingName,
+    build_digest_input,
+    describe_missing,
+    redact_name,
+)
 from gateway.mcp.errors import InsufficientScope
-from gateway.operations.scrubbing import redact
-from gateway.operations.tracing import Tracer
+from gateway.mcp.request_context import RequestContext
+from gateway.observability.redaction import redact
+from gateway.observability.tracing import Tracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext
-from gateway.tool_failures import format_error, format_internal_error
-from gateway.vendors import VendorConnections
+from gateway.tool_error_text import format_error, format_internal_error
+from gateway.vendor_connections import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN, ToolError
 
 # One constant text for a hidden tool, a hidden module and a made-up one.
@@ -64,7 +71,7 @@ class ToolRun(NamedTuple):
 
 
 class _TaskExecution:
-    """Implements :class:`gateway.mcp.context.ToolExecution` for one run of a tool, by the task that runs it."""
+    """Implements :class:`gateway.mcp.request_context.ToolExecution` for one run of a tool, by the task that runs it."""
 
     __slots__ = ("_sieve", "_task", "_tool", "reason")
 

@@ -17,9 +17,9 @@ from core.errors import Unavailable
 from core.migrations import migrate
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
-from gateway.operations.call_log import CallLog, create_writer
-from gateway.operations.logs import resolve_format
-from gateway.operations.metrics_server import serve_metrics
+from gateway.observability.call_log import CallLog, create_writer
+from gateway.observability.logs import resolve_format
+from gateway.observability.metrics_server import serve_metrics
 from server.bootstrap import FirstAccess, create_first_access
 from server.data_folder import Report, attach_database, start_database
 from server.deployment import Deployment
@@ -167,7 +167,7 @@ def _drain(running: Gateway) -> None:
 async def _serve_metrics(settings: Settings, running: Gateway) -> AsyncGenerator[None]:
     from importlib.metadata import version
 
-    from gateway.operations.exposition import build_registry  # 50 ms of import that only metrics need
+    from gateway.observability.exposition import build_registry  # 50 ms of import that only metrics need
 
     registry = build_registry(running.metrics, version("mcpist"))
     async with serve_metrics(settings.metrics_host, settings.metrics_port, registry):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from core.config.settings import Settings
 from core.errors import Conflict, MCPistError, Unavailable
-from gateway.operations.health import ALIVE_BODY
+from gateway.observability.health import ALIVE_BODY
 from server.endpoint_file import find_running_server
 from server.listener import open_listener
 

@@ -13,7 +13,7 @@ from core.config.settings import Settings
 from core.errors import Unavailable
 from core.http.trusted_proxies import TrustedProxies
 from gateway.app import Application
-from gateway.http_server.limits import HttpLimits
+from gateway.http_server.http_limits import HttpLimits
 from gateway.http_server.server import HttpServer, run_http_server
 
 MAX_CONNECTIONS = 4_096

@@ -17,15 +17,15 @@ from core.db import Database
 from core.errors import NotFound, Unavailable
 from core.generations import Generations
 from core.secret import Secret
-from gateway.auth.policies import load_caller
-from gateway.connecting import ConnectMessages
-from gateway.leases import LeaseCache
-from gateway.mcp.context import Authority, Params, RequestContext, Result
+from gateway.auth.caller_loader import load_caller
+from gateway.connection_messages import ConnectMessages
+from gateway.lease_cache import LeaseCache
+from gateway.mcp.request_context import Authority, Params, RequestContext, Result
 from gateway.meta_tools.get_module_schema import get_module_schema
-from gateway.operations.tracing import NoopTracer
+from gateway.observability.tracing import NoopTracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolOutcome, ToolRun, ToolRunner
-from gateway.vendors import VendorConnections
+from gateway.vendor_connections import VendorConnections
 from modules.kit import OUTCOME_UNKNOWN
 from server.operator_context import GATEWAY_ROLE, OperatorContext, open_role_database
 from server.wiring.broker import open_broker_runtime

@@ -23,7 +23,7 @@ from core.http.credential_headers import BEARER, CredentialScheme, InvalidCreden
 from core.http.origins import get_origin
 from core.secret import Secret
 from gateway.service_settings import parse_settings
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import Module, ToolError, VendorApi, VendorProblem, VendorSettings
 from server.bootstrap import OPERATOR_ACTOR
 from server.operator_context import OperatorContext

@@ -26,9 +26,9 @@ from core.errors import Invalid, Unavailable
 from core.migrations import migrate
 from core.secret import Secret
 from gateway.app import PathDispatcher
-from gateway.auth.refusals import AuthFailureLog
+from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import load_installed_modules
-from gateway.operations.health import Check, HealthMonitor, build_health_routes, create_disk_check
+from gateway.observability.health import Check, HealthMonitor, build_health_routes, create_disk_check
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
 from server.listen_port import open_port

@@ -9,7 +9,7 @@ from core.errors import Invalid, MCPistError
 from core.http.credential_headers import CredentialScheme
 from core.http.origins import get_origin
 from core.secret import Secret
-from gateway.vendor_session.session import NO_ATTRIBUTES, VendorClientFactory
+from gateway.vendor_session.client_factory import NO_ATTRIBUTES, VendorClientFactory
 from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
 
 MAX_ACCOUNT_NAME_LENGTH = 200

@@ -131,7 +131,7 @@ async def _find_unreachable_reason(settings: "Settings", base_url: str | None) -
     if base_url is None:
         return None
     from core.http.outbound_addresses import AllowedAddresses, SystemLookup
-    from gateway.vendor_session.reach import find_unreachable_reason
+    from gateway.vendor_session.reachability import find_unreachable_reason
 
     lookup = SystemLookup()
     try:

@@ -15,8 +15,8 @@ from core.generations import Generations
 from core.scopes import MCP_SCOPES, format_scopes
 from core.secret import Secret
 from core.token_format import MAX_JWT_BYTES, is_jwt, parse_token
-from gateway.auth.policies import load_caller
-from gateway.auth.refusals import AuthFailureLog
+from gateway.auth.caller_loader import load_caller
+from gateway.auth.failed_auth import AuthFailureLog
 from gateway.mcp.errors import Unauthenticated
 
 MAX_CACHED_CALLERS = 10_000

@@ -11,9 +11,9 @@ from ipaddress import IPv6Network
 
 from core.http.trusted_proxies import TrustedProxies
 from gateway.app import Application
-from gateway.http_server.connection import ClientConnection
+from gateway.http_server.client_connection import ClientConnection
 from gateway.http_server.exchange import HttpExchange
-from gateway.http_server.limits import HttpLimits
+from gateway.http_server.http_limits import HttpLimits
 
 SWEEP_SECONDS = 5.0
 WARN_SECONDS = 60.0

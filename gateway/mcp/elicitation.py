@@ -19,11 +19,11 @@ import orjson
 
 from core.caller import Caller
 from core.secret import Secret
-from gateway.mcp.context import ElicitUrl, Params, ProtocolError, Result, UrlElicitation
-from gateway.mcp.envelope import INVALID_PARAMS, JsonRpcMessage
-from gateway.mcp.era import get_meta, negotiate_revision
-from gateway.mcp.headers import SESSION_HEADER, RequestHeaders
+from gateway.mcp.jsonrpc import INVALID_PARAMS, JsonRpcMessage
+from gateway.mcp.request_context import ElicitUrl, Params, ProtocolError, Result, UrlElicitation
+from gateway.mcp.request_headers import SESSION_HEADER, RequestHeaders
 from gateway.mcp.revisions import CAPABILITIES_KEY, NEWEST_HANDSHAKE, Revision
+from gateway.mcp.version_negotiation import get_meta, negotiate_revision
 
 URL_ELICITATION_REQUIRED = -32042
 STATE_SECONDS = 600

@@ -14,26 +14,33 @@ import orjson
 from core.concurrency.cooperative_steps import wait_for_turn
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.http.allowed_hosts import AllowedHosts
-from gateway.mcp import body, cors
-from gateway.mcp.batch import BatchDispatcher
-from gateway.mcp.checks import ALLOW_HEADER, AcceptedTypes, check_accept, check_content, check_host, check_single
-from gateway.mcp.context import Handler, ProtocolError
-from gateway.mcp.dispatch import Dispatcher, JsonRpcAnswer, TransportContext, build_error_answer
+from gateway.mcp import cors, request_body
+from gateway.mcp.batch_dispatcher import BatchDispatcher
+from gateway.mcp.call_supervisor import CallSupervisor, Receive
+from gateway.mcp.dispatcher import Dispatcher, JsonRpcAnswer, TransportContext, build_error_answer
 from gateway.mcp.elicitation import UrlElicitor, create_session_id, has_url_session
-from gateway.mcp.envelope import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
-from gateway.mcp.era import build_unsupported_version_error
 from gateway.mcp.errors import ClientDisconnected, HttpRefusal, InsufficientScope, Unauthenticated
-from gateway.mcp.headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
-from gateway.mcp.listening import LoadConnectedModules, NotificationStreams
-from gateway.mcp.own import BuildInstructions
-from gateway.mcp.ports import Admit, Authenticate, IsCurrent, Observation, Observe
-from gateway.mcp.proxies import ForwardedHeaders
-from gateway.mcp.replies import ResponseWriter, Send
+from gateway.mcp.forwarded_headers import ForwardedHeaders
+from gateway.mcp.http_validation import (
+    ALLOW_HEADER,
+    AcceptedTypes,
+    check_accept,
+    check_content,
+    check_host,
+    check_single,
+)
+from gateway.mcp.interfaces import Admit, Authenticate, IsCurrent, Observation, Observe
+from gateway.mcp.jsonrpc import INVALID_REQUEST, JsonRpcMessage, MalformedJsonRpc, is_batch, parse_message
+from gateway.mcp.lifecycle import BuildInstructions
+from gateway.mcp.notification_stream import LoadConnectedModules, NotificationStreams
+from gateway.mcp.request_context import Handler, ProtocolError
+from gateway.mcp.request_headers import SESSION_HEADER, VERSION_HEADER, RequestHeaders
+from gateway.mcp.responses import ResponseWriter, Send
 from gateway.mcp.revisions import REVISIONS, get_revision_by_header
 from gateway.mcp.settings import McpSettings
 from gateway.mcp.sse import CONTENT_TYPE as EVENTS
 from gateway.mcp.sse import EventStream, encode_event
-from gateway.mcp.watch import CallSupervisor, Receive
+from gateway.mcp.version_negotiation import build_unsupported_version_error
 
 _log = logging.getLogger(__name__)
 
@@ -164,7 +171,7 @@ class McpEndpoint:
             arrival.open_stream = partial(EventStream, reply)
         release = self._admit(caller)
         try:
-            content = await body.read_body(
+            content = await request_body.read_body(
                 exchange.receive, headers, self._settings.max_body, self._settings.body_timeout
             )
             exchange.answer = answer = await self._answer(content, arrival, exchange)

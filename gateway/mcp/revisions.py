@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.context import Result
+from gateway.mcp.request_context import Result
 
 PROTOCOL_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -49,7 +49,7 @@ _CACHEABLE = frozenset(
 class Revision:
     """One revision. `statuses` maps error codes to HTTP statuses (others are 200), `codes` an error code to the one
     used instead, `shapes` a method to what its result loses; `null_id` says how an error without a request is
-    addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides; `asks_by_url` whether a
+    addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides; `has_url_elicitation` whether a
     call may have the person behind the client open a page, `structured` whether a result has a structured part."""
 
     version: str
@@ -159,7 +159,9 @@ REVISIONS: Mapping[str, Revision] = {
             transforms={"tools/list": _drop_tool_fields("execution")},
             has_url_elicitation=True,
         ),
-        _build_legacy_revision("2025-11-25", {"tools/call": _keep_structured_objects}, null_id=False, asks_by_url=True),
+        _build_legacy_revision(
+            "2025-11-25", {"tools/call": _keep_structured_objects}, null_id=False, has_url_elicitation=True
+        ),
         _build_legacy_revision(
             "2025-06-18", {"tools/list": _keep_tool_fields(_TOOL_2025_06), "tools/call": _keep_structured_objects}
         ),

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.mcp.replies import ResponseWriter
+from gateway.mcp.responses import ResponseWriter
 
 CONTENT_TYPE = b"text/event-stream"
 STREAM_HEADERS = ((b"cache-control", b"no-cache, no-transform"), (b"x-accel-buffering", b"no"))

@@ -7,12 +7,12 @@ import orjson
 
 from core.audit.event import CallOutcome
 from core.concurrency.cooperative_steps import wait_for_turn
-from gateway.arguments import InvalidToolArguments, validate_arguments
-from gateway.auth.scopes import get_required_scope, require_scope
+from gateway.argument_validation import InvalidToolArguments, validate_arguments
+from gateway.auth.tool_scopes import get_required_scope, require_scope
 from gateway.catalogue import CatalogueTool
-from gateway.lookups import MissingName
-from gateway.mcp.context import Params, RequestContext, Result
+from gateway.lookup_recorder import MissingName
 from gateway.mcp.errors import InsufficientScope
+from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.batch.parse import parse_commands
 from gateway.meta_tools.batch.plan import Plan, build_plan
 from gateway.meta_tools.batch.report import BatchReport, report_outcome, report_plan, report_problems
@@ -21,7 +21,7 @@ from gateway.meta_tools.batch.step import BatchProblem, BatchStep
 from gateway.meta_tools.results import TOOL_FAILED, build_error_result
 from gateway.sieve.sieve import Sieve, SieveView
 from gateway.tool_runner import NO_SUCH_TOOL, ToolRunner
-from gateway.vendors import VendorConnections
+from gateway.vendor_connections import VendorConnections
 
 # Seconds before the call's own deadline, so that what has run is still reported.
 REPORT_MARGIN_SECONDS = 0.5

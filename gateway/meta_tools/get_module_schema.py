@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gateway.lookups import MissingName
-from gateway.mcp.context import Params, RequestContext, Result
+from gateway.lookup_recorder import MissingName
+from gateway.mcp.request_context import Params, RequestContext, Result
 from gateway.meta_tools.results import build_error_result, build_value_result
 from gateway.sieve.sieve import ModuleView, SieveView
 from gateway.tool_runner import NO_SUCH_TOOL

@@ -4,17 +4,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
 from core.caller import Caller
-from gateway.mcp.context import Handler, Params, ProtocolError, RequestContext, Result, UrlElicitation
-from gateway.meta_tools.batch.wording import cut_text
+from gateway.mcp.request_context import Handler, Params, ProtocolError, RequestContext, Result, UrlElicitation
+from gateway.meta_tools.batch.text_format import cut_text
 from gateway.meta_tools.batch_tool import BatchTool
 from gateway.meta_tools.definitions import build_definitions, build_instructions
 from gateway.meta_tools.get_module_schema import get_module_schema
-from gateway.meta_tools.given_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
 from gateway.meta_tools.json_text import InvalidObjectText, parse_object
+from gateway.meta_tools.meta_tool_arguments import MAX_NAME_LENGTH, InvalidMetaToolArguments, add_note, parse_arguments
 from gateway.meta_tools.results import TOOL_FAILED, build_error_result, build_model_result
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
-from gateway.vendors import VendorConnections
+from gateway.vendor_connections import VendorConnections
 
 INVALID_PARAMS = -32602
 MAX_PARAMS_DEPTH = 61  # of params: within a message, its params and their arguments it is 64, as for all messages

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.envelope import (
+from gateway.mcp.jsonrpc import (
     MAX_CONTAINERS,
     MAX_FIELDS,
     MAX_VALUES,
@@ -25,7 +25,7 @@ def parse_object(name: str, text: str, most_depth: int) -> dict[str, Any]:
         InvalidObjectText: as the name says.
     """
     encoded = text.encode("utf-8", "replace")
-    # On the bytes, before anything is built (gateway.mcp.envelope).
+    # On the bytes, before anything is built (gateway.mcp.jsonrpc).
     if count_containers(encoded) > MAX_CONTAINERS:
         raise InvalidObjectText(f"{name} holds more than {MAX_CONTAINERS} objects and arrays")
     if has_too_many_values([encoded]):

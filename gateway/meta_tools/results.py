@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel
 
-from gateway.mcp.context import Result
+from gateway.mcp.request_context import Result
 
 TOOL_FAILED = "the tool failed"
 """Where nothing else is known."""

@@ -11,7 +11,7 @@ import orjson
 from core.caller import Caller
 from core.permissions import Policy, permits
 from gateway.catalogue import Catalogue, CatalogueTool
-from gateway.sieve.sketch import summarize_schema
+from gateway.sieve.schema_summary import summarize_schema
 from modules.kit import Hints, Module
 
 MAX_VIEWS = 10_000

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.vendor_session.connection import ConnectionRoute
+from gateway.vendor_session.vendor_connection import ConnectionRoute
 from modules.kit import VendorProblem
 
 MAX_URL_LENGTH = 8000

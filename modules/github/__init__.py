@@ -3,13 +3,13 @@
 from modules.github import (
     actions,
     activity,
-    client,
+    error_messages,
     files,
     issues,
-    problems,
     pull_request_changes,
     pull_requests,
     repositories,
+    rest_client,
     search,
 )
 from modules.kit import Module, VendorApi
@@ -33,9 +33,9 @@ MODULE = Module(
     tools=TOOLS,
     vendor=VendorApi(
         base_url="https://api.github.com",
-        fetch_account=client.fetch_login,
-        headers=client.HEADERS,
-        settings=client.GitHubSettings,
-        rate_limit=problems.read_rate_limit,
+        fetch_account=rest_client.fetch_login,
+        headers=rest_client.HEADERS,
+        settings=rest_client.GitHubSettings,
+        rate_limit=error_messages.read_rate_limit,
     ),
 )

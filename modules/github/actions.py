@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import client
-from modules.github.fields import (
+from modules.github import rest_client
+from modules.github.parameters import (
     READ_HINTS,
     REPO,
     CursorText,
@@ -17,7 +17,7 @@ from modules.github.fields import (
     Repo,
     ShortText,
 )
-from modules.github.shapes import GitHubModel, Line, ResultPage, Word, read_at
+from modules.github.result_models import GitHubModel, Line, ResultPage, Word, read_at
 from modules.kit import Context, tool
 
 Status = Literal["success", "failure", "cancelled", "in_progress", "queued"]
@@ -56,8 +56,8 @@ async def list_workflow_runs(
 ) -> WorkflowRuns:
     """Runs of GitHub Actions, newest first."""
     query = {"branch": branch, "event": event, "status": status, "actor": actor}
-    address = client.build_repository_path(owner, repo) + "/actions/runs"
-    found, rest, whole = await client.fetch_page(
+    address = rest_client.build_repository_path(owner, repo) + "/actions/runs"
+    found, rest, whole = await rest_client.fetch_page(
         context, WorkflowRun, address, query=query, within="workflow_runs", cursor=cursor, per_page=per_page
     )
     total = whole.answer.read_part(int, whole.value.get("total_count"))

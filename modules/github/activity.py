@@ -5,8 +5,8 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from modules.github import client
-from modules.github.fields import (
+from modules.github import rest_client
+from modules.github.parameters import (
     NOTIFICATIONS,
     READ_HINTS,
     USER,
@@ -17,7 +17,7 @@ from modules.github.fields import (
     Timestamp,
     format_timestamp,
 )
-from modules.github.shapes import Count, GitHubModel, Line, ResultPage, Word, read_at
+from modules.github.result_models import Count, GitHubModel, Line, ResultPage, Word, read_at
 from modules.kit import Context, build_path, tool
 
 GITHUB_MAX_NOTIFICATIONS = 50
@@ -84,7 +84,7 @@ class Notifications(ResultPage):
 @tool(hints=READ_HINTS, scopes=[USER])
 async def get_me(context: Context) -> AccountProfile:
     """The connected account."""
-    return await client.fetch_one(context, AccountProfile, "/user")
+    return await rest_client.fetch_one(context, AccountProfile, "/user")
 
 
 @tool(hints=READ_HINTS, scopes=[USER])
@@ -95,9 +95,9 @@ async def list_user_events(
     cursor: CursorText = None,
 ) -> UserEvents:
     """What an account did lately, newest first."""
-    login = username or (await client.fetch_one(context, AccountProfile, "/user")).login
+    login = username or (await rest_client.fetch_one(context, AccountProfile, "/user")).login
     address = build_path("/users/{}/events", login)
-    found, rest, _ = await client.fetch_page(
+    found, rest, _ = await rest_client.fetch_page(
         context, UserEvent, address, cursor=cursor, per_page=per_page, missing="there is no such account"
     )
     return UserEvents(events=found, nextCursor=rest)
@@ -120,7 +120,7 @@ async def list_notifications(
         "since": format_timestamp(since),
         "before": format_timestamp(before),
     }
-    found, rest, _ = await client.fetch_page(
+    found, rest, _ = await rest_client.fetch_page(
         context, Notification, "/notifications", query=query, cursor=cursor, per_page=per_page
     )
     return Notifications(notifications=found, nextCursor=rest)

@@ -7,10 +7,10 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from modules.github import client, texts
+from modules.github import rest_client, text_cleaning
 from modules.github.cursors import build_unknown_cursor_error, decode_cursor, encode_cursor
 from modules.github.encodings import UTF_8, decode_text
-from modules.github.fields import (
+from modules.github.parameters import (
     ACTION_HINTS,
     READ_HINTS,
     REPO,
@@ -25,7 +25,7 @@ from modules.github.fields import (
     Sha,
     limit_length,
 )
-from modules.github.shapes import Count, Flag, GitHubModel, Line, Name, ResultPage, Text, Word, read_at
+from modules.github.result_models import Count, Flag, GitHubModel, Line, Name, ResultPage, Text, Word, read_at
 from modules.kit import Context, ToolError, VendorAnswer, tool
 
 PAGE_CHARACTERS = 60_000  # about 20,000 tokens
@@ -82,7 +82,7 @@ async def get_file_contents(
     """A text file, or what is in a folder."""
     start, sha = _parse_start(cursor)
     missing = "no such repository, branch or path, or the connected account may not see it: look at the folder above"
-    answer = await client.send_request(
+    answer = await rest_client.send_request(
         context, "GET", _build_address(owner, repo, path), query={"ref": ref}, missing=missing
     )
     raw = answer.json()
@@ -108,7 +108,7 @@ async def create_or_update_file(
     """Commit one text file, new or replaced."""
     encoded = base64.b64encode(content.encode()).decode()
     body = {"message": message, "content": encoded, "branch": branch, "sha": sha}
-    return await client.fetch_one(context, FileCommit, _build_address(owner, repo, path), method="PUT", json=body)
+    return await rest_client.fetch_one(context, FileCommit, _build_address(owner, repo, path), method="PUT", json=body)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO, WORKFLOW])
@@ -123,11 +123,15 @@ async def delete_file(
 ) -> FileCommit:
     """Commit the removal of a file."""
     body = {"message": message, "sha": sha, "branch": branch}
-    return await client.fetch_one(context, FileCommit, _build_address(owner, repo, path), method="DELETE", json=body)
+    return await rest_client.fetch_one(
+        context, FileCommit, _build_address(owner, repo, path), method="DELETE", json=body
+    )
 
 
 def _build_address(owner: str, repo: str, path: str) -> str:
-    return f"{client.build_repository_path(owner, repo)}/contents/{client.encode_segments(path) if path else ''}"
+    return (
+        f"{rest_client.build_repository_path(owner, repo)}/contents/{rest_client.encode_segments(path) if path else ''}"
+    )
 
 
 def _build_file_page(
@@ -144,7 +148,7 @@ def _build_file_page(
         return Contents(**found.__dict__, binary=content is not None, too_large=content is None)
     end = start + PAGE_CHARACTERS
     part = text.text[start:end]
-    shown = texts.clean_text(part)
+    shown = text_cleaning.clean_text(part)
     more = len(text.text) > end
     page = {
         "text": shown,

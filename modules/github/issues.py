@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import client
-from modules.github.fields import (
+from modules.github import rest_client
+from modules.github.parameters import (
     ADD_HINTS,
     CHANGE_HINTS,
     READ_HINTS,
@@ -26,7 +26,18 @@ from modules.github.fields import (
     format_timestamp,
     limit_length,
 )
-from modules.github.shapes import Count, Flag, GitHubModel, Line, Names, ResultPage, Text, Word, fit_texts, read_at
+from modules.github.result_models import (
+    Count,
+    Flag,
+    GitHubModel,
+    Line,
+    Names,
+    ResultPage,
+    Text,
+    Word,
+    fit_texts,
+    read_at,
+)
 from modules.kit import Context, tool
 
 State = Literal["open", "closed"]
@@ -117,8 +128,8 @@ async def list_issues(
         "since": format_timestamp(since),
         "sort": sort,
     }
-    address = client.build_repository_path(owner, repo) + "/issues"
-    found, rest, _ = await client.fetch_page(
+    address = rest_client.build_repository_path(owner, repo) + "/issues"
+    found, rest, _ = await rest_client.fetch_page(
         context, ListedIssue, address, query=query, cursor=cursor, per_page=per_page
     )
     return Issues(issues=found, nextCursor=rest)
@@ -136,10 +147,10 @@ async def get_issue(
 ) -> IssueDetail:
     """One issue."""
     address = _build_address(owner, repo, issue_number)
-    issue = client.fetch_one(context, Issue, address)
+    issue = rest_client.fetch_one(context, Issue, address)
     if not comments:
         return IssueDetail(issue=await issue)
-    listed = client.fetch_page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
+    listed = rest_client.fetch_page(context, Comment, f"{address}/comments", cursor=cursor, per_page=per_page)
     found, (said, rest, _) = await asyncio.gather(issue, listed)
     return IssueDetail(issue=found, comments=fit_texts(said, "body"), nextCursor=rest)
 
@@ -157,8 +168,8 @@ async def create_issue(
 ) -> SavedIssue:
     """Open an issue."""
     given = {"title": title, "body": body, "labels": labels, "assignees": assignees, "milestone": milestone}
-    address = client.build_repository_path(owner, repo) + "/issues"
-    return await client.fetch_one(context, SavedIssue, address, method="POST", json=given)
+    address = rest_client.build_repository_path(owner, repo) + "/issues"
+    return await rest_client.fetch_one(context, SavedIssue, address, method="POST", json=given)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -187,8 +198,8 @@ async def update_issue(
         "assignees": assignees,
         "milestone": milestone,
     }
-    client.require_change(given)
-    return await client.fetch_one(
+    rest_client.require_change(given)
+    return await rest_client.fetch_one(
         context, SavedIssue, _build_address(owner, repo, issue_number), method="PATCH", json=given
     )
 
@@ -203,11 +214,11 @@ async def add_issue_comment(
 ) -> SavedComment:
     """Comment on an issue or a pull request."""
     address = f"{_build_address(owner, repo, issue_number)}/comments"
-    return await client.fetch_one(context, SavedComment, address, method="POST", json={"body": body})
+    return await rest_client.fetch_one(context, SavedComment, address, method="POST", json={"body": body})
 
 
 def _build_address(owner: str, repo: str, number: int) -> str:
-    return f"{client.build_repository_path(owner, repo)}/issues/{number}"
+    return f"{rest_client.build_repository_path(owner, repo)}/issues/{number}"
 
 
 TOOLS = (list_issues, get_issue, create_issue, update_issue, add_issue_comment)

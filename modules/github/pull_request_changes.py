@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from modules.github import client
-from modules.github.fields import (
+from modules.github import rest_client
+from modules.github.parameters import (
     ACTION_HINTS,
     ADD_HINTS,
     CHANGE_HINTS,
@@ -24,7 +24,7 @@ from modules.github.fields import (
     Title,
     limit_length,
 )
-from modules.github.shapes import GitHubModel, Line, Word
+from modules.github.result_models import GitHubModel, Line, Word
 from modules.kit import Context, ToolError, tool
 
 
@@ -66,8 +66,8 @@ async def create_pull_request(
 ) -> SavedPullRequest:
     """Open a pull request."""
     given = {"title": title, "head": head, "base": base, "body": body, "draft": draft}
-    address = client.build_repository_path(owner, repo) + "/pulls"
-    return await client.fetch_one(context, SavedPullRequest, address, method="POST", json=given)
+    address = rest_client.build_repository_path(owner, repo) + "/pulls"
+    return await rest_client.fetch_one(context, SavedPullRequest, address, method="POST", json=given)
 
 
 @tool(hints=CHANGE_HINTS, scopes=[REPO])
@@ -83,9 +83,9 @@ async def update_pull_request(
 ) -> SavedPullRequest:
     """Change a pull request: only what is given."""
     given = {"title": title, "body": body, "state": state, "base": base}
-    client.require_change(given)
+    rest_client.require_change(given)
     address = _build_address(owner, repo, pull_number)
-    return await client.fetch_one(context, SavedPullRequest, address, method="PATCH", json=given)
+    return await rest_client.fetch_one(context, SavedPullRequest, address, method="PATCH", json=given)
 
 
 @tool(hints=ACTION_HINTS, scopes=[REPO])
@@ -102,7 +102,7 @@ async def merge_pull_request(
     """Merge a pull request into its base."""
     given = {"merge_method": merge_method, "commit_title": commit_title, "commit_message": commit_message, "sha": sha}
     address = f"{_build_address(owner, repo, pull_number)}/merge"
-    return await client.fetch_one(context, MergeResult, address, method="PUT", json=given)
+    return await rest_client.fetch_one(context, MergeResult, address, method="PUT", json=given)
 
 
 @tool(hints=ADD_HINTS, scopes=[REPO])
@@ -129,11 +129,11 @@ async def create_pull_request_review(
         "commit_id": commit_id,
     }
     address = f"{_build_address(owner, repo, pull_number)}/reviews"
-    return await client.fetch_one(context, SavedReview, address, method="POST", json=given)
+    return await rest_client.fetch_one(context, SavedReview, address, method="POST", json=given)
 
 
 def _build_address(owner: str, repo: str, number: int) -> str:
-    return f"{client.build_repository_path(owner, repo)}/pulls/{number}"
+    return f"{rest_client.build_repository_path(owner, repo)}/pulls/{number}"
 
 
 TOOLS = (

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from modules.github import client
-from modules.github.fields import (
+from modules.github import rest_client
+from modules.github.parameters import (
     READ_HINTS,
     REPO,
     CursorText,
@@ -18,7 +18,7 @@ from modules.github.fields import (
     Repo,
     ShortText,
 )
-from modules.github.shapes import (
+from modules.github.result_models import (
     Count,
     FilePatch,
     Flag,
@@ -100,8 +100,8 @@ async def list_pull_requests(
 ) -> PullRequests:
     """Pull requests of a repository."""
     query = {"state": state, "head": head, "base": base, "sort": sort, "direction": "desc"}
-    address = client.build_repository_path(owner, repo) + "/pulls"
-    found, rest, _ = await client.fetch_page(
+    address = rest_client.build_repository_path(owner, repo) + "/pulls"
+    found, rest, _ = await rest_client.fetch_page(
         context, ListedPullRequest, address, query=query, cursor=cursor, per_page=per_page
     )
     return PullRequests(pull_requests=found, nextCursor=rest)
@@ -118,15 +118,15 @@ async def get_pull_request(
     cursor: CursorText = None,
 ) -> PullRequestDetail:
     """One pull request, with its patches or reviews if asked."""
-    address = f"{client.build_repository_path(owner, repo)}/pulls/{pull_number}"
-    pull = client.fetch_one(context, PullRequest, address)
+    address = f"{rest_client.build_repository_path(owner, repo)}/pulls/{pull_number}"
+    pull = rest_client.fetch_one(context, PullRequest, address)
     if include is None:
         return PullRequestDetail(pull_request=await pull)
     if include == "reviews":
-        reviews = client.fetch_page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
+        reviews = rest_client.fetch_page(context, Review, f"{address}/reviews", cursor=cursor, per_page=per_page)
         found, (said, rest, _) = await asyncio.gather(pull, reviews)
         return PullRequestDetail(pull_request=found, reviews=fit_texts(said, "body"), nextCursor=rest)
-    files = client.fetch_page(context, FilePatch, f"{address}/files", cursor=cursor, per_page=per_page)
+    files = rest_client.fetch_page(context, FilePatch, f"{address}/files", cursor=cursor, per_page=per_page)
     found, (changed, rest, _) = await asyncio.gather(pull, files)
     return PullRequestDetail(pull_request=found, files=fit_texts(changed, "patch"), nextCursor=rest)
 

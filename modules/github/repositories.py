@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, model_validator
 
-from modules.github import client
-from modules.github.fields import (
+from modules.github import rest_client
+from modules.github.parameters import (
     ADD_HINTS,
     READ_HINTS,
     REPO,
@@ -22,7 +22,7 @@ from modules.github.fields import (
     format_timestamp,
     limit_length,
 )
-from modules.github.shapes import FilePatch, Flag, GitHubModel, Line, ResultPage, Word, fit_texts, read_at
+from modules.github.result_models import FilePatch, Flag, GitHubModel, Line, ResultPage, Word, fit_texts, read_at
 from modules.kit import Context, ToolError, tool
 
 Affiliation = Literal["owner", "collaborator", "organization_member"]
@@ -115,7 +115,7 @@ async def list_repositories(
 ) -> Repositories:
     """Repositories of the connected account."""
     query = {"visibility": visibility, "affiliation": ",".join(affiliation) if affiliation else None, "sort": sort}
-    found, rest, _ = await client.fetch_page(
+    found, rest, _ = await rest_client.fetch_page(
         context, Repository, "/user/repos", query=query, cursor=cursor, per_page=per_page
     )
     return Repositories(repositories=found, nextCursor=rest)
@@ -142,8 +142,8 @@ async def list_commits(
         "since": format_timestamp(since),
         "until": format_timestamp(until),
     }
-    address = client.build_repository_path(owner, repo) + "/commits"
-    found, rest, _ = await client.fetch_page(
+    address = rest_client.build_repository_path(owner, repo) + "/commits"
+    found, rest, _ = await rest_client.fetch_page(
         context, ListedCommit, address, query=query, cursor=cursor, per_page=per_page
     )
     return Commits(commits=found, nextCursor=rest)
@@ -159,8 +159,8 @@ async def get_commit(
     cursor: CursorText = None,
 ) -> CommitDetail:
     """One commit with its files and patches."""
-    address = f"{client.build_repository_path(owner, repo)}/commits/{client.encode_segments(ref)}"
-    files, rest, whole = await client.fetch_page(
+    address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
+    files, rest, whole = await rest_client.fetch_page(
         context, FilePatch, address, within="files", cursor=cursor, per_page=per_page
     )
     return CommitDetail(
@@ -178,9 +178,11 @@ async def list_branches(
     cursor: CursorText = None,
 ) -> Branches:
     """Branches with their newest commits."""
-    address = client.build_repository_path(owner, repo) + "/branches"
+    address = rest_client.build_repository_path(owner, repo) + "/branches"
     query = {"protected": protected}
-    found, rest, _ = await client.fetch_page(context, Branch, address, query=query, cursor=cursor, per_page=per_page)
+    found, rest, _ = await rest_client.fetch_page(
+        context, Branch, address, query=query, cursor=cursor, per_page=per_page
+    )
     return Branches(branches=found, nextCursor=rest)
 
 
@@ -195,8 +197,8 @@ async def create_branch(
     """Create a branch, of the default branch if nothing else is said."""
     sha = await _resolve_sha(context, owner, repo, from_ref)
     body = {"ref": f"refs/heads/{branch}", "sha": sha}
-    return await client.fetch_one(
-        context, NewBranch, client.build_repository_path(owner, repo) + "/git/refs", method="POST", json=body
+    return await rest_client.fetch_one(
+        context, NewBranch, rest_client.build_repository_path(owner, repo) + "/git/refs", method="POST", json=body
     )
 
 
@@ -204,16 +206,16 @@ async def create_branch(
 async def get_latest_release(context: Context, owner: Owner, repo: Repo) -> Release:
     """The newest published release that is no draft or prerelease."""
     missing = "the repository has no published release, does not exist, or the connected account may not see it"
-    return await client.fetch_one(
-        context, Release, client.build_repository_path(owner, repo) + "/releases/latest", missing=missing
+    return await rest_client.fetch_one(
+        context, Release, rest_client.build_repository_path(owner, repo) + "/releases/latest", missing=missing
     )
 
 
 async def _resolve_sha(context: Context, owner: str, repo: str, ref: str) -> str:
     """The commit that a branch, tag or SHA stands for; this media type answers with nothing else."""
-    address = f"{client.build_repository_path(owner, repo)}/commits/{client.encode_segments(ref)}"
+    address = f"{rest_client.build_repository_path(owner, repo)}/commits/{rest_client.encode_segments(ref)}"
     missing = "no such repository, or it has no branch, tag or commit of that name"
-    answer = await client.send_request(
+    answer = await rest_client.send_request(
         context, "GET", address, headers={"Accept": "application/vnd.github.sha"}, missing=missing
     )
     sha = answer.body.decode("ascii", "replace").strip()

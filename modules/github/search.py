@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field
 
-from modules.github import client, texts
-from modules.github.fields import READ_HINTS, REPO, CursorText, OptionalParameter, PerPage, limit_length
+from modules.github import rest_client, text_cleaning
 from modules.github.issues import ListedIssue
+from modules.github.parameters import READ_HINTS, REPO, CursorText, OptionalParameter, PerPage, limit_length
 from modules.github.repositories import Repository
-from modules.github.shapes import Count, Flag, GitHubModel, Line, Name, ResultPage, read_at
+from modules.github.result_models import Count, Flag, GitHubModel, Line, Name, ResultPage, read_at
 from modules.kit import Context, tool
 
 MAX_FRAGMENTS = 2
@@ -32,7 +32,11 @@ def _extract_fragments(matches: Any) -> Any:
     first = cast("list[Any]", matches)[:MAX_MATCHES]
     given = (cast("Mapping[str, Any]", one) for one in first if isinstance(one, Mapping))
     found = [one.get("fragment") for one in given]
-    return [texts.clean_block(one, MAX_FRAGMENT_LENGTH).text for one in found[:MAX_FRAGMENTS] if isinstance(one, str)]
+    return [
+        text_cleaning.clean_block(one, MAX_FRAGMENT_LENGTH).text
+        for one in found[:MAX_FRAGMENTS]
+        if isinstance(one, str)
+    ]
 
 
 class FoundIssue(ListedIssue):
@@ -123,7 +127,7 @@ async def _search(
     cursor: str | None,
     headers: Mapping[str, str] | None = None,
 ) -> Results:
-    items, rest, whole = await client.fetch_page(
+    items, rest, whole = await rest_client.fetch_page(
         context, shape, address, query=query, within="items", cursor=cursor, per_page=per_page, headers=headers
     )
     found = {name: whole.value.get(name) for name in ("total_count", "incomplete_results")}

@@ -6,7 +6,7 @@ author could forget: hints and scopes are named at every tool.
 """
 
 from modules.kit.context import Context, Store
-from modules.kit.declare import Hints, Module, Prompt, Resource, SensitiveParameter, Tool, tool
+from modules.kit.declarations import Hints, Module, Prompt, Resource, SensitiveParameter, Tool, tool
 from modules.kit.errors import OUTCOME_UNKNOWN, ToolError
 from modules.kit.schema import build_json_schema
 from modules.kit.vendor import RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem, VendorSettings, build_path
@@ -19,10 +19,10 @@ __all__ = [
     "Prompt",
     "RateLimit",
     "Resource",
+    "SensitiveParameter",
     "Store",
     "Tool",
     "ToolError",
-    "SensitiveParameter",
     "Vendor",
     "VendorAnswer",
     "VendorApi",

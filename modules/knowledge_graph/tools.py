@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from modules.kit import Context, Hints, tool
-from modules.knowledge_graph import pages, store
+from modules.knowledge_graph import graph_store, pages
 from modules.knowledge_graph.models import (
     MAX_ITEMS,
     Additions,
@@ -22,7 +22,7 @@ from modules.knowledge_graph.models import (
     SaveResult,
     Text,
 )
-from modules.knowledge_graph.search import build_needles
+from modules.knowledge_graph.search_text import build_needles
 
 READ = "knowledge_graph:read"
 WRITE = "knowledge_graph:write"
@@ -51,9 +51,9 @@ async def create_entities(
     """Remember people, things and facts about them. An existing name is updated: its type is replaced, new observations
     are added, none is removed."""
     types = {entity.name: entity.entityType for entity in entities}
-    notes = store.build_columns(_collect_notes((entity.name, entity.observations) for entity in entities))
+    notes = graph_store.build_columns(_collect_notes((entity.name, entity.observations) for entity in entities))
     async with context.store() as graph:
-        saved = await store.save_entities(graph, types, notes)
+        saved = await graph_store.save_entities(graph, types, notes)
     created = sum(entity.created for entity in saved)
     message = f"Created {_format_count(created, 'entity')}, updated {len(saved) - created}."
     return SaveResult(message=message, created=created, updated=len(saved) - created, entities=saved)
@@ -64,7 +64,7 @@ async def create_relations(context: Context, relations: Relations) -> RelateResu
     """Connect existing entities, such as Alice works_at Acme. If one is unknown, nothing is written."""
     distinct = len(set(relations))
     async with context.store() as graph:
-        created = await store.create_relations(graph, relations)
+        created = await graph_store.create_relations(graph, relations)
     message = f"Created {_format_count(created, 'relation')}, {distinct - created} existed."
     return RelateResult(message=message, created=created, existing=distinct - created)
 
@@ -77,9 +77,9 @@ async def add_observations(
     ],
 ) -> AddResult:
     """Add facts to existing entities; known ones are skipped. If an entity is unknown, nothing is written."""
-    notes = store.build_columns(_collect_notes((one.entityName, one.contents) for one in observations))
+    notes = graph_store.build_columns(_collect_notes((one.entityName, one.contents) for one in observations))
     async with context.store() as graph:
-        results = await store.add_observations(graph, notes)
+        results = await graph_store.add_observations(graph, notes)
     added = sum(result.added for result in results)
     return AddResult(message=f"Added {_format_count(added, 'observation')}.", added=added, results=results)
 
@@ -88,7 +88,7 @@ async def add_observations(
 async def delete_entities(context: Context, entityNames: NamedEntities) -> DeleteResult:  # noqa: N803
     """Delete entities with their observations and relations."""
     async with context.store() as graph:
-        return _build_delete_result(await store.delete_entities(graph, entityNames))
+        return _build_delete_result(await graph_store.delete_entities(graph, entityNames))
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE], aliases=["kg_delete_observations"])
@@ -99,16 +99,16 @@ async def delete_observations(
     ],
 ) -> DeleteResult:
     """Delete single observations."""
-    notes = store.build_columns(_collect_notes((one.entityName, one.observations) for one in deletions))
+    notes = graph_store.build_columns(_collect_notes((one.entityName, one.observations) for one in deletions))
     async with context.store() as graph:
-        return _build_delete_result(await store.delete_observations(graph, notes))
+        return _build_delete_result(await graph_store.delete_observations(graph, notes))
 
 
 @tool(hints=CHANGE_HINTS, scopes=[WRITE], aliases=["kg_delete_relations"])
 async def delete_relations(context: Context, relations: Relations) -> DeleteResult:
     """Delete single relations."""
     async with context.store() as graph:
-        return _build_delete_result(await store.delete_relations(graph, relations))
+        return _build_delete_result(await graph_store.delete_relations(graph, relations))
 
 
 @tool(hints=READ_HINTS, scopes=[READ], aliases=["kg_read_graph"])
@@ -191,7 +191,7 @@ def _collect_notes(pairs: Iterable[tuple[str, Iterable[str]]]) -> Mapping[str, d
     return notes
 
 
-def _build_delete_result(gone: store.DeletedCounts) -> DeleteResult:
+def _build_delete_result(gone: graph_store.DeletedCounts) -> DeleteResult:
     counts = ((gone.entities, "entity"), (gone.observations, "observation"), (gone.relations, "relation"))
     parts = ", ".join(_format_count(number, thing) for number, thing in counts if number)
     message = f"Deleted {parts}." if parts else "There was nothing to delete."

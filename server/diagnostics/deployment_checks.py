@@ -18,7 +18,7 @@ from core.disk_errors import MIN_FREE_BYTES, explain_full_disk, get_free_bytes, 
 from core.errors import Invalid, MCPistError, Unavailable
 from core.migrations import LOGIN_ROLES, get_current_revision, get_head_revision, list_revisions
 from gateway.catalogue import load_installed_modules
-from gateway.operations.metrics_server import open_metrics_socket
+from gateway.observability.metrics_server import open_metrics_socket
 from server.data_folder import attach_database
 from server.deployment import DIGEST_KEY_FILE, KEYS_FOLDER, PASSWORDS_FILE, Deployment
 from server.diagnostics.finding import Finding

@@ -21,8 +21,8 @@ from broker.web.web_dependencies import WebDependencies
 from core.api.security import ApiSecurity
 from core.config.settings import Settings
 from core.db import Database
+from gateway.auth.failed_auth import AuthFailureLog
 from gateway.auth.protected_resource import build_metadata_url
-from gateway.auth.refusals import AuthFailureLog
 from gateway.catalogue import Catalogue
 from server.bootstrap import list_module_names
 from server.deployment import Deployment

@@ -39,7 +39,7 @@ from core.http.json_documents import JsonDocumentFetcher
 from core.secret import Secret
 from gateway.catalogue import Catalogue
 from gateway.service_settings import parse_settings
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import ToolError
 from server.vendor_account_lookup import (
     UnleasedCredential,

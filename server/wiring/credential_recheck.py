@@ -12,7 +12,7 @@ from core.db import Database
 from core.errors import MCPistError
 from gateway.catalogue import Catalogue
 from gateway.service_settings import parse_settings
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import ToolError, VendorProblem
 from modules.kit.vendor import VendorProblemKind
 from server.vendor_account_lookup import UnleasedCredential, fetch_vendor_account

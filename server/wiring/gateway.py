@@ -20,27 +20,27 @@ from core.generations import Generations
 from core.http.outbound_addresses import AllowedAddresses
 from gateway.app import PathDispatcher
 from gateway.auth.authenticator import CallerAuthenticator
+from gateway.auth.failed_auth import AuthFailureLog
 from gateway.auth.protected_resource import METADATA_PATHS as METADATA_PATHS
 from gateway.auth.protected_resource import ProtectedResourceMetadata, build_metadata_url
-from gateway.auth.refusals import AuthFailureLog
 from gateway.catalogue import Catalogue
-from gateway.connecting import ConnectMessages
-from gateway.leases import LeaseCache
+from gateway.connection_messages import ConnectMessages
+from gateway.lease_cache import LeaseCache
 from gateway.mcp.elicitation import UrlElicitor
 from gateway.mcp.endpoint import McpEndpoint
-from gateway.mcp.ports import Release
+from gateway.mcp.interfaces import Release
 from gateway.mcp.settings import McpSettings
 from gateway.meta_tools.handlers import MetaTools
-from gateway.operations.call_log import CallLog
-from gateway.operations.entry import wrap_handlers
-from gateway.operations.health import HealthMonitor, build_health_routes, create_disk_check
-from gateway.operations.metrics import Metrics
-from gateway.operations.observers import CallObserver
-from gateway.operations.tracing import Tracer, start_tracer
+from gateway.observability.call_log import CallLog
+from gateway.observability.call_observer import CallObserver
+from gateway.observability.health import HealthMonitor, build_health_routes, create_disk_check
+from gateway.observability.metrics import Metrics
+from gateway.observability.tracing import Tracer, start_tracer
+from gateway.observability.tracing_handlers import wrap_handlers
 from gateway.sieve.sieve import Sieve
 from gateway.tool_runner import ToolRunner
-from gateway.vendor_session.session import VendorClientFactory
-from gateway.vendors import VendorConnections
+from gateway.vendor_connections import VendorConnections
+from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
 from server.operator_context import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings

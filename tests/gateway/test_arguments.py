@@ -6,7 +6,7 @@ import orjson
 import pytest
 from pydantic import Field
 
-from gateway.arguments import InvalidToolArguments, validate_arguments
+from gateway.argument_validation import InvalidToolArguments, validate_arguments
 from gateway.catalogue import build_catalogue
 from modules.kit import Context, Module, tool
 from tests.support.toy_modules import READS, Said

@@ -19,9 +19,9 @@ from core.errors import Unavailable
 from core.permissions import Policy
 from core.secret import Secret
 from gateway.catalogue import build_catalogue
-from gateway.connecting import ConnectMessages, NotConnected
-from gateway.leases import CachedLease, LeaseCache
-from gateway.mcp.context import Authority, RequestContext
+from gateway.connection_messages import ConnectMessages, NotConnected
+from gateway.lease_cache import CachedLease, LeaseCache
+from gateway.mcp.request_context import Authority, RequestContext
 from modules.kit import ToolError
 from tests.support.http_broker import served_over_http
 from tests.support.toy_vendor import shop_module

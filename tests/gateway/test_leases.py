@@ -18,9 +18,9 @@ from core.generations import Generations
 from core.permissions import Policy
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool, build_catalogue
-from gateway.connecting import ConnectMessages
-from gateway.leases import CachedLease, LeaseCache, ToolLeaseSource
-from gateway.mcp.context import Authority, RequestContext
+from gateway.connection_messages import ConnectMessages
+from gateway.lease_cache import CachedLease, LeaseCache, ToolLeaseSource
+from gateway.mcp.request_context import Authority, RequestContext
 from tests.support.toy_vendor import shop_module
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))

@@ -11,8 +11,8 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 
 from broker.authorization_server import redirect_uris
 from broker.web import display
-from modules.github import problems
-from modules.knowledge_graph import search
+from modules.github import error_messages
+from modules.knowledge_graph import search_text
 from tests.linear import patterns
 from tests.linear.growth import MOST_RATIO, Input, grown, ratio, runs, texts, worst
 from tests.linear.patterns import ROOT, Use, all_uses, source_files, uses_in_text
@@ -22,7 +22,7 @@ RUST = [use for use in all_uses() if use.engine == "rust"]
 
 # What is known to be hard on such patterns; the others are made from their parse trees.
 BY_HAND = {
-    "gateway/operations/scrubbing.py:_PATTERNS": texts(
+    "gateway/observability/redaction.py:_PATTERNS": texts(
         [
             "eyJ",
             "eyJa",
@@ -42,10 +42,10 @@ BY_HAND = {
         for unit in (".b", "[0]", '["b"]', "['b']", '["', "['", '["\\', ".", "[")
         for end in ("", "}", "]", '"]')
     ],
-    "modules/knowledge_graph/search.py:_LONG_MARK": texts(["ア", "ー", "アー", "アアー", "アアアーx"]),
-    "modules/github/texts.py:_EXTRA_SELECTOR": texts(["\ufe0f", "a\ufe0f\ufe0f", "\u200d\ufe0f", "\U000e0100"]),
+    "modules/knowledge_graph/search_text.py:_LONG_MARK": texts(["ア", "ー", "アー", "アアー", "アアアーx"]),
+    "modules/github/text_cleaning.py:_EXTRA_SELECTOR": texts(["\ufe0f", "a\ufe0f\ufe0f", "\u200d\ufe0f", "\U000e0100"]),
     "modules/github/cursors.py:_NEXT": texts(['<a>;rel="next', "<", "<a>", "<a>; rel", "<a>" + " " * 50]),
-    "gateway/mcp/headers.py:_ENCODED": [Input("=?base64?", "?", ""), Input("=?base64?", "?=", "x")],
+    "gateway/mcp/request_headers.py:_ENCODED": [Input("=?base64?", "?", ""), Input("=?base64?", "?=", "x")],
 }
 
 
@@ -158,10 +158,10 @@ FORMER = {
     ),
     "names._ADDRESS": (display._ADDRESS, r"[^\s@<>\"?&]+@[^\s@<>\"?&]+\.[^\s@<>\"?&]+", ("a", "@", ".", "b", "<", " ")),
     "search._LONG_MARK": (
-        search._LONG_MARK, r"([ァ-ヺー]{3,})ー(?![ァ-ヺー])", ("ア", "ー", "イ", "x", " ", "ヺ", "ァー"),
+        search_text._LONG_MARK, r"([ァ-ヺー]{3,})ー(?![ァ-ヺー])", ("ア", "ー", "イ", "x", " ", "ヺ", "ァー"),
     ),
     "problems._KNOWN": (
-        next(form for form, _ in problems._KNOWN if "must include" in form.pattern),
+        next(form for form, _ in error_messages._KNOWN if "must include" in form.pattern),
         r"(?i)must include .*is:(issue|pull-request|pr)",
         ("must include ", "MUST INCLUDE ", "is:issue", "is:pr", "is:", "x", "\n", "must"),
     ),

@@ -29,7 +29,7 @@ from core.db import Database
 from core.directory import deletion, roles, tenants, users
 from core.secret import Secret
 from gateway.auth.protected_resource import METADATA_PATHS
-from gateway.operations.call_log import CallLog
+from gateway.observability.call_log import CallLog
 from gateway.tool_runner import NO_SUCH_TOOL
 from server.deployment import KEYS_FOLDER
 from server.operator_context import BROKER_ROLE, open_role_database

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.mcp.listening import MAX_STREAMS_PER_CREDENTIAL
+from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
 from tests.path.mall import Mall, people
 from tests.support.product import ACTOR, Node, Person
 
@@ -104,8 +104,8 @@ async def test_streams_end_when_the_process_stops(mall: Mall) -> None:
 
 async def test_no_stream_stays_open_for_longer_than_it_may(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client opens the next one by itself."""
-    monkeypatch.setattr("gateway.mcp.listening.POLL_SECONDS", 0.02)
-    monkeypatch.setattr("gateway.mcp.listening.MAX_STREAM_SECONDS", 0.1)
+    monkeypatch.setattr("gateway.mcp.notification_stream.POLL_SECONDS", 0.02)
+    monkeypatch.setattr("gateway.mcp.notification_stream.MAX_STREAM_SECONDS", 0.1)
     ada, _ = await people(mall)
     async with listening(mall.node, ada.token) as stream:
         async with asyncio.timeout(10):
@@ -129,7 +129,7 @@ async def test_without_a_credential_there_is_none(mall: Mall) -> None:
 
 
 async def test_all_together_are_bounded(mall: Mall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.mcp.listening.MAX_STREAMS", 1)
+    monkeypatch.setattr("gateway.mcp.notification_stream.MAX_STREAMS", 1)
     ada, eve = await people(mall)
     async with listening(mall.node, ada.token), listening(mall.node, eve.token) as second:
         assert second.status == 429

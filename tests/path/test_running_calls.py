@@ -10,8 +10,8 @@ import pytest
 
 from core.audit.event import AuditEventKind
 from core.directory import roles, users
-from gateway.mcp import renewal, watch
-from gateway.mcp.renewal import REVOKED, UNVERIFIED
+from gateway.mcp import authority_renewal, call_supervisor
+from gateway.mcp.authority_renewal import REVOKED, UNVERIFIED
 from gateway.tool_runner import NO_SUCH_TOOL
 from modules.kit import OUTCOME_UNKNOWN
 from tests.path.conftest import People
@@ -115,7 +115,7 @@ async def test_a_lost_permission_stops_the_tool_that_runs(
 async def test_a_step_that_begins_after_a_loss_does_not_exist_and_others_go_on(
     product: Product, people: People, nodes: tuple[Node, Node], lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "TICK_SECONDS", 60.0)  # nobody looks at what runs: the step itself has to
+    monkeypatch.setattr(call_supervisor, "TICK_SECONDS", 60.0)  # nobody looks at what runs: the step itself has to
     steps = (step("a", "wait"), step("b", "write", "a", text="never"), step("c", "look", "a", at="here"))
     running = batch(nodes[0], people.admin, *steps)
     await asyncio.wait_for(lab.started.wait(), 5)
@@ -195,7 +195,7 @@ async def test_also_where_announcements_do_not_arrive(
 async def test_what_nobody_can_look_at_does_not_go_on_for_ever(
     product: Product, people: People, lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(renewal, "UNVERIFIED_SECONDS", 0.5)
+    monkeypatch.setattr(authority_renewal, "UNVERIFIED_SECONDS", 0.5)
     async with postgres_proxy(product.deployment.admin) as proxy, product.gateway(through=proxy.address) as node:
         running = asyncio.create_task(node.call(people.admin.token, "lab", "wait"))
         await asyncio.wait_for(lab.started.wait(), 5)

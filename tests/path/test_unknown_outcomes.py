@@ -17,7 +17,7 @@ from core.config.settings import Settings
 from core.errors import Unavailable
 from core.secret import Secret
 from gateway.catalogue import build_catalogue, load_installed_modules
-from gateway.vendor_session.answers import MAX_BODY_BYTES
+from gateway.vendor_session.answer_reader import MAX_BODY_BYTES
 from modules.kit import OUTCOME_UNKNOWN
 from server.deployment import KEYS_FOLDER
 from server.local_call import open_local_caller

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from gateway.mcp.listening import MAX_STREAMS_PER_CREDENTIAL
+from gateway.mcp.notification_stream import MAX_STREAMS_PER_CREDENTIAL
 from tests.process.hostile import (
     BOMB,
     DEEP,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES
+from gateway.mcp.jsonrpc import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES
 
 BODY = 4 << 20
 ROOM = 2_048  # for what stands around a value

@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from core.secret import Secret
 from core.token_format import parse_token
-from gateway.operations.logs import _NEVER_DEBUG, _QUIET
+from gateway.observability.logs import _NEVER_DEBUG, _QUIET
 
 SHORTEST = 12
 FEWEST_SIGNS = 6

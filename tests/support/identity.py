@@ -28,7 +28,7 @@ from core.directory import allow_list
 from core.directory.tenants import Tenant
 from core.secret import Secret
 from gateway.http_server.server import HttpServer, run_http_server
-from gateway.operations.call_log import CallLog
+from gateway.observability.call_log import CallLog
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway
 from server.wiring.web import open_web_application as identity_of

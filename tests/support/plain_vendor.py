@@ -11,7 +11,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from gateway.vendor_session.retries import find_rate_limit
+from gateway.vendor_session.retry_policy import find_rate_limit
 from modules.kit import Context, Module, RateLimit, Vendor, VendorAnswer, VendorApi, VendorProblem
 from modules.kit.vendor import VendorProblemKind
 

@@ -38,8 +38,8 @@ from core.directory.tenants import Tenant, create_tenant
 from core.directory.users import create_user
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
-from gateway.operations.call_log import CallLog
-from gateway.operations.exposition import build_registry
+from gateway.observability.call_log import CallLog
+from gateway.observability.exposition import build_registry
 from server.deployment import KEYS_FOLDER, Deployment
 from server.operator_context import BROKER_ROLE, CONSOLE_ROLE, open_role_database
 from server.wiring.broker import BrokerRuntime, open_broker_runtime

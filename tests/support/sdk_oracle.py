@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
 from core.caller import Caller
-from gateway.mcp.context import Authority, Handler, ProtocolError, RequestContext
+from gateway.mcp.request_context import Authority, Handler, ProtocolError, RequestContext
 
 
 @contextlib.asynccontextmanager

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.mcp.envelope import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, count_containers, has_too_many_values
+from gateway.mcp.jsonrpc import MAX_CONTAINERS, MAX_FIELDS, MAX_VALUES, count_containers, has_too_many_values
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep, StepPosition
-from gateway.meta_tools.batch.wording import describe_type, format_names, quote_value, suggest_name
+from gateway.meta_tools.batch.text_format import describe_type, format_names, quote_value, suggest_name
 from gateway.meta_tools.json_text import InvalidObjectText, parse_object
 
 MAX_STEPS = 50
@@ -229,7 +229,8 @@ def _find_invalid_fields(given: dict[str, Any]) -> Iterator[str]:
         if value is None and field.required:
             yield f"{name} is missing; expected {field.expected}"
         elif value is not None and not field.accepts(value):
-            yield f"{name}: expected {field.expected}, got {quote_value(value) if isinstance(value, str) else describe_type(value)}"
+            got = quote_value(value) if isinstance(value, str) else describe_type(value)
+            yield f"{name}: expected {field.expected}, got {got}"
 
 
 def _find_duplicates(steps: list[BatchStep]) -> Iterator[BatchProblem]:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from gateway.meta_tools.batch.order import find_cycles, group_into_waves
-from gateway.meta_tools.batch.output_schema import explain_impossible_path
+from gateway.meta_tools.batch.output_paths import explain_impossible_path
 from gateway.meta_tools.batch.references import (
     MAX_REFERENCES_IN_BATCH,
     FoundReferences,
@@ -14,7 +13,8 @@ from gateway.meta_tools.batch.references import (
     substitute_references,
 )
 from gateway.meta_tools.batch.step import BatchProblem, BatchStep
-from gateway.meta_tools.batch.wording import cut_text, format_names, quote_value, suggest_name
+from gateway.meta_tools.batch.step_order import find_cycles, group_into_waves
+from gateway.meta_tools.batch.text_format import cut_text, format_names, quote_value, suggest_name
 
 _MAX_ERRORS = 5  # of one kind at one step
 _MAX_HINTS = 5  # in all, at the unknown ids: each is compared with every step's

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import orjson
 
-from gateway.meta_tools.batch.wording import (
+from gateway.meta_tools.batch.text_format import (
     cut_text,
     describe_type,
     encode_compact_json,

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from gateway.meta_tools.batch.plan import Plan
 from gateway.meta_tools.batch.run import BatchOutcome, StepOutcome
 from gateway.meta_tools.batch.step import BatchProblem
-from gateway.meta_tools.batch.wording import encode_compact_json, make_printable
+from gateway.meta_tools.batch.text_format import encode_compact_json, make_printable
 
 _MAX_PROBLEMS = 50
 

@@ -10,7 +10,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from gateway.meta_tools.batch.plan import Plan, PlannedStep
 from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, UnresolvedReference, substitute_references
 from gateway.meta_tools.batch.step import BatchStep
-from gateway.meta_tools.batch.wording import cut_text, encode_compact_json
+from gateway.meta_tools.batch.text_format import cut_text, encode_compact_json
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from tests.support.product import Person
 
 LONG = {"set": {"accessTokenTtl": 3600}}
 """One token for a whole test: the shop has to know it."""
-MOVED = "was given another address after your account had been connected"
+MOVED = "base URL changed after your account had been connected"
 
 
 async def refused(scene: Scene, person: Person, module: str) -> Answer:

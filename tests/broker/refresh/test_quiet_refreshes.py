@@ -24,12 +24,12 @@ from core.permissions import Policy
 from core.secret import Secret
 from core.token_format import generate_token
 from gateway.auth.authenticator import CallerAuthenticator
-from gateway.auth.refusals import AuthFailureLog
+from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import build_catalogue
-from gateway.connecting import ConnectMessages
-from gateway.leases import CachedLease, LeaseCache
-from gateway.mcp.context import Authority, RequestContext
-from gateway.operations.metrics import Metrics
+from gateway.connection_messages import ConnectMessages
+from gateway.lease_cache import CachedLease, LeaseCache
+from gateway.mcp.request_context import Authority, RequestContext
+from gateway.observability.metrics import Metrics
 from tests.broker.refresh.endpoints import Scripted, failed
 from tests.broker.refresh.rig import FixedProviders, Rig
 from tests.broker.refresh.vendor import HOUR

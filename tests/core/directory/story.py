@@ -17,7 +17,7 @@ from core.directory import roles, services, tenants, users
 from core.directory.audit_trail import Actor
 from core.errors import MCPistError
 from core.secret import Secret
-from gateway.auth.policies import load_caller
+from gateway.auth.caller_loader import load_caller
 from tests.core.directory.story_by_id import told_by_id
 from tests.support.postgres import ScratchDatabase
 

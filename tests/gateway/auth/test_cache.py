@@ -22,9 +22,9 @@ from core.generations import Generations
 from core.secret import Secret
 from core.token_format import generate_token
 from gateway.auth.authenticator import MAX_CACHE_SECONDS, CallerAuthenticator
-from gateway.auth.refusals import AuthFailureLog
+from gateway.auth.failed_auth import AuthFailureLog
 from gateway.mcp.errors import Unauthenticated
-from gateway.operations.metrics import Metrics
+from gateway.observability.metrics import Metrics
 from tests.support.eventually import within
 from tests.support.postgres import MadeTenant, ScratchDatabase
 

@@ -14,7 +14,7 @@ from gateway.auth.protected_resource import (
     build_metadata_url,
     build_resource_identifier,
 )
-from gateway.auth.scopes import require_scope
+from gateway.auth.tool_scopes import require_scope
 from gateway.catalogue import CatalogueTool, build_catalogue, load_installed_modules
 from gateway.mcp.errors import InsufficientScope
 

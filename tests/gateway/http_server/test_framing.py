@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.http_server.limits import HttpLimits
+from gateway.http_server.http_limits import HttpLimits
 from tests.gateway.http_server.echo import echo, split_answers
 from tests.support.http_server import connected, exchange, served
 

@@ -9,10 +9,10 @@ import pytest
 from core.caller import Caller, Credential
 from core.permissions import Policy
 from core.secret import Secret
-from gateway.mcp.context import ProtocolError, UrlElicitation
 from gateway.mcp.elicitation import STATE_SECONDS, UrlElicitor
-from gateway.mcp.envelope import JsonRpcMessage
-from gateway.mcp.headers import RequestHeaders
+from gateway.mcp.jsonrpc import JsonRpcMessage
+from gateway.mcp.request_context import ProtocolError, UrlElicitation
+from gateway.mcp.request_headers import RequestHeaders
 from gateway.mcp.revisions import CAPABILITIES_KEY, MODERN_REVISION
 
 CREDENTIAL = Credential("c", "api_token", UUID(int=1), UUID(int=2), frozenset({"mcp:read"}))

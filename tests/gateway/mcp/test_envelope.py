@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.mcp import envelope
-from gateway.mcp.envelope import (
+from gateway.mcp import jsonrpc
+from gateway.mcp.jsonrpc import (
     MAX_EXTRA_QUOTES,
     MAX_FIELDS,
     MAX_VALUES,
@@ -132,9 +132,9 @@ def test_values_and_fields_are_counted_outside_of_strings(value: Any, ascii_only
     text = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
     separators, fields = counted(value)
     for most in (separators, separators - 1):
-        with mock.patch.multiple(envelope, MAX_VALUES=most, MAX_FIELDS=fields):
+        with mock.patch.multiple(jsonrpc, MAX_VALUES=most, MAX_FIELDS=fields):
             assert has_too_many_values([text]) == (separators > most)
-    with mock.patch.multiple(envelope, MAX_VALUES=separators, MAX_FIELDS=fields - 1):
+    with mock.patch.multiple(jsonrpc, MAX_VALUES=separators, MAX_FIELDS=fields - 1):
         assert has_too_many_values([text])
 
 

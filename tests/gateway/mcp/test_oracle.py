@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp.shared.inbound import InboundModernRoute, classify_inbound_request, decode_header_value
 
-from gateway.mcp.context import ProtocolError
-from gateway.mcp.envelope import JsonRpcMessage
-from gateway.mcp.era import check_request, find_revision
-from gateway.mcp.headers import RequestHeaders, decode_mirrored_value
+from gateway.mcp.jsonrpc import JsonRpcMessage
+from gateway.mcp.request_context import ProtocolError
+from gateway.mcp.request_headers import RequestHeaders, decode_mirrored_value
 from gateway.mcp.revisions import Revision
+from gateway.mcp.version_negotiation import check_request, find_revision
 from tests.gateway.mcp.client import Client, Response, headers_for, replaced
 from tests.gateway.mcp.toys import CALLER, VERSION, Toys
 from tests.support.mcp_client import LEGACY, MODERN, REVISIONS, envelope

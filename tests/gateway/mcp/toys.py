@@ -10,11 +10,11 @@ import orjson
 from core.caller import Caller, Credential
 from core.errors import LimitReached, Unavailable
 from core.permissions import Policy
-from gateway.mcp.context import Handler, ProtocolError, RequestContext
 from gateway.mcp.endpoint import McpEndpoint
 from gateway.mcp.errors import InsufficientScope, Unauthenticated
-from gateway.mcp.own import BuildInstructions
-from gateway.mcp.ports import Observation
+from gateway.mcp.interfaces import Observation
+from gateway.mcp.lifecycle import BuildInstructions
+from gateway.mcp.request_context import Handler, ProtocolError, RequestContext
 from gateway.mcp.settings import McpSettings
 
 PUBLIC_URL = "http://127.0.0.1:8080"

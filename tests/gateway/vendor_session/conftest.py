@@ -8,8 +8,8 @@ import pytest
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
-from gateway.vendor_session.retries import LimitReader
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.client_factory import VendorClientFactory
+from gateway.vendor_session.retry_policy import LimitReader
 from modules.kit import ToolError, Vendor, VendorApi, VendorSettings
 from tests.gateway.vendor_session.doubles import RawVendor
 

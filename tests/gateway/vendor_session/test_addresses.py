@@ -10,7 +10,7 @@ import pytest
 from core.config.settings import Settings
 from core.errors import Invalid
 from core.http.outbound_addresses import AddressNotAllowed, AllowedAddresses, GuardedResolver, is_public
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, no_account
 from tests.gateway.vendor_session.doubles import RawVendor, answering
@@ -141,7 +141,7 @@ async def test_a_name_that_changes_its_mind_has_no_window(guarded: Guarded, monk
         connected.extend(info[4][0] for info in addr_infos)
         raise OSError("no way out of a test")
 
-    monkeypatch.setattr("gateway.vendor_session.pool.start_connection", connect)
+    monkeypatch.setattr("gateway.vendor_session.connection_pool.start_connection", connect)
     guarded.names.answers = [[PUBLIC], ["127.0.0.1"]]
     caught = await guarded.ask(f"https://rebinding.example:{guarded.port}")
     assert caught.kind == "unavailable"

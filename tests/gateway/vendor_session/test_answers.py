@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.vendor_session.answers import MAX_BODY_BYTES, MAX_UNPACKED_BYTES
+from gateway.vendor_session.answer_reader import MAX_BODY_BYTES, MAX_UNPACKED_BYTES
 from modules.kit import VendorProblem
 from tests.gateway.vendor_session.conftest import Bench
 from tests.gateway.vendor_session.doubles import Exchange, Script, answering

@@ -3,7 +3,7 @@
 import pytest
 
 from core.secret import Secret
-from gateway.vendor_session.problems import OriginNotAllowed
+from gateway.vendor_session.vendor_problems import OriginNotAllowed
 from modules.kit import VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, FakeLease, no_account
 from tests.gateway.vendor_session.doubles import answering

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from gateway.vendor_session.limits import ALL_PATHS, MAX_SCOPES, CredentialLimits, derive_limit_scope
+from gateway.vendor_session.credential_limits import ALL_PATHS, MAX_SCOPES, CredentialLimits, derive_limit_scope
 from modules.kit import VendorProblem
 from tests.gateway.vendor_session.conftest import Bench, Time
 from tests.gateway.vendor_session.doubles import Exchange, answering
@@ -159,7 +159,7 @@ def test_memory_is_bounded() -> None:
 
 
 async def test_a_queue_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.vendor_session.limits.MAX_WAITING", 2)
+    monkeypatch.setattr("gateway.vendor_session.credential_limits.MAX_WAITING", 2)
     limits = CredentialLimits(clock=lambda: 0.0)
     assert limits.try_enter("k", 1)
     waiting = [asyncio.create_task(limits.wait("k", 5)) for _ in range(3)]

@@ -11,10 +11,10 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
 from core.http.tls import get_system_tls_context
-from gateway.vendor_session.answers import ConnectionBroken, ConnectionDropped, UnreadableAnswer
-from gateway.vendor_session.connection import ConnectionOwner, ConnectionRoute
-from gateway.vendor_session.headers import format_request_head
-from gateway.vendor_session.pool import ConnectionPool, TooManyConnections, VendorConnectFailure
+from gateway.vendor_session.answer_reader import ConnectionBroken, ConnectionDropped, UnreadableAnswer
+from gateway.vendor_session.connection_pool import ConnectionPool, TooManyConnections, VendorConnectFailure
+from gateway.vendor_session.module_headers import format_request_head
+from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute
 from tests.gateway.vendor_session.conftest import Bench
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering
 from tests.support.eventually import within

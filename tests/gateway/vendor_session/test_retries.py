@@ -5,9 +5,9 @@ import math
 import pytest
 
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.vendor_session.answers import ExchangeFailure
-from gateway.vendor_session.retries import LimitReader, compute_pause, find_rate_limit, parse_retry_after
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.answer_reader import ExchangeFailure
+from gateway.vendor_session.client_factory import VendorClientFactory
+from gateway.vendor_session.retry_policy import LimitReader, compute_pause, find_rate_limit, parse_retry_after
 from modules.kit import OUTCOME_UNKNOWN, RateLimit, VendorAnswer, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Bench, Leases, Time, no_account
 from tests.gateway.vendor_session.doubles import Exchange, RawVendor, Script, answering, hanging_up

@@ -9,7 +9,7 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses
 from core.http.tls import create_tls_context
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.kit import Vendor, VendorApi, VendorProblem, VendorSettings
 from tests.gateway.vendor_session.conftest import Leases, no_account
 from tests.gateway.vendor_session.doubles import RawVendor

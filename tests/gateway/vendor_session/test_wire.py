@@ -6,10 +6,10 @@ import pytest
 
 from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, SystemLookup
 from core.http.tls import get_system_tls_context
-from gateway.vendor_session.answers import MAX_INTERIM_ANSWERS
-from gateway.vendor_session.connection import ConnectionOwner, ConnectionRoute
-from gateway.vendor_session.headers import format_request_head
-from gateway.vendor_session.pool import ConnectionPool
+from gateway.vendor_session.answer_reader import MAX_INTERIM_ANSWERS
+from gateway.vendor_session.connection_pool import ConnectionPool
+from gateway.vendor_session.module_headers import format_request_head
+from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute
 from modules.kit import VendorProblem
 from tests.gateway.vendor_session.conftest import Bench
 from tests.gateway.vendor_session.doubles import Exchange, answering, silent

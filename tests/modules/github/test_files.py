@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from modules.github import texts
+from modules.github import text_cleaning
 from modules.github.files import PAGE_CHARACTERS
 from modules.kit import ToolError, VendorProblem
 from tests.modules.github.conftest import Scene
@@ -160,7 +160,11 @@ async def test_any_path_comes_to_the_file_of_that_name(scene: Scene, path: str, 
     assert tip is not None
     assert tip.tree == {"else": b"1", path: content.encode()}
     found = await scene.mona.call("get_file_contents", **APP, path=path, ref="any")
-    assert (found["sha"], found["size"], found["path"]) == (made["sha"], len(content.encode()), texts.clean_name(path))
+    assert (found["sha"], found["size"], found["path"]) == (
+        made["sha"],
+        len(content.encode()),
+        text_cleaning.clean_name(path),
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.outbound_addresses import AllowedAddresses
 from core.secret import Secret
-from gateway.vendor_session.session import VendorClientFactory
+from gateway.vendor_session.client_factory import VendorClientFactory
 from modules.github import MODULE
 from modules.kit import OUTCOME_UNKNOWN, VendorProblem, VendorSettings
 from tests.modules.github.conftest import Scene, scene_on

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from modules.kit import ToolError
-from modules.knowledge_graph import store
+from modules.knowledge_graph import graph_store
 from tests.modules.knowledge_graph.sending import entity, relation
 from tests.support.modules import Person
 from tests.support.postgres import ScratchDatabase
@@ -193,7 +193,7 @@ async def test_the_longest_texts_are_stored(alice: Person) -> None:
 async def test_a_graph_has_a_limit(alice: Person, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     await alice.call("create_entities", entities=[entity("a", "1"), entity("b", "1")])
     await alice.call("create_relations", relations=[relation("a", "r", "b"), relation("b", "r", "a")])
-    monkeypatch.setitem(store.MAX_ROWS, kind, 2)
+    monkeypatch.setitem(graph_store.MAX_ROWS, kind, 2)
     sent = {
         "entities": ("create_entities", {"entities": [entity("c"), entity("a", "2")]}),
         "observations": ("add_observations", {"observations": [{"entityName": "a", "contents": ["2"]}]}),

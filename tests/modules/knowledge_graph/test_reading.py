@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from modules.kit import ToolError
 from modules.knowledge_graph import pages
-from modules.knowledge_graph.search import build_needles, fold_texts
+from modules.knowledge_graph.search_text import build_needles, fold_texts
 from tests.modules.knowledge_graph.sending import entity, relation
 from tests.support.modules import Person
 

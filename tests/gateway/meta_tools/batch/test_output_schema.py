@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateway.meta_tools.batch.output_schema import explain_impossible_path
+from gateway.meta_tools.batch.output_paths import explain_impossible_path
 
 
 class Inner(BaseModel):

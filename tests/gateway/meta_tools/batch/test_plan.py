@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.meta_tools.batch.order import find_cycles, group_into_waves
 from gateway.meta_tools.batch.plan import Plan, build_plan
+from gateway.meta_tools.batch.step_order import find_cycles, group_into_waves
 from tests.gateway.meta_tools.batch.made import UNKNOWN, Tool, errors, good_plan, parsed, planned, step
 
 CLOSED = Tool({"type": "object", "properties": {"items": {"type": "array"}}, "additionalProperties": False})

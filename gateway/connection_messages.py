@@ -1,0 +1,137 @@
+"""What a caller is told whose account at a vendor is missing or broken: why, what to do, and where.
+
+The link carries no authority and names nobody: whoever opens it has to sign in, and connects an account of their own
+(broker-security.md §2 row 5).
+"""
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from core.connection_state import CredentialKind
+from modules.kit import Module, ToolError, VendorProblem
+
+MISCONFIGURED = "misconfigured"
+ORIGIN_CHANGED = "elsewhere"
+NO_SITE = "no_site"
+TRANSIENT: Mapping[str, str] = MappingProxyType(
+    {
+        "vendor": "{title} cannot be reached to renew the access to {whose} account, or asks to wait",
+        "refreshing": "the access to {whose} account at {title} is being renewed just now",
+        "refused": "{title} refuses an access that it has just renewed for {whose} account",
+        "in_doubt": "{title} refuses {whose} account or key just now, and MCPist asks it again before anybody has to "
+        "do something; if it was revoked there, {mend} at {url}",
+        MISCONFIGURED: "{title} refuses the OAuth client of your company; an administrator has to look at it",
+    }
+)
+"""What stands in the way of an account that is fine, by cause: connecting it again would not help."""
+
+RECONNECT_REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "lost_rotation": "an answer of {title} was lost on its way, and with it the access to {whose}",
+        "account_disabled": "{title} says that {whose} is disabled there",
+        "interaction": "{title} wants the owner of {whose} to sign in or to agree there again",
+        "expired": "the access to {whose} at {title} has run out",
+        "scope": "{title} granted less for {whose} than is needed",
+        ORIGIN_CHANGED: "{title}'s base URL changed after {whose} had been connected, so its token is no longer sent",
+        NO_SITE: "{title} needs a site, and {whose} was connected without one",
+        "unreadable": "what is stored of {whose} at {title} was changed and cannot be read",
+    }
+)
+DEFAULT_RECONNECT_REASON = "{title} refuses {whose}: it has expired or was revoked there"
+"""Why an account has to be connected again, by cause."""
+
+READING_ONLY = "reading_only"
+READING_ONLY_NOTE = "{title} is connected for you, but for reading only, and tools that change something need more. "
+"""Of an account that works, and was not asked for more: a person allows it on the page, or an administrator does."""
+
+CONNECTION_WARNINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "no_reach": "{title} is connected, but its app is installed nowhere there, so tools find nothing. {url} says "
+        "where to install it.",
+    }
+)
+"""What the owner of an account that works had better do, by cause."""
+
+
+class NotConnected(ToolError):
+    """No credential works for the caller at this vendor. `url` is where they can connect an account, `wish` one line
+    that asks them to."""
+
+    def __init__(self, module: Module, text: str, url: str, *, retry: str = "", broken: bool, cause: str = "") -> None:
+        super().__init__(text, retry=retry)
+        self.module = module.name
+        self.url = url
+        refused = "" if cause in (ORIGIN_CHANGED, NO_SITE) else ": it is refused there"
+        again = f" again{refused}" if broken else ""
+        limited = cause == READING_ONLY
+        self.elicitation_message = (
+            f"Allow changes at {module.title} too" if limited else f"Connect your {module.title} account{again}"
+        )
+
+
+class ConnectMessages:
+    """The links of one deployment."""
+
+    def __init__(self, public_url: str) -> None:
+        self._base = f"{public_url}/connect/"
+
+    def build_url(self, module: Module) -> str:
+        """Where a user connects an account for the module."""
+        return self._base + module.name
+
+    def build_note(self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = "") -> str:
+        """What is missing or broken, why, and who can mend it."""
+        url = self.build_url(module)
+        if cause == READING_ONLY:
+            own = f"Allow changes too at {url}; then call again."
+            shared = f"An administrator can allow changes for the shared account, or connect one of your own at {url}."
+            return READING_ONLY_NOTE.format(title=module.title) + (shared if kind == "shared" else own)
+        if broken and cause == MISCONFIGURED:
+            text = TRANSIENT[cause].format(title=module.title)
+            return f"{text}. No account is lost, and connecting again does not help."
+        if not broken:
+            return (
+                f"{module.title} is not connected for you: you have no account of your own there, and none of your "
+                f"roles shares one. Connect yours at {url} or ask an administrator to share one; then call again."
+            )
+        if kind == "shared":
+            why = _format_reconnect_reason(module, cause, "the account that one of your roles shares")
+            return f"{why}. An administrator can replace it, or connect one of your own at {url}; then call again."
+        return f"{_format_reconnect_reason(module, cause, 'your account')}. Connect it again at {url}; then call again."
+
+    def build_warning(self, module: Module, cause: str) -> dict[str, str]:
+        """What is told of an account that works."""
+        if cause not in CONNECTION_WARNINGS:
+            return {}
+        url = self.build_url(module)
+        return {"cause": cause, "note": CONNECTION_WARNINGS[cause].format(title=module.title, url=url), "connect": url}
+
+    def build_account_hint(self, module: Module, error: Exception) -> str:
+        """Where another account, or more access, is to be had; "" unless a vendor has refused the account."""
+        if not isinstance(error, VendorProblem) or error.kind not in ("unauthorized", "forbidden"):
+            return ""
+        return f". Accounts of {module.title}, and what they may do: {self.build_url(module)}"
+
+    def build_transient_error(
+        self, module: Module, cause: str, kind: CredentialKind | None, retry_after: float | None
+    ) -> ToolError:
+        """The error of a call whose account is fine, but cannot be used now."""
+        whose = "the shared" if kind == "shared" else "your"
+        mend = "an administrator can replace it, or connect one of your own" if kind == "shared" else "connect it again"
+        text = TRANSIENT[cause].format(title=module.title, whose=whose, mend=mend, url=self.build_url(module))
+        retry = f"try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "try again later"
+        return ToolError(f"{text[0].upper()}{text[1:]}", retry=retry)
+
+    def build_not_connected_error(
+        self, module: Module, *, broken: bool, kind: CredentialKind | None, cause: str = ""
+    ) -> NotConnected:
+        """The error that a call without a usable credential ends in."""
+        text, _, retry = self.build_note(module, broken=broken, kind=kind, cause=cause).partition("; then call again")
+        retry = f"then call again{retry}" if retry else ""
+        return NotConnected(module, text, self.build_url(module), retry=retry, broken=broken, cause=cause)
+
+
+def _format_reconnect_reason(module: Module, cause: str, whose: str) -> str:
+    text = RECONNECT_REASONS.get(cause, DEFAULT_RECONNECT_REASON).format(title=module.title, whose=whose)
+    return text[0].upper() + text[1:]

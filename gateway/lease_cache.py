@@ -1,0 +1,235 @@
+"""Leases in the gateway's memory: asked of the broker once, kept for seconds, gone with the tenant's generation, and
+with their version where the vendor has ended it."""
+
+import asyncio
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from core.connection_state import CredentialKind
+from core.generations import Generations
+from core.http.credential_headers import CredentialScheme
+from core.secret import Secret
+from gateway.catalogue import CatalogueTool
+from gateway.connection_messages import TRANSIENT, ConnectMessages
+from gateway.mcp.request_context import RequestContext
+from modules.kit import ToolError, VendorSettings
+
+MAX_CACHED_LEASES = 10_000
+MAX_CACHE_SECONDS = 60.0
+RETRIES = 3
+FIRST_PAUSE = 0.05
+
+_LeaseKey = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CachedLease:
+    """A lease as the gateway holds it, with the service's settings in the form that the module declares."""
+
+    access_token: Secret
+    version: int
+    credential: str
+    renewable: bool
+    settings: VendorSettings
+    generation: int | None
+    valid_until: float
+    origins: tuple[str, ...]
+    attributes: Mapping[str, str]
+    kind: CredentialKind
+    scheme: CredentialScheme
+    grant: str
+
+    def is_same(self, other: "CachedLease") -> bool:
+        """Whether it is the same token of the same credential."""
+        return (self.credential, self.version) == (other.credential, other.version)
+
+
+class LeaseCache:
+    """Leases of one process, by (caller's credential, module, tool). Nothing of them is ever written anywhere."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        generations: Generations,
+        links: ConnectMessages,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._sleep = sleep
+        self._chance = chance
+        self._links = links
+        self._broker = broker
+        self._generations = generations
+        self._clock = clock
+        self._held: OrderedDict[_LeaseKey, CachedLease] = OrderedDict()
+        self._asking: dict[tuple[_LeaseKey, int | None], asyncio.Task[CachedLease]] = {}
+
+    async def get_lease(self, request: RequestContext, tool: CatalogueTool) -> CachedLease:
+        """The credential that counts for this caller and tool.
+
+        Raises:
+            gateway.connection_messages.NotConnected: there is none, or it is broken; the text says what to do.
+            ToolError: what the caller may use has just changed, or the service is set up wrongly.
+            core.errors.Unavailable: the broker is away.
+        """
+        key = _build_key(request, tool)
+        held = self._held.get(key)
+        if held is not None and self._is_valid(request, held):
+            return held
+        joins = (key, None) in self._asking
+        held = await self._fetch_once(key, request, tool, None)
+        # Who joined after a change asks for itself.
+        return held if not joins or self._is_valid(request, held) else await self._fetch(key, request, tool, None)
+
+    async def replace_lease(
+        self, request: RequestContext, tool: CatalogueTool, refused: CachedLease, *, tell: bool
+    ) -> CachedLease:
+        """What there is in place of a lease that the vendor has refused with 401. With `tell` the broker hears of the
+        refusal, once for all calls that were refused with it.
+
+        Raises:
+            Exception: as :meth:`hold`.
+        """
+        key = _build_key(request, tool)
+        held = self._held.get(key)
+        if held is not None and not held.is_same(refused) and self._is_valid(request, held):
+            return held
+        if tell:
+            return await self._fetch_once(key, request, tool, refused.version)
+        return await self._fetch(key, request, tool, None)
+
+    async def _fetch_once(
+        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
+    ) -> CachedLease:
+        """Ask once for all calls that miss the same lease, or were refused with it; one that goes away stops nobody."""
+        task = self._asking.get((key, rejected))
+        if task is None:
+            task = self._asking[key, rejected] = asyncio.create_task(self._fetch(key, request, tool, rejected))
+            task.add_done_callback(lambda done: self._forget_fetch((key, rejected), done))
+        return await asyncio.shield(task)
+
+    def _forget_fetch(self, key: tuple[_LeaseKey, int | None], done: asyncio.Task[CachedLease]) -> None:
+        self._asking.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # whoever waits has it; nobody may be left who does
+
+    async def _fetch(
+        self, key: _LeaseKey, request: RequestContext, tool: CatalogueTool, rejected: int | None
+    ) -> CachedLease:
+        self._held.pop(key, None)
+        # Read before the broker is asked: what changes meanwhile makes the lease old, never new.
+        tenant_id, asked_at = request.caller.tenant_id, time.monotonic()
+        generation = self._generations.current(tenant_id)
+        lease = await self._request_lease(request, tool, rejected)
+        self._generations.confirm_version(tenant_id, lease.version, asked_at)
+        held = _build_cached_lease(tool, lease, generation, self._clock())
+        self._held[key] = held
+        if len(self._held) > MAX_CACHED_LEASES:
+            self._held.popitem(last=False)
+        return held
+
+    def _is_valid(self, request: RequestContext, held: CachedLease) -> bool:
+        if held.generation is None or self._clock() >= held.valid_until:
+            return False
+        tenant_id = request.caller.tenant_id
+        if self._generations.is_dropped(tenant_id, held.version):
+            return False
+        return held.generation == self._generations.current(tenant_id)
+
+    async def _request_lease(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
+        if request.subject is None:
+            raise ToolError("this way of calling has no credential of yours; call it from an MCP client")
+        asked = LeaseRequest(request.subject, tool.module, tool.tool.name, rejected_version)
+        answer = await self._request_with_retries(asked, request.deadline)
+        if isinstance(answer, CredentialRefusal):
+            raise ToolError("what you may use has just changed; ask get_module_schema again")
+        if isinstance(answer, NoCredential):
+            if answer.cause in TRANSIENT:
+                raise self._links.build_transient_error(tool.owner, answer.cause, answer.kind, answer.retry_after)
+            broken = answer.reason == "broken"
+            raise self._links.build_not_connected_error(tool.owner, broken=broken, kind=answer.kind, cause=answer.cause)
+        return answer
+
+    async def _request_with_retries(
+        self, asked: LeaseRequest, deadline: float
+    ) -> Lease | NoCredential | CredentialRefusal:
+        """Retry up to three times, with exponential backoff, jitter and within the call's deadline, while no connection
+        to the broker can be made. Every other failure is final: the broker may have acted on the request, or has said
+        itself that it cannot serve it."""
+        pause = FIRST_PAUSE
+        for _ in range(RETRIES):
+            try:
+                return await self._broker.lease(asked)
+            except BrokerUnreachable:
+                wait = pause * (0.5 + self._chance())
+                if asyncio.get_running_loop().time() + wait >= deadline:
+                    raise
+                await self._sleep(wait)
+                pause *= 2
+        return await self._broker.lease(asked)
+
+
+class ToolLeaseSource:
+    """Implements :class:`gateway.vendor_session.lease_source.LeaseSource` for one request to a vendor, which begins
+    with `held`.
+
+    A refusal is told to the broker at once where another token can be had; the request then goes out with that. Of a
+    pasted key none can, and telling ends it: one stray 401 must not cost anybody their key, so the first only makes it
+    look whether the key was replaced meanwhile, and the second is told.
+    """
+
+    __slots__ = ("_held", "_leases", "_refused", "_request", "_tool")
+
+    def __init__(self, leases: LeaseCache, request: RequestContext, tool: CatalogueTool, held: CachedLease) -> None:
+        self._leases = leases
+        self._request = request
+        self._tool = tool
+        self._held = held
+        self._refused = False
+
+    async def lease(self, rejected_version: int | None = None) -> CachedLease:
+        """What the request begins with; with `rejected_version`, what it goes on with."""
+        if rejected_version is None:
+            return self._held
+        tell = self._held.renewable or self._refused
+        self._refused = True
+        self._held = await self._leases.replace_lease(self._request, self._tool, self._held, tell=tell)
+        return self._held
+
+
+def _build_key(request: RequestContext, tool: CatalogueTool) -> _LeaseKey:
+    return request.caller.credential.id, tool.module, tool.tool.name
+
+
+def _build_cached_lease(tool: CatalogueTool, lease: Lease, generation: int | None, now: float) -> CachedLease:
+    api = tool.owner.vendor
+    assert api is not None, "only modules with a vendor ask for leases"
+    try:
+        settings = api.settings.model_validate(dict(lease.settings))
+    except ValidationError:
+        raise ToolError(
+            f"the settings of {tool.owner.title} do not fit; an administrator has to mend them (mcpist service set)"
+        ) from None
+    until = now + min(MAX_CACHE_SECONDS, lease.expires_in)
+    return CachedLease(
+        access_token=lease.access_token,
+        version=lease.version,
+        credential=str(lease.credential_id),
+        kind=lease.kind,
+        settings=settings,
+        origins=lease.origins,
+        attributes=lease.attributes,
+        scheme=lease.scheme,
+        grant=lease.grant,
+        renewable=lease.renewable,
+        generation=generation,
+        valid_until=until,
+    )

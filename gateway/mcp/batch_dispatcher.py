@@ -1,0 +1,101 @@
+"""JSON-RPC batches, which two old revisions have: members run side by side, and each is answered for itself."""
+
+import asyncio
+import math
+
+from core.concurrency.cooperative_steps import LARGE_STEP_BYTES, wait_for_turn
+from core.errors import LimitReached
+from gateway.mcp.call_supervisor import CallSupervisor
+from gateway.mcp.dispatcher import Dispatcher, JsonRpcAnswer, TransportContext, build_error_answer
+from gateway.mcp.errors import ClientDisconnected
+from gateway.mcp.interfaces import Admit
+from gateway.mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    JsonRpcMessage,
+    MalformedJsonRpc,
+    parse_message,
+    split_batch,
+)
+from gateway.mcp.request_context import ProtocolError
+from gateway.mcp.revisions import Revision
+from gateway.mcp.settings import McpSettings
+
+
+class BatchDispatcher:
+    """Answers arrays of messages."""
+
+    def __init__(self, dispatcher: Dispatcher, settings: McpSettings, admit: Admit, watch: CallSupervisor) -> None:
+        self._dispatcher = dispatcher
+        self._limit = settings.max_batch
+        self._max_depth = settings.max_depth - 1
+        self._admit = admit
+        self._watch = watch
+
+    async def answer(self, body: bytes, arrival: TransportContext, revision: Revision) -> JsonRpcAnswer | None:
+        """One array of answers in the order of the requests; None if there was no request in it.
+
+        Raises:
+            Malformed: the array cannot be read, or this revision has no batches.
+            ClientDisconnected: nobody waits for the answer any more.
+        """
+        if not revision.batch:
+            raise MalformedJsonRpc(
+                INVALID_REQUEST, "Invalid request: this protocol version has no batches; send one message"
+            )
+        await wait_for_turn(len(body))
+        messages = await self._parse(split_batch(body, self._limit))
+        loop = asyncio.get_running_loop()
+        running = self._watch.enter(loop, math.inf, arrival.receive)
+        try:
+            answers = await asyncio.gather(
+                *(self._answer_member(one, n, arrival, revision) for n, one in enumerate(messages))
+            )
+        except asyncio.CancelledError:
+            if running.ended is None or running.task.uncancel():
+                raise
+            raise ClientDisconnected from None
+        finally:
+            self._watch.leave(running)
+        bodies = [answer.body for answer in answers if answer is not None]
+        return JsonRpcAnswer(200, b"[" + b",".join(bodies) + b"]", revision) if bodies else None
+
+    async def _parse(self, items: list[bytes]) -> list[JsonRpcMessage | MalformedJsonRpc]:
+        """The members, read before any is run: then all of them can begin in one turn of the event loop."""
+        messages: list[JsonRpcMessage | MalformedJsonRpc] = []
+        size = 0
+        for item in items:
+            size += len(item)
+            if size > LARGE_STEP_BYTES:
+                await wait_for_turn(size)
+                size = 0
+            try:
+                messages.append(parse_message(item, self._max_depth))
+            except MalformedJsonRpc as malformed:
+                messages.append(malformed)
+        await wait_for_turn(sum(map(len, items)))
+        return messages
+
+    async def _answer_member(
+        self, message: JsonRpcMessage | MalformedJsonRpc, position: int, arrival: TransportContext, revision: Revision
+    ) -> JsonRpcAnswer | None:
+        if isinstance(message, MalformedJsonRpc):
+            return build_error_answer(revision, message.id, message.error)
+        if not message.id or not message.method:
+            return None
+        if message.method == "initialize":
+            error = ProtocolError(INVALID_REQUEST, "Invalid request: initialize must not be part of a batch")
+            return build_error_answer(revision, message.id, error)
+        try:
+            # The request as a whole was admitted as one.
+            release = self._admit(arrival.caller) if position else None
+        except LimitReached as error:
+            return build_error_answer(revision, message.id, ProtocolError(INTERNAL_ERROR, str(error)))
+        own = TransportContext(
+            arrival.caller, arrival.request_id, arrival.headers, None, None, revision, arrival.authenticate
+        )
+        try:
+            return await self._dispatcher.answer(message, own)
+        finally:
+            if release is not None:
+                release()

@@ -1,0 +1,329 @@
+"""One JSON-RPC request to one answer: era, method, parameters, handler, rendering, and what errors become."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, cast
+
+import orjson
+
+from core.caller import Caller
+from core.errors import MCPistError, Unavailable
+from core.known_clients import RESULT_TEXT_BY_CLIENT_NAME
+from core.secret import Secret
+from gateway.change_tracker import ChangeTracker
+from gateway.mcp.authority_renewal import AuthorityRenewal
+from gateway.mcp.call_supervisor import CallSupervisor, CancelReason, Receive, SupervisedCall
+from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.errors import ClientDisconnected, InsufficientScope, Unauthenticated
+from gateway.mcp.interfaces import IsCurrent
+from gateway.mcp.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcMessage
+from gateway.mcp.lifecycle import BuildInstructions, LifecycleMethods, build_server_info
+from gateway.mcp.request_context import Authority, ElicitUrl, Handler, ProtocolError, RequestContext, Result
+from gateway.mcp.request_headers import VERSION_HEADER, RequestHeaders, choose_traceparent
+from gateway.mcp.revisions import CLIENT_KEY, REVISIONS, ResultRenderer, Revision
+from gateway.mcp.settings import McpSettings
+from gateway.mcp.sse import EventStream
+from gateway.mcp.version_negotiation import check_request, find_revision, get_meta
+from modules.kit import OUTCOME_UNKNOWN
+
+_log = logging.getLogger(__name__)
+_NAME_LENGTH = 100
+
+
+class TransportContext:
+    """What a message came with. `authenticate` asks anew who the caller is; `open_stream` is None where the client
+    reads no events; `batched` forces a revision; `changes` counts what its handler may have changed."""
+
+    __slots__ = (
+        "authenticate", "batched", "caller", "changes", "client_name", "headers", "open_stream", "receive",
+        "request_id", "trace",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        caller: Caller,
+        request_id: str,
+        headers: RequestHeaders,
+        receive: Receive | None,
+        open_stream: Callable[[str | int, bool], EventStream] | None = None,
+        batched: Revision | None = None,
+        authenticate: Callable[[], Awaitable[Caller]] | None = None,
+    ) -> None:
+        self.authenticate = authenticate
+        self.caller = caller
+        self.request_id = request_id
+        self.headers = headers
+        self.receive = receive
+        self.open_stream = open_stream
+        self.batched = batched
+        self.trace = ""
+        self.client_name = ""
+        self.changes = ChangeTracker()
+
+
+class JsonRpcAnswer(NamedTuple):
+    """`body` is a whole JSON-RPC message; it goes to `stream` if that has begun."""
+
+    status: int
+    body: bytes
+    revision: Revision
+    code: int = 0
+    stream: EventStream | None = None
+
+
+class CallTimeout(MCPistError):
+    """The deadline of a call has passed."""
+
+
+class Dispatcher:
+    """Knows the methods of all revisions and runs the handlers under watch."""
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        settings: McpSettings,
+        version: str,
+        instructions: BuildInstructions | None,
+        watch: CallSupervisor,
+        elicitation: UrlElicitor | None,
+        is_current: IsCurrent,
+    ) -> None:
+        self._is_current = is_current
+        self._handlers = dict(handlers)
+        self._elicitation = elicitation
+        self._max_result = settings.max_result
+        self._timeout = settings.call_timeout
+        self._watch = watch
+        self._renderers = {
+            name: ResultRenderer(revision, build_server_info(version, name), settings.list_ttl_ms)
+            for name, revision in REVISIONS.items()
+        }
+        self._own = LifecycleMethods(self._handlers, version, instructions, self._renderers)
+
+    async def answer(self, message: JsonRpcMessage, arrival: TransportContext) -> JsonRpcAnswer:
+        """Answer a request (not a notification).
+
+        Raises:
+            ClientDisconnected: nobody waits for the answer any more.
+            Unauthenticated, InsufficientScope: from a handler, where HTTP can still say so.
+        """
+        revision = arrival.batched or find_revision(message, arrival.headers.get_text(VERSION_HEADER))
+        stream = None
+        try:
+            check_request(revision, message, arrival.headers)
+            body = self._own.answer(revision, message.method, message.params, arrival.caller)
+            if body is None:
+                handler = self._find_handler(revision, message)
+                stream = _open_stream(revision, message, arrival)
+                body = await self._handle(handler, revision, message, arrival, stream)
+        except ProtocolError as error:
+            return build_error_answer(revision, message.id, error, stream)
+        return JsonRpcAnswer(200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, body), revision, 0, stream)
+
+    def _find_handler(self, revision: Revision, message: JsonRpcMessage) -> Handler:
+        handler = self._handlers.get(message.method)
+        if handler is None or not revision.has_method(message.method):
+            raise ProtocolError(METHOD_NOT_FOUND, f"Unknown method: {message.method[:_NAME_LENGTH]}")
+        check_params(message)
+        return handler
+
+    async def _handle(
+        self,
+        handler: Handler,
+        revision: Revision,
+        message: JsonRpcMessage,
+        arrival: TransportContext,
+        stream: EventStream | None,
+    ) -> bytes:
+        renderer = self._renderers[revision.version]
+        try:
+            rendered = renderer.render(
+                message.method, await self._run_handler(handler, revision, message, arrival, stream)
+            )
+        except ProtocolError as error:
+            raise ProtocolError(revision.error_codes.get(error.code, error.code), error.message, error.data) from None
+        except (Unauthenticated, InsufficientScope) as error:
+            if not arrival.batched and not (stream and stream.started):
+                raise
+            return renderer.render(message.method, _build_error_result(message.method, str(error)))
+        except Unavailable as error:
+            return renderer.render(message.method, _build_error_result(message.method, error.text_with_retry))
+        except MCPistError as error:
+            return renderer.render(message.method, _build_error_result(message.method, str(error)))
+        except ClientDisconnected:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text stays here
+            raise _build_internal_error(error, message.method, arrival) from None
+        if len(rendered) > self._max_result:
+            text = _describe_oversized_result(len(rendered), self._max_result, arrival.changes)
+            return renderer.render(message.method, _build_error_result(message.method, text))
+        return rendered
+
+    async def _run_handler(
+        self,
+        handler: Handler,
+        revision: Revision,
+        message: JsonRpcMessage,
+        arrival: TransportContext,
+        stream: EventStream | None,
+    ) -> Result:
+        loop = asyncio.get_running_loop()
+        ask = None
+        if revision.has_url_elicitation and self._elicitation is not None:
+            ask = self._elicitation.choose_elicitation(revision, message, arrival.caller, arrival.headers)
+        context = _build_context(arrival, revision, message, loop.time() + self._timeout, stream, ask)
+        renewal = None
+        if arrival.authenticate is not None:
+            renewal = AuthorityRenewal(context.authority, arrival.authenticate, self._is_current)
+        running = self._watch.enter(loop, context.deadline, arrival.receive, stream, renewal)
+        result: Result = {}
+        try:
+            result = await handler(context, message.params)
+        except asyncio.CancelledError:
+            if running.ended is None:
+                raise _build_cancellation(running) from None
+        except Exception:
+            if running.ended is None:
+                raise
+        finally:
+            self._watch.leave(running)
+            if stream is not None:
+                stream.close()
+        if running.ended is not None:
+            self._raise_cancel_reason(running, arrival.changes)
+        if type(result) is not dict:
+            raise TypeError("a handler returns a dict")
+        return result
+
+    def _raise_cancel_reason(self, running: SupervisedCall, changes: ChangeTracker) -> None:
+        """Take back our cancellation and say why it was; somebody else's stays."""
+        if running.task.uncancel():
+            raise asyncio.CancelledError
+        if running.ended is CancelReason.CLIENT_GONE:
+            raise ClientDisconnected
+        told = OUTCOME_UNKNOWN if changes else "ask for less at a time"
+        raise CallTimeout(f"the call took longer than {self._timeout:g} s and was stopped; {told}")
+
+
+def _build_cancellation(running: SupervisedCall) -> BaseException:
+    """A cancellation that nobody asked for is the handler's failure, such as waiting for a task that was cancelled."""
+    return (
+        asyncio.CancelledError() if running.task.cancelling() else RuntimeError("the handler was cancelled from within")
+    )
+
+
+def check_params(message: JsonRpcMessage) -> None:
+    """The parameters that the transport answers for; a call without arguments gets an empty object.
+
+    Raises:
+        ProtocolError: -32602.
+    """
+    params = message.params
+    if message.method == "tools/call":
+        name = params.get("name")
+        if type(name) is not str or not name:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: name must be the name of a tool")
+        arguments = params.get("arguments")
+        if arguments is None:
+            params["arguments"] = {}
+        elif type(arguments) is not dict:
+            raise ProtocolError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+    elif type(params.get("cursor", "")) not in (str, type(None)):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: cursor must be a string")
+
+
+def build_error_answer(
+    revision: Revision, id: bytes, error: ProtocolError, stream: EventStream | None = None
+) -> JsonRpcAnswer:
+    """The error response; `id` is empty where the request's is not known."""
+    detail: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        detail["data"] = error.data
+    addressed = b'"id":%b,' % id if id else (b'"id":null,' if revision.null_id else b"")
+    body = b'{"jsonrpc":"2.0",%b"error":%b}' % (addressed, orjson.dumps(detail))
+    return JsonRpcAnswer(revision.http_statuses.get(error.code, 200), body, revision, error.code, stream)
+
+
+def _build_context(
+    arrival: TransportContext,
+    revision: Revision,
+    message: JsonRpcMessage,
+    deadline: float,
+    stream: EventStream | None,
+    ask: ElicitUrl | None,
+) -> RequestContext:
+    meta = get_meta(message.params)
+    arrival.trace = choose_traceparent(meta.get("traceparent"), arrival.headers.get_text(b"traceparent"))
+    arrival.client_name = _parse_client_name(meta.get(CLIENT_KEY))
+    report = stream.report if stream is not None else None
+    return RequestContext(
+        Authority(arrival.caller),
+        arrival.request_id,
+        deadline,
+        report,
+        arrival.trace,
+        arrival.client_name,
+        _get_subject(arrival),
+        ask,
+        elicitation_accepted=ask is not None and "requestState" in message.params,
+        short_text=_wants_short_text(revision, arrival),
+        changes=arrival.changes,
+        message_size=message.size,
+    )
+
+
+def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
+    """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
+    request of a revision that has a field for it."""
+    wanted = arrival.caller.credential.result_text
+    if not wanted and revision.modern:
+        wanted = RESULT_TEXT_BY_CLIENT_NAME.get(arrival.client_name)
+    return wanted == "short" and revision.structured
+
+
+def _get_subject(arrival: TransportContext) -> Secret:
+    """The credential behind the scheme of the Authorization header, which authentication has found to be right."""
+    return Secret((arrival.headers.get_text(b"authorization") or "").partition(" ")[2].strip())
+
+
+def _parse_client_name(info: Any) -> str:
+    name = cast("dict[str, Any]", info).get("name") if type(info) is dict else None
+    if not isinstance(name, str):
+        return ""
+    name = name[:_NAME_LENGTH]
+    return name if name.isprintable() else "".join(filter(str.isprintable, name))
+
+
+def _open_stream(revision: Revision, message: JsonRpcMessage, arrival: TransportContext) -> EventStream | None:
+    token = get_meta(message.params).get("progressToken")
+    if token is None or arrival.open_stream is None:
+        return None
+    return arrival.open_stream(token, revision.progress_message)
+
+
+def _build_error_result(method: str, text: str) -> Result:
+    """An error that the model should see: only the result of a call can carry it to there."""
+    if method != "tools/call":
+        raise ProtocolError(INTERNAL_ERROR, text)
+    return {"content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _describe_oversized_result(size: int, limit: int, changes: ChangeTracker) -> str:
+    text = f"the result has {size} bytes and one call may return {limit}"
+    if changes:
+        return f"{text}; {OUTCOME_UNKNOWN}"
+    return (
+        f"{text}. Ask for less: filter, take a smaller page, or in a batch set output only on the steps whose result "
+        "you need"
+    )
+
+
+def _build_internal_error(error: Exception, method: str, arrival: TransportContext) -> ProtocolError:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame is not None else "?"
+    _log.error("%s at %s in %s, request %s", type(error).__name__, where, method, arrival.request_id)
+    text = f"Internal error; {OUTCOME_UNKNOWN}" if arrival.changes else "Internal error"
+    return ProtocolError(INTERNAL_ERROR, text, {"request_id": arrival.request_id})

@@ -1,0 +1,68 @@
+"""The methods that the transport answers itself: handshake, ping, discovery."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from core.caller import Caller
+from gateway.mcp.jsonrpc import INVALID_PARAMS
+from gateway.mcp.request_context import Params, ProtocolError
+from gateway.mcp.revisions import REVISIONS, SUPPORTED_VERSIONS, ResultRenderer, Revision
+
+SERVER_NAME = "mcpist"
+SERVER_TITLE = "MCPist"
+_TITLE_SINCE = "2025-06-18"
+
+BuildInstructions = Callable[[Caller], str]
+"""What a client may put before its model, for this caller ([2025-11-25] Lifecycle; [2026-07-28] Discovery)."""
+
+
+def build_capabilities(methods: Collection[str]) -> dict[str, Any]:
+    """What there are handlers for; nothing is ever announced as changing by itself."""
+    groups = sorted({method.partition("/")[0] for method in methods} & {"tools", "resources", "prompts"})
+    return {group: {"listChanged": False} for group in groups}
+
+
+class LifecycleMethods:
+    """Answers them. Without `instructions` none are sent."""
+
+    def __init__(
+        self,
+        methods: Collection[str],
+        version: str,
+        instructions: BuildInstructions | None,
+        renderers: Mapping[str, ResultRenderer],
+    ) -> None:
+        self._instructions = instructions
+        self._renderers = renderers
+        self._offered: dict[str, Any] = {"capabilities": build_capabilities(methods)}
+        self._initialized = {
+            name: {"protocolVersion": name, "serverInfo": build_server_info(version, name), **self._offered}
+            for name in REVISIONS
+        }
+
+    def answer(self, revision: Revision, method: str, params: Params, caller: Caller) -> bytes | None:
+        """The result as JSON, or None if the method is not the transport's own in this revision.
+
+        Raises:
+            ProtocolError: -32602 an `initialize` that asks for no version.
+        """
+        if method not in revision.lifecycle_methods:
+            return None
+        renderer = self._renderers[revision.version]
+        if method == "ping":
+            return renderer.render(method, {})
+        if method == "initialize":
+            if not isinstance(params.get("protocolVersion"), str):
+                raise ProtocolError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
+            return renderer.render(method, self._initialized[revision.version] | self._build_instructions_field(caller))
+        discovered = {"supportedVersions": list(SUPPORTED_VERSIONS), **self._offered}
+        return renderer.render(method, discovered | self._build_instructions_field(caller))
+
+    def _build_instructions_field(self, caller: Caller) -> dict[str, str]:
+        return {} if self._instructions is None else {"instructions": self._instructions(caller)}
+
+
+def build_server_info(version: str, revision: str) -> dict[str, str]:
+    """Who answers (MCP Implementation); revisions before 2025-06-18 know no title."""
+    title = {"title": SERVER_TITLE} if revision >= _TITLE_SINCE else {}
+    return {"name": SERVER_NAME, **title, "version": version}

@@ -1,0 +1,127 @@
+"""Open streams on which a handshake client hears that the account it was asked to connect is connected
+([2025-11-25] Elicitation, Completion Notifications for URL Mode).
+
+Nothing has to be remembered for it, and any gateway serves any of them: what an elicitation is called follows from user
+and module, and what is connected now is compared with what was a moment ago.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator
+
+import orjson
+
+from core.caller import Caller
+from core.errors import LimitReached, MCPistError, Unavailable
+from core.secret import Secret
+from gateway.mcp.call_supervisor import Receive
+from gateway.mcp.elicitation import UrlElicitor
+from gateway.mcp.interfaces import Authenticate
+from gateway.mcp.responses import ResponseWriter
+from gateway.mcp.sse import CONTENT_TYPE, STREAM_HEADERS, encode_event
+
+POLL_SECONDS = 0.5
+KEEP_ALIVE_SECONDS = 15.0
+MAX_STREAM_SECONDS = 600.0
+MAX_STREAMS = 1_000
+MAX_STREAMS_PER_CREDENTIAL = 8
+
+LoadConnectedModules = Callable[[Caller, Secret], Awaitable[frozenset[str]]]
+"""The modules whose account works for a caller now; their own credential comes along for the broker."""
+
+
+class NotificationStreams:
+    """The open streams of one gateway. Each ends after `LONGEST_SECONDS` (clients open the next one by themselves),
+    when its credential counts no more, and at :meth:`close`."""
+
+    def __init__(self, elicitation: UrlElicitor, authenticate: Authenticate, connected: LoadConnectedModules) -> None:
+        self._elicitation = elicitation
+        self._authenticate = authenticate
+        self._connected = connected
+        self._streams: set[asyncio.Future[None]] = set()
+        self._of_one: Counter[str] = Counter()
+
+    def close(self) -> None:
+        """End every stream: the process stops."""
+        for gone in self._streams:
+            if not gone.done():
+                gone.set_result(None)
+
+    async def serve(self, authorization: str | None, address: str, receive: Receive, reply: ResponseWriter) -> None:
+        """One stream, until it ends.
+
+        Raises:
+            gateway.mcp.errors.Unauthenticated: before anything was answered.
+            core.errors.LimitReached: too many are open.
+        """
+        caller = await self._authenticate(authorization, address)
+        with self._reserve_stream(caller) as gone:
+            departing = asyncio.create_task(_wait_for_departure(receive, gone))
+            try:
+                await reply.start(200, CONTENT_TYPE, STREAM_HEADERS)
+                await reply.send_chunk(b": listening\n\n")
+                with contextlib.suppress(MCPistError):  # the credential does not count any more
+                    await self._send_notifications(caller, authorization, address, reply, gone)
+                await reply.send_chunk(b"", last=True)
+            finally:
+                departing.cancel()
+
+    async def _send_notifications(
+        self,
+        caller: Caller,
+        authorization: str | None,
+        address: str,
+        reply: ResponseWriter,
+        gone: "asyncio.Future[None]",
+    ) -> None:
+        subject = Secret((authorization or "").partition(" ")[2].strip())
+        now = asyncio.get_running_loop().time
+        end, quiet_since = now() + MAX_STREAM_SECONDS, now()
+        before = await self._connected(caller, subject)
+        while not gone.done() and now() < end:
+            await asyncio.wait({gone}, timeout=POLL_SECONDS)
+            try:
+                known, caller = caller, await self._authenticate(authorization, address)
+                after = before if caller is known else await self._connected(caller, subject)
+            except Unavailable:
+                continue
+            for module in sorted(after - before):
+                await reply.send_chunk(
+                    _build_completion_event(self._elicitation.compute_elicitation_id(caller, module))
+                )
+                quiet_since = now()
+            before = after
+            if now() - quiet_since >= KEEP_ALIVE_SECONDS:
+                quiet_since = now()
+                await reply.send_chunk(b": keep-alive\n\n")
+
+    @contextlib.contextmanager
+    def _reserve_stream(self, caller: Caller) -> "Generator[asyncio.Future[None]]":
+        key = caller.credential.id
+        if len(self._streams) >= MAX_STREAMS or self._of_one[key] >= MAX_STREAMS_PER_CREDENTIAL:
+            raise LimitReached("too many streams are open; close one", retry_after=KEEP_ALIVE_SECONDS)
+        gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._streams.add(gone)
+        self._of_one[key] += 1
+        try:
+            yield gone
+        finally:
+            self._streams.discard(gone)
+            self._of_one[key] -= 1
+            if not self._of_one[key]:
+                del self._of_one[key]
+
+
+async def _wait_for_departure(receive: Receive, gone: "asyncio.Future[None]") -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    if not gone.done():
+        gone.set_result(None)
+
+
+def _build_completion_event(elicitation_id: str) -> bytes:
+    params = {"elicitationId": elicitation_id}
+    return encode_event(
+        orjson.dumps({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": params})
+    )

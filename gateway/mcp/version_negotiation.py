@@ -1,0 +1,92 @@
+"""Which revision a message is in, and whether it keeps that revision's rules ([2026-07-28] Versioning).
+
+`initialize` is legacy; a request whose `_meta` names a protocol version is modern; the header decides for the rest.
+"""
+
+from typing import Any, cast
+
+from gateway.mcp.jsonrpc import INVALID_PARAMS, JsonRpcMessage
+from gateway.mcp.request_context import Params, ProtocolError
+from gateway.mcp.request_headers import VERSION_HEADER, RequestHeaders, find_mirror_fault
+from gateway.mcp.revisions import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    HEADER_MISMATCH,
+    MODERN_REVISION,
+    NEWEST_HANDSHAKE,
+    PROTOCOL_KEY,
+    REVISIONS,
+    SUPPORTED_VERSIONS,
+    UNSUPPORTED_VERSION,
+    Revision,
+    get_revision_by_header,
+)
+
+_NO_META: dict[str, Any] = {}
+
+
+def get_meta(params: Params) -> dict[str, Any]:
+    """`params._meta`, or an empty dict where there is none (or no object)."""
+    meta = params.get("_meta")
+    return cast("dict[str, Any]", meta) if type(meta) is dict else _NO_META
+
+
+def find_revision(message: JsonRpcMessage, header: str | None) -> Revision:
+    """Never fails: a message in no revision that we know is the newest one's to refuse."""
+    if PROTOCOL_KEY in get_meta(message.params):
+        return MODERN_REVISION
+    if message.method == "initialize":
+        return negotiate_revision(message.params.get("protocolVersion"))
+    return get_revision_by_header(header)
+
+
+def negotiate_revision(wanted: object) -> Revision:
+    """The handshake's answer: what the client asked for if we have it, else our newest."""
+    revision = REVISIONS.get(wanted) if isinstance(wanted, str) else None
+    return NEWEST_HANDSHAKE if revision is None or revision.modern else revision
+
+
+def check_request(revision: Revision, message: JsonRpcMessage, headers: RequestHeaders) -> None:
+    """Raises: ProtocolError: the request breaks a rule of its revision, apart from those of its method."""
+    params = message.params
+    if "_meta" in params:
+        _check_meta(params["_meta"])
+    if revision.modern:
+        _check_modern(message, headers)
+
+
+def build_unsupported_version_error(requested: str) -> ProtocolError:
+    """The error that lists what there is to choose from."""
+    data = {"supported": list(SUPPORTED_VERSIONS), "requested": requested[:100]}
+    return ProtocolError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+
+
+def _check_meta(meta: Any) -> None:
+    if type(meta) is not dict:
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: params._meta must be an object")
+    token = cast("dict[str, Any]", meta).get("progressToken", "")
+    if type(token) not in (str, int):
+        raise ProtocolError(INVALID_PARAMS, "Invalid params: progressToken must be a string or an integer")
+
+
+def _check_modern(message: JsonRpcMessage, headers: RequestHeaders) -> None:
+    meta = get_meta(message.params)
+    if PROTOCOL_KEY not in meta:
+        header = headers.get_text(VERSION_HEADER)
+        if header is not None and header not in REVISIONS:
+            raise build_unsupported_version_error(header)
+        raise _build_missing_field_error(PROTOCOL_KEY)
+    if CAPABILITIES_KEY not in meta:
+        raise _build_missing_field_error(CAPABILITIES_KEY)
+    version = meta[PROTOCOL_KEY]
+    if (fault := find_mirror_fault(headers, version, message.method, message.params)) is not None:
+        raise ProtocolError(HEADER_MISMATCH, f"Header mismatch: {fault}")
+    if version != MODERN_REVISION.version:
+        raise build_unsupported_version_error(version)
+    for key in (CAPABILITIES_KEY, CLIENT_KEY):
+        if key in meta and type(meta[key]) is not dict:
+            raise ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta[{key!r}] must be an object")
+
+
+def _build_missing_field_error(key: str) -> ProtocolError:
+    return ProtocolError(INVALID_PARAMS, f"Invalid params: params._meta[{key!r}] is required")

@@ -1,0 +1,40 @@
+"""What is told about requests and tool runs: numbers, one line a run, and spans where tracing is configured."""
+
+from core.audit.event import CallOutcome
+from gateway.mcp.interfaces import Observation
+from gateway.observability.call_log import CallLog
+from gateway.observability.metrics import Metrics
+from gateway.tool_runner import ToolRun
+
+
+class CallObserver:
+    """Implements :class:`gateway.tool_runner.ToolRunObserver`, and observes requests for the transport."""
+
+    def __init__(self, metrics: Metrics, call_log: CallLog) -> None:
+        self._metrics = metrics
+        self._call_log = call_log
+
+    def on_run_start(self) -> None:
+        self._metrics.running_calls += 1
+
+    def on_run_end(self, run: ToolRun) -> None:
+        self._metrics.running_calls -= 1
+        self._metrics.count_call(run.module, run.tool, run.outcome.value, run.seconds)
+        self._log(run, f"{run.module}.{run.tool}")
+
+    def on_run_refused(self, run: ToolRun) -> None:
+        self._metrics.count_call(run.module, run.tool, run.outcome.value, run.seconds)
+        self._log(run, f"{run.module}.{run.tool}")
+
+    def on_names_denied(self, run: ToolRun, names: int) -> None:
+        self._metrics.count_denied("unknown_tool", names)
+        # Whoever asked chose the name: it stands in the audit log, and not in a log that others read.
+        self._log(run, "-")
+
+    def on_http_answer(self, observation: Observation) -> None:
+        """An HTTP request has been answered."""
+        self._metrics.count_response(observation.status)
+
+    def _log(self, run: ToolRun, name: str) -> None:
+        error = None if run.outcome is CallOutcome.OK else run.outcome.value
+        self._call_log.add_run(run.request_id, name, run.digest.hex()[:16], run.seconds, error)

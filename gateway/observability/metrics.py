@@ -1,0 +1,110 @@
+"""What is counted, as plain numbers on the path of a call; gateway/observability/exposition.py turns them into text.
+
+Labels come from the catalogue and from fixed words, never from what a client sent, and never name a tenant or person.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+CounterName = Literal["denied", "auth_refused", "limited", "responses"]
+
+# Seconds. Our own work is some 20 µs a call, a vendor takes 50 ms to 30 s.
+DURATION_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+MAX_SERIES = 2000
+MAX_LABELS = 64
+OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ObservableMetric:
+    """A number that is read when somebody looks, so it costs nothing before."""
+
+    name: str
+    description: str
+    kind: Literal["gauge", "counter"] = "gauge"
+
+
+OBSERVABLE_METRICS = (
+    ObservableMetric("mcpist_audit_queue_records", "Audit records that wait to be written."),
+    ObservableMetric("mcpist_audit_records", "Audit records written.", "counter"),
+    ObservableMetric("mcpist_credentials_cached", "Verified credentials in the cache."),
+    ObservableMetric("mcpist_database_up", "1 while the database answers."),
+    ObservableMetric(
+        "mcpist_generation_listener_up", "1 while changes of permissions arrive at once, 0 while they are polled."
+    ),
+    ObservableMetric("mcpist_limited_callers", "Credentials that the caller limits remember."),
+    ObservableMetric("mcpist_log_lines_dropped", "Lines of the call log lost because nobody took them.", "counter"),
+)
+_OBSERVABLE_NAMES = frozenset(one.name for one in OBSERVABLE_METRICS)
+
+COUNTERS: dict[CounterName, tuple[str, str, str]] = {
+    "denied": ("mcpist_denied", "reason", "Attempts to use a tool that does not exist for the caller."),
+    "auth_refused": ("mcpist_auth_refused", "reason", "Credentials that were refused, by reason."),
+    "limited": ("mcpist_limited", "limit", "Requests that a limit turned away."),
+    "responses": ("mcpist_http_responses", "status", "HTTP answers by status."),
+}
+
+
+class CallSeries:
+    """Calls of one tool with one outcome: how many took up to each bound, and their seconds in all."""
+
+    __slots__ = ("counts", "seconds")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(DURATION_BUCKETS) + 1)
+        self.seconds = 0.0
+
+
+class Metrics:
+    """The numbers of one process. Used from the event loop's thread only; reading elsewhere sees whole numbers."""
+
+    def __init__(self) -> None:
+        self.running_calls = 0
+        self.malformed_credentials = 0
+        self.calls: dict[tuple[str, str, str], CallSeries] = {}
+        self.counters: dict[CounterName, dict[str, int]] = {name: {} for name in COUNTERS}
+        self.observables: dict[str, Callable[[], float]] = {}
+
+    def count_call(self, module: str, tool: str, outcome: str, seconds: float) -> None:
+        """Count one finished run of a tool of the catalogue; `outcome` is one of few fixed words."""
+        series = self.calls.get((module, tool, outcome)) or self._find_series(module, tool, outcome)
+        series.counts[bisect_left(DURATION_BUCKETS, seconds)] += 1
+        series.seconds += seconds
+
+    def count_denied(self, reason: str, names: int = 1) -> None:
+        """Count attempts at what does not exist for the caller; like every label here, one of few fixed words."""
+        _count(self.counters["denied"], reason, names)
+
+    def count_refused(self, reason: str) -> None:
+        """Count a credential that was refused after it was looked up."""
+        _count(self.counters["auth_refused"], reason)
+
+    def count_malformed(self) -> None:
+        """Count a credential that is none by its form."""
+        self.malformed_credentials += 1
+
+    def count_limited(self, limit: str) -> None:
+        """Count a request that a limit turned away: ``caller`` or ``address``."""
+        _count(self.counters["limited"], limit)
+
+    def count_response(self, status: int) -> None:
+        """Count an HTTP answer."""
+        _count(self.counters["responses"], str(status))
+
+    def register_observable(self, name: str, read: Callable[[], float]) -> None:
+        """Have `read` asked for the number `name` (one of ``WATCHED``) at every look. It must not raise or wait."""
+        if name not in _OBSERVABLE_NAMES:
+            raise ValueError(f"{name} is not declared in WATCHED")
+        self.observables[name] = read
+
+    def _find_series(self, module: str, tool: str, outcome: str) -> CallSeries:
+        key = (module, tool, outcome) if len(self.calls) < MAX_SERIES else (OTHER, OTHER, outcome)
+        return self.calls.setdefault(key, CallSeries())
+
+
+def _count(values: dict[str, int], label: str, number: int = 1) -> None:
+    if label not in values and len(values) >= MAX_LABELS:
+        label = OTHER
+    values[label] = values.get(label, 0) + number

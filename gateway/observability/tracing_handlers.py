@@ -1,0 +1,35 @@
+"""Where a request enters the handlers: from here on log lines know its id, and its span is the parent of others."""
+
+from collections.abc import Awaitable, Mapping
+
+from gateway.mcp.request_context import Handler, Params, RequestContext, Result
+from gateway.observability.logs import current_request
+from gateway.observability.tracing import NoopTracer, Tracer
+
+
+def wrap_handlers(handlers: Mapping[str, Handler], traces: Tracer) -> dict[str, Handler]:
+    """The same handlers, each inside a span that continues the client's trace."""
+    if isinstance(traces, NoopTracer):
+        return {method: _wrap_untraced(handler) for method, handler in handlers.items()}
+    return {method: _wrap_traced(method, handler, traces) for method, handler in handlers.items()}
+
+
+def _wrap_untraced(handler: Handler) -> Handler:
+    def handle(request: RequestContext, params: Params) -> Awaitable[Result]:
+        current_request.set(request.request_id)
+        return handler(request, params)
+
+    return handle
+
+
+def _wrap_traced(method: str, handler: Handler, traces: Tracer) -> Handler:
+    async def handle(request: RequestContext, params: Params) -> Result:
+        current_request.set(request.request_id)
+        with traces.span(method, "server", parent=request.trace) as span:
+            span.set_attribute("mcp.method.name", method)
+            result = await handler(request, params)
+            if result.get("isError"):
+                span.mark_failed("tool_error")
+            return result
+
+    return handle

@@ -1,0 +1,202 @@
+"""Vendors as tools and meta-tools see them: a client for a run, and how the caller's accounts stand."""
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from broker.interface import Broker, CredentialRefusal
+from core.caller import Caller
+from core.concurrency.cooperative_steps import wait_for_turn
+from core.connection_state import ConnectionState, ModuleConnection
+from core.generations import Generations
+from core.secret import Secret
+from gateway.catalogue import CatalogueTool
+from gateway.change_tracker import ChangeTracker
+from gateway.connection_messages import MISCONFIGURED, NO_SITE, ORIGIN_CHANGED, READING_ONLY, ConnectMessages
+from gateway.lease_cache import CachedLease, LeaseCache, ToolLeaseSource
+from gateway.mcp.request_context import RequestContext
+from gateway.vendor_session.answer_reader import SAFE_METHODS
+from gateway.vendor_session.client_factory import VendorClientFactory
+from gateway.vendor_session.vendor_problems import OriginNotAllowed
+from modules.kit import Module, ToolError, Vendor, VendorAnswer
+
+MAX_CACHED_CONNECTIONS = 10_000
+POLL_SECONDS = 0.5
+CONNECT_WAIT_SECONDS = 20.0
+"""Seconds that a call waits for the person who connects an account meanwhile: clients give a call sixty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedConnections:
+    connections: Mapping[str, ModuleConnection]
+    generation: int | None
+
+
+class VendorConnections:
+    """The vendor side of one gateway."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        generations: Generations,
+        leases: LeaseCache,
+        sessions: VendorClientFactory,
+        links: ConnectMessages,
+    ) -> None:
+        self._links = links
+        self._broker = broker
+        self._generations = generations
+        self._leases = leases
+        self._sessions = sessions
+        self._known: OrderedDict[str, _CachedConnections] = OrderedDict()
+
+    def create_client(self, request: RequestContext, tool: CatalogueTool, changes: ChangeTracker) -> Vendor:
+        """The vendor of the tool's module, with the credential that counts for the caller. `changes` counts the writes
+        that are sent.
+
+        Raises:
+            ToolError: the module has no vendor.
+        """
+        if tool.owner.vendor is None:
+            raise ToolError("this module has no vendor")
+        return _LeasedVendor(self._sessions, self._leases, self._links, request, tool, changes)
+
+    def build_account_hint(self, tool: CatalogueTool, error: Exception) -> str:
+        """What a vendor's refusal of the account says of where to go; "" for any other error."""
+        return self._links.build_account_hint(tool.owner, error)
+
+    async def explain_unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
+        """Why the tool cannot reach its vendor for this caller, or None when it can.
+
+        Raises:
+            core.errors.Unavailable: the broker is away.
+        """
+        if tool.owner.vendor is None:
+            return None
+        try:
+            await self._leases.get_lease(request, tool)
+        except ToolError as error:
+            return str(error)
+        return None
+
+    async def describe_connection(self, request: RequestContext, module: Module) -> dict[str, str]:
+        """How the module stands for the caller: `connection`, and for one that cannot be used, what to do."""
+        if module.vendor is None or request.subject is None:
+            return {"connection": ConnectionState.READY.value}
+        known = (await self._load_connections(request.caller, request.subject)).get(module.name)
+        state = known.state if known else ConnectionState.NEEDS_CONNECT
+        if known and state in (ConnectionState.READY, ConnectionState.CONNECTED):
+            shown = "shared" if known.kind == "shared" else state.value
+            return {
+                "connection": shown,
+                **self._describe_limits(module, known),
+                **self._links.build_warning(module, known.cause),
+            }
+        broken, kind = state is ConnectionState.BROKEN, known.kind if known else None
+        cause = {"cause": known.cause} if known and known.cause else {}
+        note = self._links.build_note(module, broken=broken, kind=kind, cause=cause.get("cause", ""))
+        mend = {} if cause.get("cause") == MISCONFIGURED else {"connect": self._links.build_url(module)}
+        return {"connection": state.value, **cause, "note": note, **mend}
+
+    def _describe_limits(self, module: Module, known: ModuleConnection) -> dict[str, str]:
+        if not known.reading_only:
+            return {}
+        note = self._links.build_note(module, broken=False, kind=known.kind, cause=READING_ONLY)
+        return {"cause": READING_ONLY, "note": note, "connect": self._links.build_url(module)}
+
+    async def list_connected_modules(self, caller: Caller, subject: Secret) -> frozenset[str]:
+        """The modules whose vendor the caller has a working account at.
+
+        Raises:
+            core.errors.Unavailable: the broker is away.
+        """
+        found = await self._load_connections(caller, subject)
+        return frozenset(name for name, one in found.items() if one.state is ConnectionState.CONNECTED)
+
+    async def await_connection(self, request: RequestContext, tool: CatalogueTool) -> None:
+        """Return when the caller's account at the tool's vendor works, or after `PATIENCE`, or if there is none to
+        wait for. Clients send a call again as soon as the person has agreed to open a page, not when they are done."""
+        loop = asyncio.get_running_loop()
+        until = min(loop.time() + CONNECT_WAIT_SECONDS, request.deadline - CONNECT_WAIT_SECONDS / 4)
+        while request.subject is not None and loop.time() < until and not request.authority.ended:
+            known = (await self._load_connections(request.caller, request.subject)).get(tool.module)
+            limited = known is not None and known.reading_only and not tool.tool.hints.read_only
+            if known is None or (known.state is ConnectionState.CONNECTED and not limited):
+                return
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _load_connections(self, caller: Caller, subject: Secret) -> Mapping[str, ModuleConnection]:
+        """The broker's answer, kept under the tenant's generation."""
+        credential, generation = caller.credential, self._generations.current(caller.tenant_id)
+        known = self._known.get(credential.id)
+        if known is not None and generation is not None and known.generation == generation:
+            return known.connections
+        answer = await self._broker.get_connections(subject)
+        connections: Mapping[str, ModuleConnection] = {} if isinstance(answer, CredentialRefusal) else answer
+        self._known[credential.id] = _CachedConnections(connections, generation)
+        if len(self._known) > MAX_CACHED_CONNECTIONS:
+            self._known.popitem(last=False)
+        return connections
+
+
+class _LeasedVendor:
+    """Implements :class:`modules.kit.Vendor`: the lease comes first, because the service's settings come with it."""
+
+    __slots__ = ("_changes", "_leases", "_links", "_request", "_sessions", "_tool")
+
+    def __init__(
+        self,
+        sessions: VendorClientFactory,
+        leases: LeaseCache,
+        links: ConnectMessages,
+        request: RequestContext,
+        tool: CatalogueTool,
+        changes: ChangeTracker,
+    ) -> None:
+        self._sessions = sessions
+        self._leases = leases
+        self._links = links
+        self._request = request
+        self._tool = tool
+        self._changes = changes
+
+    async def get_connection(self) -> Mapping[str, str]:
+        return (await self._leases.get_lease(self._request, self._tool)).attributes
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        repeatable: bool | None = None,
+    ) -> VendorAnswer:
+        held = await self._leases.get_lease(self._request, self._tool)
+        once = not (method in SAFE_METHODS if repeatable is None else repeatable)
+        try:
+            client = self._create_client(held)
+            with self._changes.track_vendor_write() if once else contextlib.nullcontext():
+                answer = await client.request(
+                    method, path, query=query, json=json, headers=headers, repeatable=repeatable
+                )
+        except OriginNotAllowed:
+            raise self._links.build_not_connected_error(
+                self._tool.owner, broken=True, kind=held.kind, cause=ORIGIN_CHANGED
+            ) from None
+        await wait_for_turn(len(answer.body))  # the module decodes it next
+        return answer
+
+    def _create_client(self, held: CachedLease) -> Vendor:
+        api, request = self._tool.owner.vendor, self._request
+        assert api is not None
+        if not held.settings.base_url and not held.attributes.keys() >= set(api.placeholders):
+            raise self._links.build_not_connected_error(self._tool.owner, broken=True, kind=held.kind, cause=NO_SITE)
+        source = ToolLeaseSource(self._leases, request, self._tool, held)
+        tenant, deadline = str(request.caller.tenant_id), request.deadline
+        key = f"{held.credential}/{held.grant}"  # another key or account in its place has limits of its own
+        return self._sessions.create_client(api, held.settings, source, key, deadline, held.attributes, tenant)

@@ -1,0 +1,105 @@
+"""The connections of a process that all requests to vendors go through."""
+
+import asyncio
+import random
+import ssl
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+
+from core.http.outbound_addresses import AllowedAddresses, GuardedResolver, Lookup, SystemLookup
+from core.http.tls import get_system_tls_context
+from gateway.vendor_session.connection_pool import ConnectionPool
+from gateway.vendor_session.credential_limits import CredentialLimits
+from gateway.vendor_session.lease_source import LeaseSource
+from gateway.vendor_session.vendor_client import VendorClient, VendorTransport
+from gateway.vendor_session.vendor_connection import ConnectionOwner
+from gateway.vendor_session.vendor_endpoint import VendorEndpoint
+from modules.kit import Vendor, VendorApi, VendorSettings
+from modules.kit.vendor import fill_base_url
+
+Clock = Callable[[], float]
+
+MAX_ENDPOINTS = 1024
+NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
+
+
+class VendorClientFactory:
+    """Makes clients for vendors. Connections are kept and shared; nothing of the environment is read. `clock` is the
+    event loop's where none is given; `wall_clock` gives seconds since the epoch.
+
+    For tests: `lookup` in place of the system's resolver, `tls` with another root, `pause` and `chance` for retries.
+    """
+
+    def __init__(
+        self,
+        allow: AllowedAddresses,
+        *,
+        clock: Clock | None = None,
+        wall_clock: Clock = time.time,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        chance: Callable[[], float] = random.random,
+        lookup: Lookup | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._allow = allow
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._pause = pause
+        self._chance = chance
+        self._lookup = lookup
+        self._tls = tls
+        self._system: SystemLookup | None = None
+        self._transport: VendorTransport | None = None
+        self._places: dict[tuple[int, str], VendorEndpoint] = {}
+
+    async def open(self) -> None:
+        """Make ready. Called once, in the event loop that serves."""
+        clock = self._clock or asyncio.get_running_loop().time
+        self._transport = VendorTransport(
+            self._get_pool(), CredentialLimits(clock=clock), clock, self._wall_clock, self._pause, self._chance
+        )
+
+    async def close(self) -> None:
+        """Close every connection. Requests that still run fail."""
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            transport.pool.close()
+        if self._system is not None:
+            self._system.close()
+
+    def create_client(
+        self,
+        api: VendorApi,
+        settings: VendorSettings,
+        lease: LeaseSource,
+        key: str,
+        deadline: float | None = None,
+        attributes: Mapping[str, str] = NO_ATTRIBUTES,
+        tenant: str = "",
+    ) -> Vendor:
+        """A client for one caller's credential. `key` names the credential, alone in its limits and connections;
+        `deadline` is in `clock`'s time; `attributes` are what is known of the connection; `tenant` shares a number of
+        connections, and a credential without one counts for itself.
+
+        Raises:
+            VendorProblem: MCPist is not allowed to reach the base URL, or `attributes` lack a part of it.
+        """
+        assert self._transport is not None, "open() comes first"
+        base_url = settings.base_url or (fill_base_url(api.base_url, attributes) if api.placeholders else api.base_url)
+        place = self._places.get((id(api), base_url)) or self._get_endpoint(api, base_url)
+        owner = ConnectionOwner(tenant or key, key)
+        return VendorClient(self._transport, place, settings, lease, key, deadline, attributes, owner)
+
+    def _get_endpoint(self, api: VendorApi, base_url: str) -> VendorEndpoint:
+        place = VendorEndpoint.from_base_url(api, base_url, self._allow)
+        if len(self._places) >= MAX_ENDPOINTS:
+            self._places.clear()
+        self._places[id(api), base_url] = place  # holds the api, so that its id stays its own
+        return place
+
+    def _get_pool(self) -> ConnectionPool:
+        lookup = self._lookup
+        if lookup is None:
+            lookup = self._system = SystemLookup()
+        return ConnectionPool(GuardedResolver(self._allow, lookup), self._tls or get_system_tls_context())

@@ -1,0 +1,240 @@
+"""Connections to vendors, each kept for one credential of one tenant and never used for another.
+
+A vendor, or what stands before it, may send an answer that nobody asked for. On a connection that rests it ends the
+connection; and where it comes in the very moment in which the next request is sent, that request is of the same
+credential.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections import deque
+
+from aiohappyeyeballs import start_connection  # pyright: ignore[reportUnknownVariableType] its types have a bare tuple
+
+from core.http.outbound_addresses import GuardedResolver
+from gateway.vendor_session.dns_cache import DnsCache
+from gateway.vendor_session.vendor_connection import ConnectionOwner, ConnectionRoute, VendorConnection
+from modules.kit import VendorAnswer
+
+CONNECT_SECONDS = 10.0
+MAX_CONNECTIONS = 1024
+MAX_CONNECTIONS_PER_TENANT = 64
+IDLE_SECONDS = 30.0
+SECOND_ADDRESS_SECONDS = 0.25
+"""After which another address of the same host is tried beside the first (RFC 8305 §5)."""
+
+
+class VendorConnectFailure(Exception):
+    """No connection could be made; `cause` is what went wrong."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__()
+        self.cause = cause
+
+
+class TooManyConnections(Exception):
+    """All connections that the tenant, or all tenants together, may have are busy."""
+
+
+class _TenantConnections:
+    """One tenant's connections. Those that rest are in the order in which they came to."""
+
+    __slots__ = ("count", "resting", "waiting")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.resting: dict[VendorConnection, None] = {}
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+
+class ConnectionPool:
+    """The connections of one process."""
+
+    def __init__(
+        self,
+        resolver: GuardedResolver,
+        tls: ssl.SSLContext,
+        *,
+        connections: int = MAX_CONNECTIONS,
+        per_tenant: int = MAX_CONNECTIONS_PER_TENANT,
+    ) -> None:
+        self._names = DnsCache(resolver)
+        self._tls = tls
+        self._most = connections
+        self._per_tenant = per_tenant
+        self._loop = asyncio.get_running_loop()
+        self._resting: dict[tuple[ConnectionRoute, ConnectionOwner], list[VendorConnection]] = {}
+        self._tenants: dict[str, _TenantConnections] = {}
+        self._count = 0
+        self._open: set[VendorConnection] = set()
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        """How many connections are open, or being opened."""
+        return self._count
+
+    async def exchange(
+        self, route: ConnectionRoute, owner: ConnectionOwner, method: str, request: bytes, seconds: float
+    ) -> VendorAnswer:
+        """Send one request and read its whole answer. Nothing is sent twice, followed or remembered.
+
+        Raises:
+            VendorConnectFailure: there is no connection to be had, so nothing was sent.
+            TooManyConnections: all are busy, and none came free in time; nothing was sent.
+            gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
+            TimeoutError: it took more than `seconds`.
+        """
+        until = self._loop.time() + seconds
+        connection = self._take_idle(route, owner) or await self._open_connection(route, owner, until)
+        try:
+            return await connection.exchange(method, request, until - self._loop.time())
+        finally:
+            self._release(connection)
+
+    async def _open_connection(self, route: ConnectionRoute, owner: ConnectionOwner, until: float) -> VendorConnection:
+        await self._enter(owner.tenant, until - self._loop.time())
+        try:
+            connection = await self._connect(route, owner, until)
+        except BaseException:
+            self._leave(owner.tenant)
+            raise
+        self._open.add(connection)
+        return connection
+
+    def _release(self, connection: VendorConnection) -> None:
+        """Keep it for its owner's next request, if it can carry one."""
+        if connection not in self._open:
+            return
+        tenant = self._tenants[connection.key[1].tenant]
+        if not connection.finish_exchange(self._loop.time()) or tenant.waiting:
+            connection.abort()
+            self.forget(connection)
+            return
+        tenant.resting[connection] = None
+        self._resting.setdefault(connection.key, []).append(connection)
+        if self._sweeping is None:
+            self._sweeping = self._loop.call_later(IDLE_SECONDS, self._sweep)
+
+    def forget(self, connection: VendorConnection) -> None:
+        """It is closed; once is enough."""
+        if connection not in self._open:
+            return
+        self._open.discard(connection)
+        self._remove_idle(connection)
+        self._leave(connection.key[1].tenant)
+
+    def close(self) -> None:
+        """End every connection; what runs fails."""
+        for connection in list(self._open):
+            connection.abort()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        self._names.close()
+
+    def _take_idle(self, route: ConnectionRoute, owner: ConnectionOwner) -> VendorConnection | None:
+        kept = self._resting.get((route, owner))
+        while kept:
+            connection = kept[-1]
+            self._remove_idle(connection)
+            if connection.is_usable and self._loop.time() - connection.rests_since < IDLE_SECONDS:
+                return connection
+            connection.abort()
+            self.forget(connection)
+        return None
+
+    def _remove_idle(self, connection: VendorConnection) -> None:
+        kept = self._resting.get(connection.key)
+        if kept is not None and connection in kept:
+            kept.remove(connection)
+            if not kept:
+                del self._resting[connection.key]
+        self._tenants[connection.key[1].tenant].resting.pop(connection, None)
+
+    # Counting.
+
+    async def _enter(self, name: str, seconds: float) -> None:
+        """Count one more connection in; the one that rests longest makes room for it."""
+        tenant = self._tenants.setdefault(name, _TenantConnections())
+        if tenant.count >= self._per_tenant:
+            self._make_room(tenant.resting)
+        elif self._count >= self._most:
+            self._make_room({one: None for other in self._tenants.values() for one in list(other.resting)[:1]})
+        if tenant.count >= self._per_tenant:
+            await self._wait(name, tenant, seconds)
+            return
+        if self._count >= self._most:
+            self._drop_if_empty(name, tenant)
+            raise TooManyConnections
+        tenant.count += 1
+        self._count += 1
+
+    def _make_room(self, resting: dict[VendorConnection, None]) -> None:
+        """Close the connection that rests longest."""
+        if resting:
+            oldest = min(resting, key=lambda one: one.rests_since)
+            oldest.abort()
+            self.forget(oldest)
+
+    async def _wait(self, name: str, tenant: _TenantConnections, seconds: float) -> None:
+        """Wait in line for the place of a connection of the tenant that is closed."""
+        turn: asyncio.Future[None] = self._loop.create_future()
+        tenant.waiting.append(turn)
+        try:
+            async with asyncio.timeout(seconds):
+                await turn
+        except BaseException as error:
+            # The place may have been given in the very moment in which the waiting ended.
+            if turn.done() and not turn.cancelled():
+                self._leave(name)
+            else:
+                with contextlib.suppress(ValueError):  # it was passed over already
+                    tenant.waiting.remove(turn)
+                self._drop_if_empty(name, tenant)
+            if isinstance(error, TimeoutError):
+                raise TooManyConnections from None
+            raise
+
+    def _leave(self, name: str) -> None:
+        """Give a place on to whoever waits longest, or up."""
+        tenant = self._tenants[name]
+        while tenant.waiting:
+            turn = tenant.waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        tenant.count -= 1
+        self._count -= 1
+        self._drop_if_empty(name, tenant)
+
+    def _drop_if_empty(self, name: str, tenant: _TenantConnections) -> None:
+        if not tenant.count and not tenant.waiting:
+            self._tenants.pop(name, None)
+
+    # Connecting, and growing old.
+
+    async def _connect(self, route: ConnectionRoute, owner: ConnectionOwner, until: float) -> VendorConnection:
+        seconds = min(CONNECT_SECONDS, until - self._loop.time())
+        try:
+            async with asyncio.timeout(seconds):
+                infos = await self._names.resolve(route)
+                connected = await start_connection(infos, happy_eyeballs_delay=SECOND_ADDRESS_SECONDS, interleave=1)
+                _, connection = await self._loop.create_connection(
+                    lambda: VendorConnection(self, (route, owner)),
+                    sock=connected,
+                    ssl=self._tls if route.secure else None,
+                    server_hostname=route.host if route.secure else None,
+                )
+        except OSError as error:  # TimeoutError, ssl.SSLError and socket.gaierror are such too
+            raise VendorConnectFailure(error) from None
+        return connection
+
+    def _sweep(self) -> None:
+        """Close what has rested too long."""
+        self._sweeping, old = None, self._loop.time() - IDLE_SECONDS
+        for connections in list(self._resting.values()):
+            for connection in [one for one in connections if one.rests_since <= old]:
+                connection.abort()
+                self.forget(connection)
+        if self._resting:
+            self._sweeping = self._loop.call_later(IDLE_SECONDS / 2, self._sweep)

@@ -1,0 +1,46 @@
+"""The addresses of vendors' hosts, each asked for once for all who wait, and known for a little while."""
+
+import asyncio
+import socket
+
+from core.http.outbound_addresses import GuardedResolver
+from gateway.vendor_session.vendor_connection import ConnectionRoute
+
+CACHE_SECONDS = 10.0
+MAX_NAMES = 1024
+
+ResolvedAddress = tuple[int, int, int, str, tuple[str, int]]
+"""Family, kind, protocol, canonical name, and where (socket.getaddrinfo)."""
+
+
+class DnsCache:
+    """Asks a resolver that checks what it finds."""
+
+    def __init__(self, resolver: GuardedResolver) -> None:
+        self._resolver = resolver
+        self._known: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolvedAddress]]]] = {}
+
+    async def resolve(self, route: ConnectionRoute) -> list[ResolvedAddress]:
+        """Where to connect to, checked.
+
+        Raises:
+            core.http.outbound_addresses.AddressNotAllowed, socket.gaierror: see :class:`GuardedResolver`.
+        """
+        key, now = (route.host, route.port), asyncio.get_running_loop().time()
+        until, task = self._known.get(key, (0.0, None))
+        if task is None or until <= now or (task.done() and task.exception() is not None):
+            if len(self._known) >= MAX_NAMES:
+                self._known.clear()
+            task = asyncio.create_task(self._look_up(*key))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # every waiter may have gone
+            self._known[key] = (now + CACHE_SECONDS, task)
+        return await asyncio.shield(task)
+
+    async def _look_up(self, host: str, port: int) -> list[ResolvedAddress]:
+        found = await self._resolver.resolve(host, port)
+        return [(one["family"], socket.SOCK_STREAM, one["proto"], "", (one["host"], one["port"])) for one in found]
+
+    def close(self) -> None:
+        """Nobody waits any more."""
+        for _, task in self._known.values():
+            task.cancel()

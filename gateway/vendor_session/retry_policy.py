@@ -1,0 +1,120 @@
+"""When a request is worth sending again, and how long to wait before."""
+
+import logging
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+
+from gateway.vendor_session.answer_reader import ExchangeFailure
+from modules.kit import RateLimit, VendorAnswer
+
+MAX_RETRIES = 2
+FIRST_PAUSE = 0.2
+MAX_PAUSE = 10.0
+"""Whoever has to wait longer is better told so than kept."""
+MAX_ANNOUNCED_PAUSE = 7 * 86_400.0
+DEFAULT_RATE_LIMIT_PAUSE = 10.0
+"""Seconds to leave a vendor alone that says 429 and not for how long."""
+
+RATE_LIMIT_STATUSES = frozenset({402, 403, 429})
+"""Refusals that may be a limit: 402 of a plan's quota (Toggl), 403 of GitHub and Google, 429 (RFC 6585 §4)."""
+OVERLOAD_STATUSES = frozenset({502, 503, 504, 529})
+_SECONDS = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+Clock = Callable[[], float]
+LimitReader = Callable[[VendorAnswer], RateLimit | None]
+
+log = logging.getLogger(__name__)
+
+
+def find_rate_limit(answer: VendorAnswer, wall_clock: Clock, reads: LimitReader | None = None) -> RateLimit | None:
+    """The rate limit that an answer speaks of: with a time in Retry-After, with a spent quota, or as the vendor's
+    module `reads` it.
+
+    A spent quota (GitHub's x-ratelimit-remaining) holds for what shares it; Retry-After for everything.
+    """
+    if not 400 <= answer.status < 500:
+        return None
+    found = _read_header_limit(answer, wall_clock) or (_read_module_limit(reads, answer) if reads else None)
+    if found is not None:
+        return replace(found, seconds=min(max(0.0, found.seconds), MAX_ANNOUNCED_PAUSE))
+    unsaid = answer.status == 429 or (answer.status == 403 and _is_spent(answer))
+    return RateLimit(DEFAULT_RATE_LIMIT_PAUSE, everything=False) if unsaid else None
+
+
+def _read_header_limit(answer: VendorAnswer, wall_clock: Clock) -> RateLimit | None:
+    if answer.status not in RATE_LIMIT_STATUSES:
+        return None
+    told = parse_retry_after(answer, wall_clock)
+    if told is not None:
+        return RateLimit(told)
+    if answer.status == 402 or not _is_spent(answer):
+        return None
+    left = _parse_reset_seconds(answer, wall_clock)
+    return None if left is None else RateLimit(left, everything=False)
+
+
+def _read_module_limit(reads: LimitReader, answer: VendorAnswer) -> RateLimit | None:
+    try:
+        found = reads(answer)
+        return found if found is not None and math.isfinite(found.seconds) else None
+    except Exception as error:  # noqa: BLE001 a body that a module did not expect must not hide the refusal itself
+        log.error("a module failed to read a rate limit: %s", type(error).__name__)
+        return None
+
+
+def _is_spent(answer: VendorAnswer) -> bool:
+    return answer.headers.get("x-ratelimit-remaining") == "0"
+
+
+def parse_retry_after(answer: VendorAnswer, wall_clock: Clock) -> float | None:
+    """Retry-After in seconds, from either form (RFC 9110 §10.2.3); None if it is missing or neither."""
+    text = answer.headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    moment = _parse_http_date(text)
+    return None if moment is None else max(0.0, moment - _get_vendor_time(answer, wall_clock))
+
+
+def compute_pause(
+    attempt: int, outcome: "VendorAnswer | ExchangeFailure", *, repeatable: bool, told: float | None, chance: float
+) -> float | None:
+    """Seconds to wait before the request is sent again, or None to leave it.
+
+    `attempt` counts from 0; `told` is what an overloaded vendor or a rate limit asks for; `chance`, 0 to 1, spreads
+    those that failed together.
+    """
+    if attempt >= MAX_RETRIES:
+        return None
+    backoff = FIRST_PAUSE * 2**attempt * (0.5 + chance)
+    if isinstance(outcome, ExchangeFailure):
+        return backoff if outcome.transient and (repeatable or outcome.unsent) else None
+    if not repeatable:
+        return None
+    if told is not None:
+        return told + 0.25 * chance if told <= MAX_PAUSE else None
+    return backoff if outcome.status in OVERLOAD_STATUSES else None
+
+
+def _parse_reset_seconds(answer: VendorAnswer, wall_clock: Clock) -> float | None:
+    text = answer.headers.get("x-ratelimit-reset", "")
+    if not re.fullmatch(r"[0-9]{1,11}", text, re.ASCII):
+        return None
+    return max(0.0, float(text) - _get_vendor_time(answer, wall_clock))
+
+
+def _get_vendor_time(answer: VendorAnswer, wall_clock: Clock) -> float:
+    """The vendor's clock where it tells it: what it says of times is said by that one."""
+    told = _parse_http_date(answer.headers.get("date", ""))
+    return wall_clock() if told is None else told
+
+
+def _parse_http_date(text: str) -> float | None:
+    if not text or len(text) > 64:
+        return None
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None

@@ -1,0 +1,275 @@
+"""One caller's requests to one vendor: the credential, limits, retries, redirects."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from core.errors import MCPistError
+from core.http.credential_headers import InvalidCredentialForm, build_credential_header
+from gateway.vendor_session.answer_reader import SAFE_METHODS, ExchangeFailure
+from gateway.vendor_session.connection_pool import ConnectionPool
+from gateway.vendor_session.credential_limits import ALL_PATHS, CredentialLimits, derive_limit_scope
+from gateway.vendor_session.lease_source import LeaseLike, LeaseSource
+from gateway.vendor_session.module_headers import format_header_lines, format_request_head, validate_headers
+from gateway.vendor_session.retry_policy import OVERLOAD_STATUSES, compute_pause, find_rate_limit, parse_retry_after
+from gateway.vendor_session.vendor_connection import ConnectionOwner
+from gateway.vendor_session.vendor_endpoint import VendorEndpoint
+from gateway.vendor_session.vendor_problems import (
+    EXCHANGE_ERRORS,
+    RATE_LIMITED_TEXT,
+    REDIRECT_STATUSES,
+    OriginNotAllowed,
+    build_answer_problem,
+    build_failure_problem,
+    classify_error,
+    format_retry,
+)
+from modules.kit import RateLimit, ToolError, VendorAnswer, VendorProblem, VendorSettings
+
+Clock = Callable[[], float]
+
+ALLOWED_METHODS = SAFE_METHODS | {"POST", "PUT", "PATCH", "DELETE"}
+MAX_REDIRECTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class VendorTransport:
+    """What all clients of a process share."""
+
+    pool: ConnectionPool
+    limits: CredentialLimits
+    clock: Clock
+    wall_clock: Clock
+    pause: Callable[[float], Awaitable[None]]
+    chance: Callable[[], float]
+
+
+@dataclass(slots=True)
+class OutgoingRequest:
+    """One request without its credential. `lines` are its headers as they are sent; `end` is when the caller's patience
+    ends. (Not frozen: that costs 1 µs.)"""
+
+    method: str
+    path: str
+    url: str
+    header_lines: str
+    body: bytes | None
+    repeatable: bool
+    deadline: float
+
+
+class VendorClient:
+    """Implements :class:`modules.kit.Vendor`."""
+
+    __slots__ = ("_attributes", "_deadline", "_key", "_lease", "_owner", "_place", "_settings", "_transport")
+
+    def __init__(
+        self,
+        transport: VendorTransport,
+        place: VendorEndpoint,
+        settings: VendorSettings,
+        lease: LeaseSource,
+        key: str,
+        deadline: float | None,
+        attributes: Mapping[str, str],
+        owner: ConnectionOwner,
+    ) -> None:
+        self._owner = owner
+        self._transport = transport
+        self._place = place
+        self._settings = settings
+        self._lease = lease
+        self._key = key
+        self._deadline = deadline
+        self._attributes = attributes
+
+    async def get_connection(self) -> Mapping[str, str]:
+        return self._attributes
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        json: Any = None,
+        headers: Mapping[str, str] | None = None,
+        repeatable: bool | None = None,
+    ) -> VendorAnswer:
+        outgoing = self._build_request(method, path, query, json, headers, repeatable)
+        lease = await self._lease.lease()
+        outcome = await self._send_with_retries(outgoing, lease)
+        refused_twice = None
+        if isinstance(outcome, VendorAnswer) and outcome.status == 401:
+            outcome, refused_twice = await self._retry_with_new_lease(outgoing, lease)
+        if isinstance(outcome, VendorAnswer) and outcome.write is outgoing.repeatable:  # the caller knows better
+            outcome = outcome._replace(write=not outgoing.repeatable)
+        if isinstance(outcome, VendorAnswer) and _is_success(outgoing, outcome):
+            return outcome
+        raise refused_twice or self._build_problem(outgoing, outcome)
+
+    def _build_request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        json: Any,
+        headers: Mapping[str, str] | None,
+        repeatable: bool | None,
+    ) -> OutgoingRequest:
+        if method not in ALLOWED_METHODS:
+            raise VendorProblem("refused", "the tool uses a method that no vendor is asked with; report this")
+        body = None if json is None else _encode_json(json)
+        end = self._transport.clock() + self._settings.timeout
+        if self._deadline is not None and self._deadline < end:
+            end = self._deadline
+        url, lines = self._place.target.build_url(path, query), self._build_header_lines(method, body, headers)
+        return OutgoingRequest(
+            method, path, url, lines, body, method in SAFE_METHODS if repeatable is None else repeatable, end
+        )
+
+    def _build_header_lines(self, method: str, body: bytes | None, headers: Mapping[str, str] | None) -> str:
+        own = validate_headers(headers) if headers else {}
+        if body is not None:
+            own.setdefault("content-type", "application/json")
+        if body is not None or method not in SAFE_METHODS:
+            own["content-length"] = str(len(body or b""))
+        return format_header_lines({**self._place.headers, **own}) if own else self._place.header_lines
+
+    async def _retry_with_new_lease(
+        self, outgoing: OutgoingRequest, refused: LeaseLike
+    ) -> tuple[VendorAnswer | ExchangeFailure, VendorProblem | None]:
+        """Once more after a 401. A second one is told to whoever gives the leases; its own words count for more."""
+        lease = await self._lease.lease(refused.version)
+        outcome = await self._send_with_retries(outgoing, lease)
+        if isinstance(outcome, ExchangeFailure) or outcome.status != 401:
+            return outcome, None
+        problem = None
+        with suppress(MCPistError):
+            try:
+                await self._lease.lease(lease.version)
+            except ToolError as error:
+                problem = VendorProblem("unauthorized", error.text, retry=error.retry, answer=outcome)
+        return outcome, problem
+
+    async def _send_with_retries(self, outgoing: OutgoingRequest, lease: LeaseLike) -> VendorAnswer | ExchangeFailure:
+        """Send it, again where that is safe, and give what came last. The only place where a credential goes out."""
+        if self._place.target.origin not in lease.origins:
+            raise OriginNotAllowed
+        transport, attempt = self._transport, 0
+        lines = _add_credential(outgoing.header_lines, lease)
+        while True:
+            outcome = await self._send_within_limits(outgoing, lines)
+            if isinstance(outcome, VendorAnswer) and outcome.status < 400:
+                return outcome
+            wait = compute_pause(
+                attempt, outcome, repeatable=outgoing.repeatable, told=self._record_rate_limit(outgoing, outcome),
+                chance=transport.chance(),
+            )  # fmt: skip
+            if wait is None or transport.clock() + wait >= outgoing.deadline:
+                return outcome
+            await transport.pause(wait)
+            attempt += 1
+
+    def _record_rate_limit(self, outgoing: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> float | None:
+        """What the vendor said of when to come again; a rate limit is remembered for the others."""
+        if isinstance(outcome, ExchangeFailure):
+            return None
+        limit = self._read_rate_limit(outcome)
+        if limit is None:
+            return (
+                parse_retry_after(outcome, self._transport.wall_clock) if outcome.status in OVERLOAD_STATUSES else None
+            )
+        scope = ALL_PATHS if limit.everything else derive_limit_scope(outgoing.path)
+        self._transport.limits.block(self._key, scope, limit.seconds)
+        return limit.seconds
+
+    def _read_rate_limit(self, answer: VendorAnswer) -> RateLimit | None:
+        return find_rate_limit(answer, self._transport.wall_clock, self._place.api.rate_limit)
+
+    async def _send_within_limits(self, outgoing: OutgoingRequest, lines: str) -> VendorAnswer | ExchangeFailure:
+        """One attempt inside the limits of the credential."""
+        limits, key = self._transport.limits, self._key
+        if (left := limits.get_blocked_seconds(key, outgoing.path)) > 0:
+            return _build_rate_limit_failure(left)
+        most = self._settings.concurrency
+        waits = not limits.try_enter(key, most)
+        if waits and not await limits.wait(key, outgoing.deadline - self._transport.clock()):
+            text = f"{most} requests with this credential are running"
+            return ExchangeFailure(
+                "rate_limited", text, "wait until one is done, then try again", unsent=True, retry_after=1.0
+            )
+        try:
+            if waits and (left := limits.get_blocked_seconds(key, outgoing.path)) > 0:  # told to another one meanwhile
+                return _build_rate_limit_failure(left)
+            return await self._follow_redirects(outgoing, lines)
+        except EXCHANGE_ERRORS as error:
+            # Given back, not raised: no exception of ours may have the library's, with its headers, as its context.
+            return classify_error(error)
+        finally:
+            limits.leave(key)
+
+    async def _follow_redirects(self, outgoing: OutgoingRequest, lines: str) -> VendorAnswer:
+        """The answer after redirects below the base URL, which only reading requests follow."""
+        url = outgoing.url
+        for _ in range(MAX_REDIRECTS):
+            answer = await self._exchange(outgoing, url, lines)
+            if answer.status not in REDIRECT_STATUSES or outgoing.method not in SAFE_METHODS:
+                return answer
+            next_url = self._place.target.resolve_redirect(url, answer.headers.get("location", ""))
+            if next_url is None:
+                return answer
+            url = next_url
+        return await self._exchange(outgoing, url, lines)
+
+    def _exchange(self, outgoing: OutgoingRequest, url: str, lines: str) -> Awaitable[VendorAnswer]:
+        left = outgoing.deadline - self._transport.clock()
+        if left <= 0:
+            raise TimeoutError
+        method, body = outgoing.method, outgoing.body
+        head = format_request_head(method, url.removeprefix(self._place.target.origin), lines)
+        request = head + body if body else head
+        return self._transport.pool.exchange(self._place.route, self._owner, method, request, left)
+
+    def _build_problem(self, outgoing: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> VendorProblem:
+        if isinstance(outcome, ExchangeFailure):
+            return build_failure_problem(outcome, writes=not outgoing.repeatable)
+        limit = self._read_rate_limit(outcome)
+        wait = limit.seconds if limit else parse_retry_after(outcome, self._transport.wall_clock)
+        return build_answer_problem(outcome, wait=wait, limited=limit is not None)
+
+
+def _add_credential(lines: str, lease: LeaseLike) -> str:
+    """The header lines of a request with the credential's.
+
+    Raises:
+        VendorProblem: the credential has not the form of its scheme, or a module sets the same header.
+    """
+    try:
+        name, value = build_credential_header(lease.scheme, lease.access_token)
+    except InvalidCredentialForm:
+        text = "the stored credential is not of a form that can be sent; store it again without spaces"
+        raise VendorProblem("unauthorized", text) from None
+    if lines.startswith(f"{name}: ") or f"\r\n{name}: " in lines:
+        raise VendorProblem("refused", "the tool sets the header that carries the credential; report this")
+    return f"{lines}{name}: {value}\r\n"
+
+
+def _is_success(outgoing: OutgoingRequest, answer: VendorAnswer) -> bool:
+    if answer.status in REDIRECT_STATUSES:  # after a write, 303 says that it was done (RFC 9110 §15.4.4)
+        return answer.status == 303 and outgoing.method not in SAFE_METHODS
+    return answer.status < 400
+
+
+def _build_rate_limit_failure(left: float) -> ExchangeFailure:
+    return ExchangeFailure("rate_limited", RATE_LIMITED_TEXT, format_retry(left), unsent=True, retry_after=left)
+
+
+def _encode_json(json: Any) -> bytes:
+    try:
+        return orjson.dumps(json)
+    except orjson.JSONEncodeError:
+        raise VendorProblem("invalid", "an argument cannot be written as JSON; write its text anew") from None

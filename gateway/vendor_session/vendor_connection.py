@@ -1,0 +1,116 @@
+"""One connection to a vendor: a request out, its answer in, and nothing that nobody asked for."""
+
+import asyncio
+from typing import Any, NamedTuple, Protocol, cast
+
+from gateway.vendor_session.answer_reader import AnswerReader
+from modules.kit import VendorAnswer
+
+
+class ConnectionOwner(NamedTuple):
+    """Whose connections these are."""
+
+    tenant: str
+    credential: str
+
+
+class ConnectionRoute(NamedTuple):
+    """Where a connection leads."""
+
+    host: str
+    port: int
+    secure: bool
+
+
+class ConnectionHolder(Protocol):
+    """Who keeps the connection."""
+
+    def forget(self, connection: "VendorConnection") -> None: ...
+
+
+class VendorConnection(asyncio.Protocol):
+    """One connection; it carries one request at a time."""
+
+    def __init__(self, pool: ConnectionHolder, key: tuple[ConnectionRoute, ConnectionOwner]) -> None:
+        self._pool = pool
+        self.key = key
+        self.rests_since = 0.0
+        self._transport: asyncio.Transport = cast("Any", None)
+        self._reader: AnswerReader | None = None
+        self._answer: asyncio.Future[VendorAnswer] | None = None
+        self.is_usable = True
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._reader is None:  # nobody asked
+            self.abort()
+            return
+        try:
+            self._reader.feed(data)
+        except Exception as error:  # noqa: BLE001 whoever waits for the answer gets it
+            self._end(error)
+            return
+        if self._reader.is_complete and self._answer is not None and not self._answer.done():
+            self._answer.set_result(self._reader.answer())
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_usable = False
+        self._pool.forget(self)
+        if self._answer is None or self._answer.done() or self._reader is None:
+            return
+        try:
+            self._answer.set_result(self._reader.end())
+        except Exception as error:  # noqa: BLE001 as above
+            self._answer.set_exception(error)
+
+    async def exchange(self, method: str, request: bytes, seconds: float) -> VendorAnswer:
+        """Send one request and read its answer.
+
+        Raises:
+            gateway.vendor_session.answer_reader.ConnectionDropped, Broken, Unreadable, AnswerTooLarge: as named there.
+            TimeoutError: it took more than `seconds`.
+        """
+        loop = asyncio.get_running_loop()
+        self._reader, self._answer = AnswerReader(method), loop.create_future()
+        timer = loop.call_later(seconds, self._end, TimeoutError())
+        try:
+            if self._transport.is_closing():
+                self.connection_lost(None)
+            else:
+                self._transport.write(request)
+            return await self._answer
+        except BaseException:
+            self._release()
+            self.abort()
+            raise
+        finally:
+            timer.cancel()
+
+    def finish_exchange(self, now: float) -> bool:
+        """The answer has been read; whether the connection can carry another request."""
+        reader = self._release()
+        # What was answered before it had been read whole is still to be written, and would come before the next.
+        unsent = self._transport.get_write_buffer_size()
+        self.is_usable = self.is_usable and reader is not None and reader.may_keep and not unsent
+        self.is_usable = self.is_usable and not self._transport.is_closing()
+        self.rests_since = now
+        return self.is_usable
+
+    def abort(self) -> None:
+        """End it now: closing would wait until the vendor has taken what is still to be written."""
+        self.is_usable = False
+        self._transport.abort()
+
+    def _release(self) -> AnswerReader | None:
+        """Let go of the exchange: an error in `_answer` has frames that refer to this connection."""
+        reader, self._reader, self._answer = self._reader, None, None
+        if reader is not None:
+            reader.release()
+        return reader
+
+    def _end(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+        self.abort()

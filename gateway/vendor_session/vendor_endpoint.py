@@ -1,0 +1,34 @@
+"""Where a module's vendor is, with everything that is the same for all requests there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from core.http.outbound_addresses import AllowedAddresses
+from gateway.vendor_session.module_headers import format_header_lines, validate_headers
+from gateway.vendor_session.target import VendorTarget
+from gateway.vendor_session.vendor_connection import ConnectionRoute
+from modules.kit import VendorApi
+
+DEFAULT_HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "MCPist"}
+
+
+@dataclass(frozen=True, slots=True)
+class VendorEndpoint:
+    """One module's vendor at one base URL. `lines` are `headers` as they are sent; `route` is where to connect to."""
+
+    api: VendorApi
+    target: VendorTarget
+    headers: Mapping[str, str] = field(repr=False)
+    header_lines: str = field(repr=False)
+    route: ConnectionRoute
+
+    @classmethod
+    def from_base_url(cls, api: VendorApi, base_url: str, allow: AllowedAddresses) -> "VendorEndpoint":
+        """The place behind a base URL.
+
+        Raises:
+            VendorProblem: it is none, or MCPist is not allowed to reach it.
+        """
+        target = VendorTarget.from_base_url(base_url, allow)
+        headers = {"host": target.host, **DEFAULT_HEADERS, **validate_headers(api.headers)}
+        return cls(api, target, headers, format_header_lines(headers), target.route)

@@ -1,0 +1,136 @@
+"""What went wrong, in words of our own: the vendor's text and the library's never get into them."""
+
+import math
+import ssl
+
+from core.http.outbound_addresses import AddressNotAllowed
+from gateway.vendor_session.answer_reader import (
+    AnswerTooLarge,
+    ConnectionBroken,
+    ConnectionDropped,
+    ExchangeFailure,
+    UnreadableAnswer,
+)
+from gateway.vendor_session.connection_pool import TooManyConnections, VendorConnectFailure
+from gateway.vendor_session.target import build_refused_host_problem
+from modules.kit import VendorAnswer, VendorProblem
+from modules.kit.vendor import TRY_LATER, VendorProblemKind
+
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
+AMBIGUOUS_STATUS = 302
+"""After a write some servers say with it that it was done (RFC 9110 §15.4.3, note), others that it was not."""
+RATE_LIMITED_TEXT = "the vendor's rate limit for this credential is used up"
+
+
+class OriginNotAllowed(VendorProblem):
+    """The credential is not for the place that the request would go to; nothing was sent."""
+
+    def __init__(self) -> None:
+        super().__init__("refused", "the credential was stored for another address than the service has now")
+
+
+EXCHANGE_ERRORS = (
+    VendorConnectFailure,
+    TooManyConnections,
+    ConnectionDropped,
+    ConnectionBroken,
+    AnswerTooLarge,
+    UnreadableAnswer,
+    OSError,
+    ValueError,
+)
+"""What an exchange may end in instead of an answer."""
+
+
+def classify_error(error: Exception) -> ExchangeFailure:
+    """Sort what an exchange has ended in."""
+    if isinstance(error, VendorConnectFailure):
+        return _classify_connect_error(error.cause)
+    if isinstance(error, TooManyConnections):
+        text = "too many requests of your company to vendors are running"
+        return ExchangeFailure(
+            "rate_limited", text, "wait until some are done, then try again", unsent=True, retry_after=1.0
+        )
+    if isinstance(error, TimeoutError):
+        return ExchangeFailure("unavailable", "the vendor did not answer in time", f"ask for less, or {TRY_LATER}")
+    if isinstance(error, AnswerTooLarge):
+        return ExchangeFailure("too_large", "the vendor's answer is larger than MCPist takes", "ask for less at once")
+    if isinstance(error, ConnectionDropped | ConnectionBroken):
+        text = "the connection to the vendor broke before its answer was whole"
+        return ExchangeFailure("unavailable", text, TRY_LATER, transient=True)
+    return ExchangeFailure("unavailable", "the vendor's answer cannot be read", TRY_LATER)
+
+
+def _classify_connect_error(cause: Exception) -> ExchangeFailure:
+    if isinstance(cause, AddressNotAllowed):
+        return ExchangeFailure("refused", str(build_refused_host_problem()), unsent=True)
+    if isinstance(cause, ssl.SSLError):
+        text = "the vendor's TLS certificate is not valid for its host; the operator checks the base URL"
+        return ExchangeFailure("unavailable", text, unsent=True)
+    return ExchangeFailure("unavailable", "the vendor cannot be reached", TRY_LATER, unsent=True, transient=True)
+
+
+def build_failure_problem(failure: ExchangeFailure, *, writes: bool) -> VendorProblem:
+    """A write that may have arrived says so: repeating it blindly could do it twice."""
+    unknown = writes and not failure.unsent
+    return VendorProblem(
+        failure.kind, failure.text, retry=failure.retry, retry_after=failure.retry_after, unknown=unknown
+    )
+
+
+def build_answer_problem(answer: VendorAnswer, *, wait: float | None, limited: bool) -> VendorProblem:
+    """What a status of 400 and above, or a redirect that is not followed, means to whoever called. `wait` is how long
+    the vendor asks to be left alone."""
+    if limited:
+        kind, text, retry = "rate_limited", RATE_LIMITED_TEXT, format_retry(wait or 1.0)
+    else:
+        kind, text = _explain_status(answer.status)
+        retry = "" if kind != "unavailable" else TRY_LATER if wait is None else format_retry(wait)
+    unknown = answer.write and (answer.status >= 500 or answer.status == AMBIGUOUS_STATUS)
+    if unknown and wait is not None:
+        text += f" and asks to wait {round_up_seconds(wait)} s"
+    return VendorProblem(kind, text, retry=retry, retry_after=wait, answer=answer, unknown=unknown)
+
+
+def format_retry(seconds: float) -> str:
+    """When to try again."""
+    return f"try again in {round_up_seconds(seconds)} s"
+
+
+def round_up_seconds(seconds: float) -> int:
+    """Rounded up, and at least one: no one is told to try again at once."""
+    return max(1, math.ceil(seconds))
+
+
+_MEANINGS: dict[int, tuple[VendorProblemKind, str]] = {
+    401: ("unauthorized", "the vendor does not accept the credential; connect the account again"),
+    402: (
+        "forbidden",
+        "the vendor wants to be paid for this: the plan of the account does not cover it, or its quota is used up",
+    ),
+    403: (
+        "forbidden",
+        "the vendor does not permit this to the credential: its account or its scopes lack the right",
+    ),
+    404: (
+        "not_found",
+        "the vendor has nothing of that name, or does not show it to this credential; check the names and the rights",
+    ),
+    409: ("conflict", "this conflicts with what the vendor has now; read it again, then try anew"),
+    412: ("conflict", "it has changed at the vendor meanwhile; read it again, then try anew"),
+}
+_SAME_AS = {410: 404, 423: 409, 451: 403}
+
+
+def _explain_status(status: int) -> tuple[VendorProblemKind, str]:
+    status = _SAME_AS.get(status, status)
+    if status in _MEANINGS:
+        return _MEANINGS[status]
+    if status in REDIRECT_STATUSES:
+        return "refused", (
+            "the vendor points to another address, which MCPist does not follow here; "
+            "if the thing was renamed or moved, use its new name"
+        )
+    if status >= 500 or status == 408:
+        return "unavailable", f"the vendor has a problem of its own (status {status})"
+    return "invalid", f"the vendor refuses the request as wrong (status {status}); check the arguments"

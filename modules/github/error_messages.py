@@ -1,0 +1,181 @@
+"""What GitHub's refusals mean, in our words.
+
+GitHub's messages repeat what strangers wrote (branch names, titles, queries), and a model takes the text of an error
+for ours. So none is passed on: messages that are known become a text of ours, and of a validation error only names of
+fields and codes remain (https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api). No text
+names a tool: its reader may not have it.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from modules.kit import RateLimit, VendorAnswer, VendorProblem
+from modules.kit.vendor import VendorProblemKind
+
+NOT_FOUND = (
+    "GitHub has no such thing, or the connected account has no access to it: check the names, and whether the account "
+    "may see this repository"
+)
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]-]{0,59}")
+_SCOPES = re.compile(r"[a-z_:]{1,40}(, ?[a-z_:]{1,40}){0,20}")
+_PERMISSIONS = re.compile(r"[a-z_]{1,40}=[a-z]{1,10}([,;] ?[a-z_]{1,40}=[a-z]{1,10}){0,20}")
+_KINDS: Mapping[int, VendorProblemKind] = {405: "conflict", 409: "conflict", 410: "not_found", 422: "invalid"}
+_MAX_FIELDS = 10
+_MAX_MESSAGE_LENGTH = 2000
+_LOGINS = re.compile(r"max(?:imum)? number of login attempts? exceeded", re.IGNORECASE)
+_PAUSE = re.compile(rf"secondary rate limit|abuse|{_LOGINS.pattern}", re.IGNORECASE)
+MINUTE, HOUR = 60.0, 3600.0
+_MAX_ERRORS = 100
+
+# What is known of GitHub's messages, each with what to do; the first that is found counts.
+_KNOWN = [
+    (re.compile(pattern, re.IGNORECASE), text)
+    for pattern, text in (
+        (r"repository is empty", "the repository is empty: create a file in it first"),
+        (r"was archived", "the repository is archived and can only be read"),
+        (r"reference already exists", "a branch of that name exists already: choose another name"),
+        (r"no commits between", "head has no commit that base lacks: commit to head first"),
+        (r"pull request already exists", "an open pull request from head to base exists: change that one"),
+        (r"\"?sha\"? wasn't supplied", "the file exists already: read it and give its sha to replace it"),
+        (r"does not match", "the file is not what it was at that sha: read it again and give its new sha"),
+        (r"own pull request", "nobody can approve or refuse their own pull request: use the event COMMENT"),
+        (r"head branch was modified", "head has newer commits than sha: read the pull request again"),
+        (r"base branch was modified", "base has just changed: try again"),
+        (r"not mergeable|merge conflict", "the pull request cannot be merged now: look at mergeable_state (conflicts, "
+         "checks, reviews or a draft)"),
+        (r"protected branch|required status check|review is required|rule violations",
+         "the branch is protected: its rules ask for a pull request, a review or checks"),
+        (r"(merge commits|squash merg\w*|rebase merg\w*) (are|is) not allowed",
+         "the repository forbids this merge_method: use another one"),
+        (r"issues (are|has been) disabled", "issues are switched off in this repository"),
+        (r"first 1000 search results", "a search shows only its first 1,000 results: make q narrower"),
+        (r"(?m)^(?:(?!must include ).)*+must include .*is:(issue|pull-request|pr)", "q must have is:issue or is:pr"),
+        (r"cannot be searched", "q names a user or repository that does not exist or that the account may not see"),
+        (r"no commit found|sha (could not|can't) be resolved", "no such commit, branch or tag"),
+        (r"saml", "the organisation demands single sign-on: authorise the account's token for it at GitHub"),
+        (r"ip allow list", "the organisation lets in only certain IP addresses: its administrator adds this server's"),
+        (r"too large", "this is too large for GitHub's API"),
+    )
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A vendor's answer, taken apart. `message` is only ever compared, never shown."""
+
+    answer: VendorAnswer
+    message: str
+    errors: tuple[Mapping[str, Any], ...]
+
+    def header(self, name: str, form: re.Pattern[str]) -> str:
+        """A header's value if it has the expected form, else ""."""
+        value = self.answer.headers.get(name, "").strip()
+        return value if form.fullmatch(value) else ""
+
+
+def explain_problem(problem: VendorProblem, missing: str = "") -> VendorProblem:
+    """`problem` with a text that says what to do. `missing` is what a 404 means for this request."""
+    if problem.answer is None or problem.unknown or problem.answer.status == 401:
+        return problem  # the session knows more: about the way, or about the credential
+    said = _parse_refusal(problem.answer)
+    if problem.kind == "rate_limited":
+        return _explain_rate_limit(said, problem)
+    text = _choose_text(said, missing)
+    if not text:
+        return problem
+    kind = _KINDS.get(problem.answer.status, problem.kind)
+    return VendorProblem(kind, text, retry_after=problem.retry_after, answer=problem.answer)
+
+
+def _choose_text(said: _Refusal, missing: str) -> str:
+    known = next((text for form, text in _KNOWN if form.search(said.message)), "")
+    match said.answer.status:
+        case 404:
+            return (known or missing or NOT_FOUND) + _describe_missing_access(said)
+        case 301 | 302 | 307 | 308:
+            return "the repository was renamed or moved: look for its new name and use that"
+        case 403:
+            reason = known or f"the connected account may not do this{_describe_missing_access(said)}"
+            return f"GitHub refuses: {reason}"
+        case 400 | 422:
+            return f"GitHub refuses the values: {known or _format_fields(said) or 'check them against the tool schema'}"
+        case 405 | 409 | 410:
+            return f"GitHub refuses: {known or 'the state of the thing does not allow this; read it again'}"
+        case _:
+            return ""
+
+
+def read_rate_limit(answer: VendorAnswer) -> RateLimit | None:
+    """GitHub's limits whose time no header says: it asks for a minute then, and the primary limit is one of an hour
+    (https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api)."""
+    if answer.status not in (403, 429):
+        return None
+    if answer.headers.get("x-ratelimit-remaining") == "0":
+        return RateLimit(HOUR, everything=False)
+    paused = answer.status == 429 or _PAUSE.search(_parse_refusal(answer).message)
+    return RateLimit(MINUTE) if paused else None
+
+
+def _explain_rate_limit(said: _Refusal, problem: VendorProblem) -> VendorProblem:
+    """The primary limit has a moment at which it ends; the others ask for a pause."""
+    wait = problem.retry_after or MINUTE
+    if "retry-after" not in said.answer.headers and said.answer.headers.get("x-ratelimit-remaining") == "0":
+        resource = said.header("x-ratelimit-resource", _WORD) or "core"
+        text = f"GitHub's rate limit ({resource}) of the connected account is used up"
+    elif _LOGINS.search(said.message):
+        text = "GitHub takes no request of this account for a while, because too many came with wrong credentials"
+    else:
+        text = "GitHub asks for a pause (secondary rate limit): send fewer requests at once"
+    retry = f"try again in {max(1, math.ceil(wait))} s"
+    return VendorProblem("rate_limited", text, retry=retry, retry_after=wait, answer=said.answer)
+
+
+def _describe_missing_access(said: _Refusal) -> str:
+    """Which scope or permission would do, where GitHub's headers name it and the credential lacks it."""
+    permissions = said.header("x-accepted-github-permissions", _PERMISSIONS)
+    if permissions:
+        return f"; this needs the permission {permissions}"
+    accepted = _split_scopes(said.header("x-accepted-oauth-scopes", _SCOPES))
+    granted = _split_scopes(said.header("x-oauth-scopes", _SCOPES))
+    if not accepted or accepted & granted or "x-oauth-scopes" not in said.answer.headers:
+        return ""
+    has = ", ".join(sorted(granted)) or "none"
+    return f"; this needs the scope {' or '.join(sorted(accepted))}, and the token has {has}"
+
+
+def _split_scopes(scopes: str) -> set[str]:
+    return {scope.strip() for scope in scopes.split(",")} - {""}
+
+
+def _format_fields(said: _Refusal) -> str:
+    parts = [
+        f"{_to_word(error.get('field')) or 'request'} {_to_word(error.get('code')) or 'invalid'}"
+        for error in said.errors
+    ]
+    return ", ".join(dict.fromkeys(parts[:_MAX_FIELDS]))
+
+
+def _to_word(value: object) -> str:
+    return value if isinstance(value, str) and _WORD.fullmatch(value) else ""
+
+
+def _parse_refusal(answer: VendorAnswer) -> _Refusal:
+    try:
+        raw = answer.json()
+    except VendorProblem:
+        raw = None  # a proxy's page, perhaps
+    said: Mapping[str, Any] = cast("Any", raw) if isinstance(raw, Mapping) else {}
+    errors = said.get("errors")
+    listed = cast("list[Any]", errors)[:_MAX_ERRORS] if isinstance(errors, list) else []
+    messages = [said.get("message"), *_iterate_messages(listed)]
+    text = "\n".join(message for message in messages if isinstance(message, str))
+    mappings = (cast("Mapping[str, Any]", error) for error in listed if isinstance(error, Mapping))
+    return _Refusal(answer, text[:_MAX_MESSAGE_LENGTH], tuple(mappings))
+
+
+def _iterate_messages(errors: list[Any]) -> Iterator[Any]:
+    for error in errors:
+        yield cast("Mapping[str, Any]", error).get("message") if isinstance(error, Mapping) else error

@@ -1,0 +1,259 @@
+"""What changes a user's graph. Every change first locks that user's row in `kg_graphs` (:func:`lock`), then is one
+statement, which sees all that was committed before the lock was given."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from modules.kit import Store, ToolError
+from modules.knowledge_graph.entity_names import build_unknown_entities_error
+from modules.knowledge_graph.models import EntityAdditions, Relation, SavedEntity
+from modules.knowledge_graph.search_text import fold_texts
+
+EntityNotes = Mapping[str, Iterable[str]]  # entity to its observations, in the order in which they are kept
+
+MAX_ROWS = {"entities": 50_000, "observations": 200_000, "relations": 200_000}
+
+LOCK_GRAPH = """
+INSERT INTO modules.kg_graphs (tenant_id, user_id) VALUES ($1, $2)
+ON CONFLICT (tenant_id, user_id) DO UPDATE SET tenant_id = excluded.tenant_id
+"""
+
+SAVE_ENTITIES = """
+WITH sent AS (
+    SELECT * FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS s (name, type, folded, nth)
+), known AS (
+    SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[])
+), saved AS (
+    INSERT INTO modules.kg_entities (tenant_id, user_id, name, type, folded)
+    SELECT $1, $2, name, type, folded FROM sent ORDER BY name
+    ON CONFLICT (tenant_id, user_id, name) DO UPDATE SET type = excluded.type, folded = excluded.folded
+), added AS (
+    INSERT INTO modules.kg_observations (tenant_id, user_id, entity, observation, fingerprint, folded)
+    SELECT $1, $2, entity, observation, fingerprint, folded
+    FROM unnest($6::text[], $7::text[], $8::bytea[], $9::text[]) WITH ORDINALITY
+        AS o (entity, observation, fingerprint, folded, nth)
+    ORDER BY nth
+    ON CONFLICT (tenant_id, user_id, entity, fingerprint) DO NOTHING
+    RETURNING entity
+), counted AS (
+    UPDATE modules.kg_graphs SET
+        entities = entities + (SELECT count(*) FROM sent WHERE name NOT IN (SELECT name FROM known)),
+        observations = observations + (SELECT count(*) FROM added)
+    WHERE tenant_id = $1 AND user_id = $2
+    RETURNING entities, observations
+)
+SELECT s.name, s.type, s.name NOT IN (SELECT name FROM known) AS created,
+    (SELECT count(*) FROM added a WHERE a.entity = s.name) AS added, c.entities, c.observations
+FROM sent s CROSS JOIN counted c ORDER BY s.nth
+"""
+
+ADD_OBSERVATIONS = """
+WITH missing AS (
+    SELECT name FROM unnest($3::text[]) AS s (name)
+    EXCEPT SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2
+        AND name = ANY ($3::text[])
+), added AS (
+    INSERT INTO modules.kg_observations (tenant_id, user_id, entity, observation, fingerprint, folded)
+    SELECT $1, $2, entity, observation, fingerprint, folded
+    FROM unnest($4::text[], $5::text[], $6::bytea[], $7::text[]) WITH ORDINALITY
+        AS o (entity, observation, fingerprint, folded, nth)
+    WHERE NOT EXISTS (SELECT FROM missing) ORDER BY nth
+    ON CONFLICT (tenant_id, user_id, entity, fingerprint) DO NOTHING
+    RETURNING entity
+), counted AS (
+    UPDATE modules.kg_graphs SET observations = observations + (SELECT count(*) FROM added)
+    WHERE tenant_id = $1 AND user_id = $2
+    RETURNING observations
+)
+SELECT s.name, s.name IN (SELECT name FROM missing) AS missing,
+    (SELECT count(*) FROM added a WHERE a.entity = s.name) AS added, c.observations
+FROM unnest($3::text[]) WITH ORDINALITY AS s (name, nth) CROSS JOIN counted c ORDER BY s.nth
+"""
+
+CREATE_RELATIONS = """
+WITH sent AS (
+    SELECT * FROM unnest($3::text[], $4::text[], $5::text[]) AS s (from_entity, to_entity, type)
+), missing AS (
+    (SELECT from_entity AS name FROM sent UNION SELECT to_entity FROM sent)
+    EXCEPT SELECT name FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2
+        AND name = ANY ($3::text[] || $4::text[])
+), added AS (
+    INSERT INTO modules.kg_relations (tenant_id, user_id, from_entity, to_entity, type)
+    SELECT $1, $2, from_entity, to_entity, type FROM sent WHERE NOT EXISTS (SELECT FROM missing)
+    ON CONFLICT (tenant_id, user_id, from_entity, to_entity, type) DO NOTHING
+    RETURNING 1
+), counted AS (
+    UPDATE modules.kg_graphs SET relations = relations + (SELECT count(*) FROM added)
+    WHERE tenant_id = $1 AND user_id = $2
+    RETURNING relations
+)
+SELECT (SELECT array_agg(name ORDER BY name) FROM missing) AS missing, (SELECT count(*) FROM added) AS added, relations
+FROM counted
+"""
+
+DELETE_ENTITIES = """
+WITH relations AS (
+    DELETE FROM modules.kg_relations WHERE tenant_id = $1 AND user_id = $2
+        AND (from_entity = ANY ($3::text[]) OR to_entity = ANY ($3::text[])) RETURNING 1
+), observations AS (
+    DELETE FROM modules.kg_observations WHERE tenant_id = $1 AND user_id = $2 AND entity = ANY ($3::text[]) RETURNING 1
+), entities AS (
+    DELETE FROM modules.kg_entities WHERE tenant_id = $1 AND user_id = $2 AND name = ANY ($3::text[]) RETURNING 1
+), gone AS (
+    SELECT (SELECT count(*) FROM entities) AS entities, (SELECT count(*) FROM observations) AS observations,
+        (SELECT count(*) FROM relations) AS relations
+), counted AS (
+    UPDATE modules.kg_graphs g SET entities = g.entities - gone.entities,
+        observations = g.observations - gone.observations, relations = g.relations - gone.relations
+    FROM gone WHERE g.tenant_id = $1 AND g.user_id = $2
+)
+SELECT entities, observations, relations FROM gone
+"""
+
+DELETE_OBSERVATIONS = """
+WITH gone AS (
+    DELETE FROM modules.kg_observations o USING unnest($3::text[], $4::bytea[]) AS s (entity, fingerprint)
+    WHERE o.tenant_id = $1 AND o.user_id = $2 AND o.entity = s.entity AND o.fingerprint = s.fingerprint RETURNING 1
+), counted AS (
+    UPDATE modules.kg_graphs SET observations = observations - (SELECT count(*) FROM gone)
+    WHERE tenant_id = $1 AND user_id = $2
+)
+SELECT count(*) FROM gone
+"""
+
+DELETE_RELATIONS = """
+WITH gone AS (
+    DELETE FROM modules.kg_relations r
+    USING unnest($3::text[], $4::text[], $5::text[]) AS s (from_entity, to_entity, type)
+    WHERE r.tenant_id = $1 AND r.user_id = $2
+        AND r.from_entity = s.from_entity AND r.to_entity = s.to_entity AND r.type = s.type RETURNING 1
+), counted AS (
+    UPDATE modules.kg_graphs SET relations = relations - (SELECT count(*) FROM gone)
+    WHERE tenant_id = $1 AND user_id = $2
+)
+SELECT count(*) FROM gone
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteColumns:
+    """The entities of some notes; and for each note its entity, its text, its fingerprint, and what is searched."""
+
+    names: list[str]
+    entities: list[str]
+    texts: list[str]
+    fingerprints: list[bytes]
+    folded: list[str]
+
+    @property
+    def values(self) -> tuple[list[str], list[str], list[bytes], list[str]]:
+        return self.entities, self.texts, self.fingerprints, self.folded
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedCounts:
+    """How many of each were deleted."""
+
+    entities: int = 0
+    observations: int = 0
+    relations: int = 0
+
+
+def build_columns(notes: EntityNotes) -> NoteColumns:
+    """Return `notes` as the statements take them.
+
+    It normalises every text, up to 40 ms for as many as one call may bring, so it is called before the transaction
+    begins: nobody waits for the lock meanwhile.
+    """
+    pairs = [(entity, text) for entity, texts in notes.items() for text in texts]
+    return NoteColumns(
+        list(notes),
+        [entity for entity, _ in pairs],
+        [text for _, text in pairs],
+        [hashlib.blake2b(text.encode(), digest_size=16).digest() for _, text in pairs],
+        [fold_texts(text) for _, text in pairs],
+    )
+
+
+async def lock_graph(store: Store) -> None:
+    """Wait until no other transaction changes this user's graph."""
+    await store.execute(LOCK_GRAPH)
+
+
+async def save_entities(store: Store, types: Mapping[str, str], notes: NoteColumns) -> list[SavedEntity]:
+    """Create or update the entities in `types` (name to type) and add `notes` to them.
+
+    Raises: ToolError if the graph would be too large.
+    """
+    await lock_graph(store)
+    names = [fold_texts(name, kind) for name, kind in types.items()]
+    rows = await store.fetch(SAVE_ENTITIES, list(types), list(types.values()), names, *notes.values)
+    for row in rows[:1]:
+        _refuse_too_many(entities=row["entities"], observations=row["observations"])
+    return [
+        SavedEntity(name=row["name"], entityType=row["type"], created=row["created"], observationsAdded=row["added"])
+        for row in rows
+    ]
+
+
+async def add_observations(store: Store, notes: NoteColumns) -> list[EntityAdditions]:
+    """Add `notes` to their entities.
+
+    Raises: ToolError if an entity is unknown or the graph would be too large; nothing is written then.
+    """
+    await lock_graph(store)
+    rows = await store.fetch(ADD_OBSERVATIONS, notes.names, *notes.values)
+    if missing := [row["name"] for row in rows if row["missing"]]:
+        raise await build_unknown_entities_error(store, missing)
+    for row in rows[:1]:
+        _refuse_too_many(observations=row["observations"])
+    return [EntityAdditions(entityName=row["name"], added=row["added"]) for row in rows]
+
+
+async def create_relations(store: Store, relations: Iterable[Relation]) -> int:
+    """The number of relations that were new.
+
+    Raises: ToolError if an end is unknown or the graph would be too large; nothing is written then.
+    """
+    await lock_graph(store)
+    row = await store.fetchrow(CREATE_RELATIONS, *_split_relations(relations))
+    assert row is not None
+    if row["missing"]:
+        raise await build_unknown_entities_error(store, row["missing"])
+    _refuse_too_many(relations=row["relations"])
+    return row["added"]
+
+
+async def delete_entities(store: Store, names: Sequence[str]) -> DeletedCounts:
+    """Delete entities with all that hangs on them."""
+    await lock_graph(store)
+    row = await store.fetchrow(DELETE_ENTITIES, names)
+    assert row is not None
+    return DeletedCounts(**dict(row))
+
+
+async def delete_observations(store: Store, notes: NoteColumns) -> DeletedCounts:
+    """Delete `notes` where they are exactly these."""
+    await lock_graph(store)
+    return DeletedCounts(observations=await store.fetchval(DELETE_OBSERVATIONS, notes.entities, notes.fingerprints))
+
+
+async def delete_relations(store: Store, relations: Iterable[Relation]) -> DeletedCounts:
+    """Delete exactly these relations."""
+    await lock_graph(store)
+    return DeletedCounts(relations=await store.fetchval(DELETE_RELATIONS, *_split_relations(relations)))
+
+
+def _split_relations(relations: Iterable[Relation]) -> tuple[list[str], list[str], list[str]]:
+    distinct = dict.fromkeys((relation.source, relation.to, relation.relationType) for relation in relations)
+    return [one[0] for one in distinct], [one[1] for one in distinct], [one[2] for one in distinct]
+
+
+def _refuse_too_many(**totals: int) -> None:
+    for kind, total in totals.items():
+        if total > MAX_ROWS[kind]:
+            raise ToolError(
+                f"Nothing was written: your graph would have {total:,} {kind}, and the limit is {MAX_ROWS[kind]:,}. "
+                "Delete what is out of date first."
+            )
