@@ -50,7 +50,8 @@ class Revision:
     """One revision. `statuses` maps error codes to HTTP statuses (others are 200), `codes` an error code to the one
     used instead, `shapes` a method to what its result loses; `null_id` says how an error without a request is
     addressed: the schemas before 2025-11-25 know no such error, so there JSON-RPC 2.0 decides;
-    `has_url_elicitation` whether a call may have the person behind the client open a page, `structured` whether a result has a structured part."""
+    `has_url_elicitation` whether a call may have the person behind the client open a page, `structured` whether a
+    result has a structured part."""
 
     version: str
     modern: bool
