@@ -37,7 +37,7 @@ class Server:
     away: bool = False
     asked: int = 0
 
-    async def read(self, url: str, most_bytes: int) -> JsonDocument:
+    async def fetch_document(self, url: str, most_bytes: int) -> JsonDocument:
         assert url == JWKS
         assert most_bytes > 0
         self.asked += 1
