@@ -26,6 +26,7 @@ from server.deployment import Deployment
 from server.endpoint_file import announce_server
 from server.listen_port import open_port
 from server.listener import serve_application, watch_stop_signals
+from server.operator_access import OperatorAccess, create_operator_access
 from server.operator_context import OperatorContext, get_utc_now, open_operator_context_on
 from server.standalone import open_gateway_deployment, open_remote_broker
 from server.wiring.broker import open_broker_runtime
@@ -66,8 +67,9 @@ async def run_all_in_one(settings: Settings, report: Report, on_ready: Callable[
                 access = await create_first_access(
                     operating.console, operating.tokens, operating.links, operating.catalogue, settings.public_url
                 )
-                async with _run_broker_and_gateway(settings, operating, listener, access) as ready:
-                    with announce_server(settings.home, ready.mcp_url):
+                operator = create_operator_access(settings, listener)
+                async with _run_broker_and_gateway(settings, operating, listener, access, operator) as ready:
+                    with announce_server(settings.home, ready.mcp_url, operator):
                         on_ready(ready)
                         await stop.wait()
 
@@ -105,14 +107,20 @@ async def _run_with_remote_broker(settings: Settings, report: Report, on_ready: 
 
 @contextlib.asynccontextmanager
 async def _run_broker_and_gateway(
-    settings: Settings, operating: OperatorContext, listener: socket.socket, access: FirstAccess = NO_FIRST_ACCESS
+    settings: Settings,
+    operating: OperatorContext,
+    listener: socket.socket,
+    access: FirstAccess = NO_FIRST_ACCESS,
+    operator: OperatorAccess | None = None,
 ) -> AsyncGenerator[ServerReady]:
     """Trust zone, gateway, pages and admin API behind one port."""
     deployment, catalogue = operating.deployment, operating.catalogue
     async with (
         open_broker_runtime(deployment, settings, catalogue) as zone,
         _run_logged_gateway(settings, deployment, contextlib.nullcontext(zone.broker), catalogue) as running,
-        open_web_application(zone, settings, running.refusals, operating.console, catalogue, deployment) as app,
+        open_web_application(
+            zone, settings, running.refusals, operating.console, catalogue, deployment, operator
+        ) as app,
     ):
         running.app.otherwise = app
         async with _serve_gateway(settings, running, listener, access) as ready:

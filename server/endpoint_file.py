@@ -1,4 +1,4 @@
-"""Where the MCPist of a data folder listens: it says so in a file that only its own user may read."""
+"""Endpoint file of a data folder: the running product's addresses and operator credential, for its own user alone."""
 
 import contextlib
 import json
@@ -9,23 +9,27 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+from core.secret import Secret
+from server.operator_access import OperatorAccess
+
 ENDPOINT_FILE = "endpoint.json"
 PROBE_TIMEOUT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A running product."""
+    """A running product. `operator` is None where its admin API has no address for this machine alone."""
 
     mcp_url: str
     pid: int
+    operator: OperatorAccess | None = None
 
 
 def find_running_server(home: Path) -> RunningServer | None:
     """What the running product says of itself; None where none runs, or a killed one left its file behind."""
     try:
         said: Any = json.loads((home / ENDPOINT_FILE).read_text())
-        found = RunningServer(str(said["mcp_url"]), int(said["pid"]))
+        found = RunningServer(str(said["mcp_url"]), int(said["pid"]), _parse_operator(said))
         os.kill(found.pid, 0)
     except PermissionError:
         return None
@@ -34,14 +38,25 @@ def find_running_server(home: Path) -> RunningServer | None:
     return found
 
 
+def _parse_operator(said: dict[str, Any]) -> OperatorAccess | None:
+    """Return the operator's access; None in the file of an older product, or of one that is not for this machine."""
+    if "operator_url" not in said:
+        return None
+    return OperatorAccess(str(said["operator_url"]), Secret(str(said["operator_token"])))
+
+
 @contextlib.contextmanager
-def announce_server(home: Path, mcp_url: str) -> Generator[None]:
+def announce_server(home: Path, mcp_url: str, operator: OperatorAccess | None = None) -> Generator[None]:
     """Say where the product of `home` listens, for as long as the block lasts."""
     path = home / ENDPOINT_FILE
     temporary = path.with_suffix(".new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    temporary.unlink(missing_ok=True)  # a killed product left it, perhaps with another mode
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    document = {"mcp_url": mcp_url, "pid": os.getpid()}
+    if operator is not None:
+        document |= {"operator_url": operator.url, "operator_token": operator.token.reveal()}
     with os.fdopen(descriptor, "w") as file:
-        json.dump({"mcp_url": mcp_url, "pid": os.getpid()}, file)
+        json.dump(document, file)
     temporary.replace(path)
     try:
         yield

@@ -41,6 +41,8 @@ class RouteAccess:
         """
         door = get_security(request)
         principal = await door.authenticate_request(request)
+        if self.required_role == "user" and principal.authentication_method == "operator":
+            raise Forbidden("the operator's credential is no user's: this needs a signed-in person")
         if self.required_role == "operator" and not principal.operator:
             raise Forbidden("only the operator of this MCPist may do this")
         if self.required_role == "admin" and principal.system_role != "admin":
@@ -96,7 +98,7 @@ class DeclaredRoute(APIRoute):
 
 
 def _has_signed_in_recently(principal: Principal, own_clients: frozenset[str], now: datetime) -> bool:
-    if principal.authentication_method == "token" or (
+    if principal.authentication_method in ("token", "operator") or (
         principal.authentication_method == "oauth" and principal.client not in own_clients
     ):
         return False

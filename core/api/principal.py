@@ -21,7 +21,8 @@ class Principal:
 
     `system_role` is that of this moment, not of when the credential was made. `authenticated_at` is when the person
     last proved who they are; None where the credential does not tell. `operator` may administer the whole deployment.
-    `client` is the id of the OAuth client.
+    `client` is the id of the OAuth client. With the authentication method `operator` it is the command line on the
+    product's own machine: no user, and the tenant that the request names.
     """
 
     tenant_id: UUID
@@ -30,7 +31,7 @@ class Principal:
     system_role: str
     scopes: frozenset[str]
     authenticated_at: datetime | None
-    authentication_method: Literal["session", "token", "oauth"]
+    authentication_method: Literal["session", "token", "oauth", "operator"]
     credential_id: str = ""
     client: str = ""
     operator: bool = False
@@ -38,7 +39,8 @@ class Principal:
     @property
     def actor(self) -> Actor:
         """The principal as the audit log names them."""
-        return Actor(self.email, self.user_id, self.credential_id)
+        user_id = None if self.authentication_method == "operator" else self.user_id
+        return Actor(self.email, user_id, self.credential_id)
 
     def is_administrator_with(self, scope: str) -> bool:
         """Whether this is an administrator of their tenant whose credential has `scope`."""

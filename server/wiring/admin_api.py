@@ -1,5 +1,6 @@
 """The admin API out of its two parts, the control plane's and identity's. Importing this loads FastAPI."""
 
+from dataclasses import replace
 from importlib.metadata import version
 
 from starlette.types import ASGIApp
@@ -27,7 +28,9 @@ from gateway.catalogue import Catalogue
 from server.bootstrap import list_module_names
 from server.deployment import Deployment
 from server.diagnostics.server_checks import ServerChecks, build_installed_modules
+from server.operator_access import OperatorAccess
 from server.wiring.broker import BrokerRuntime
+from server.wiring.operator_authentication import OperatorAuthenticator
 
 
 def build_admin_api(
@@ -40,6 +43,7 @@ def build_admin_api(
     connect: ConnectServices,
     settings: Settings,
     deployment: Deployment | None,
+    operator: OperatorAccess | None = None,
 ) -> ASGIApp:
     """What answers under /api/v1; without the control plane's database, identity's part alone. `deployment` is what the
     doctor looks at."""
@@ -57,6 +61,8 @@ def build_admin_api(
     if console is None:
         return identity_api(door, identity, connections(connect), version=release)
     sections = build_identity_section(identity), connections(connect)
+    if operator is not None:
+        door = replace(door, authenticate=OperatorAuthenticator(operator, console, door.authenticate))
     looking = None if deployment is None else ServerChecks(settings, deployment, console, zone.database, catalogue)
     installed, checks = build_installed_modules(catalogue), looking or NoDeploymentChecks()
     control = AdminDependencies(console, list_module_names(catalogue), installed, checks, connect.account_revoker)

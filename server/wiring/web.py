@@ -19,6 +19,7 @@ from core.db import Database
 from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import Catalogue
 from server.deployment import Deployment
+from server.operator_access import OperatorAccess
 from server.wiring.authorization_server import build_authorization_server, build_grants, build_registration
 from server.wiring.broker import BrokerRuntime
 from server.wiring.connect import open_connect_services
@@ -38,6 +39,7 @@ async def open_web_application(
     console: Database | None,
     catalogue: Catalogue,
     deployment: Deployment | None = None,
+    operator: OperatorAccess | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
 
@@ -50,7 +52,7 @@ async def open_web_application(
             open_connect_services(zone, settings, catalogue) as connect,
             run_notifications(zone, settings, catalogue),
         ):
-            yield _build_application(zone, settings, refusals, console, catalogue, connect, deployment)
+            yield _build_application(zone, settings, refusals, console, catalogue, connect, deployment, operator)
     finally:
         sweeping.cancel()
         await asyncio.wait([sweeping])
@@ -64,12 +66,15 @@ def _build_application(
     catalogue: Catalogue,
     connect: ConnectServices,
     deployment: Deployment | None,
+    operator: OperatorAccess | None,
 ) -> ASGIApp:
 
     def build_api() -> ASGIApp:
         from server.wiring.admin_api import build_admin_api  # the framework's import takes half a second
 
-        return build_admin_api(zone, parts, grants, refusals, console, catalogue, connect, settings, deployment)
+        return build_admin_api(
+            zone, parts, grants, refusals, console, catalogue, connect, settings, deployment, operator
+        )
 
     parts = build_web_dependencies(settings, zone.identity, zone.clock)
     grants = build_grants(zone)
