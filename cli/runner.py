@@ -66,6 +66,36 @@ def run_admin_command(
     return run_local_or_remote(lambda: run_local(run), at_server, tenant=tenant)
 
 
+def run_api_command(call: "Callable[[AdminApiClient], _T]", *, tenant: str | None = None) -> _T:
+    """Run `call` with the admin API: that of the chosen server as its user, else this machine's as its operator, where
+    `tenant` may be any.
+
+    Raises:
+        core.errors.MCPistError, server.postgres.errors.PostgresError: with what to do.
+    """
+    return run_local_or_remote(lambda: _call_as_operator(call, tenant), call, tenant=tenant)
+
+
+def _call_as_operator(call: "Callable[[AdminApiClient], _T]", tenant: str | None) -> _T:
+    from cli.client.operator_api import create_operator_client, find_operator_access
+
+    settings = load_settings()
+    quiet_logs(settings)
+    if (access := find_operator_access(settings)) is not None:
+        with server_selection.create_server_http(access.url) as http:
+            return call(create_operator_client(http, access, settings, tenant))
+
+    async def run(settings: Settings, report: Report) -> _T:
+        from cli.client.in_process_http import InProcessHttp
+        from server.offline_admin_api import open_offline_admin_api
+
+        async with open_offline_admin_api(settings, report) as api:
+            http = InProcessHttp(api.app, api.access.url, asyncio.get_running_loop())
+            return await asyncio.to_thread(lambda: call(create_operator_client(http, api.access, settings, tenant)))
+
+    return run_local(run)
+
+
 def run_local_or_remote(
     here: Callable[[], _T], at_server: "Callable[[AdminApiClient], _T] | None", *, tenant: str | None = None
 ) -> _T:

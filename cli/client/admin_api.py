@@ -5,16 +5,17 @@ sent again.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from cli.client.api_errors import NewSignInRequired, build_api_error
 from cli.client.bearer_auth import BearerAuth
-from cli.client.server_http import ServerHttp, ServerResponse
+from cli.client.server_http import ServerResponse
 from cli.output import print_note
 from core.errors import Invalid, NotFound, Unavailable
+from core.secret import Secret
 
 API_PREFIX = "/api/v1"
 PAGE_SIZE = 200
@@ -22,13 +23,35 @@ PAGE_SIZE = 200
 _View = TypeVar("_View")
 
 
-class AdminApiClient:
-    """One server's admin API. Parts of a path that a person has typed go in as `names`, which are escaped."""
+class HttpSender(Protocol):
+    """Sends one request: over a socket, or to an application in this process."""
 
-    def __init__(self, http: ServerHttp, server: str, access: BearerAuth) -> None:
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        body: Any = None,
+        bearer: Secret | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> ServerResponse: ...
+
+
+class AdminApiClient:
+    """One server's admin API. Parts of a path that a person has typed go in as `names`, which are escaped. `headers`
+    go with every request."""
+
+    def __init__(
+        self, http: HttpSender, server: str, access: BearerAuth, headers: Mapping[str, str] | None = None
+    ) -> None:
         self._http = http
         self._access = access
+        self._headers = headers
         self.server = server
+
+    def with_headers(self, headers: Mapping[str, str]) -> "AdminApiClient":
+        """Return a client of the same server that sends these headers too."""
+        return AdminApiClient(self._http, self.server, self._access, {**(self._headers or {}), **headers})
 
     def get(self, path: str, form: type[_View], *names: str, **query: Any) -> _View:
         """One thing, read as `form`."""
@@ -73,16 +96,16 @@ class AdminApiClient:
         except NewSignInRequired:
             bearer = self._access.reauthenticate()
             print_note("You have signed in; going on.")
-            answer = self._http.send(method, self.server + path, body=body, bearer=bearer)
+            answer = self._http.send(method, self.server + path, body=body, bearer=bearer, headers=self._headers)
         if answer.status >= 400:
             raise build_api_error(answer)
         return answer
 
     def _send_once(self, method: str, path: str, body: Mapping[str, Any] | None) -> ServerResponse:
         bearer = self._access.get_token()
-        answer = self._http.send(method, self.server + path, body=body, bearer=bearer)
+        answer = self._http.send(method, self.server + path, body=body, bearer=bearer, headers=self._headers)
         if answer.status == 401 and (other := self._access.renew_token(bearer)) is not None:
-            answer = self._http.send(method, self.server + path, body=body, bearer=other)
+            answer = self._http.send(method, self.server + path, body=body, bearer=other, headers=self._headers)
         if answer.status >= 400:
             raise build_api_error(answer)
         return answer

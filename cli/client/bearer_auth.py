@@ -55,6 +55,22 @@ class StaticTokenAuth:
         )
 
 
+class OperatorAuth:
+    """The operator's credential of the product on this machine."""
+
+    def __init__(self, token: Secret) -> None:
+        self._token = token
+
+    def get_token(self) -> Secret:
+        return self._token
+
+    def renew_token(self, refused: Secret) -> Secret | None:
+        return None
+
+    def reauthenticate(self) -> Secret:
+        raise NewSignInRequired("the operator cannot do this, only a person who has just signed in: use --server URL")
+
+
 class LoginAuth:
     """The stored login of a person."""
 

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 from cli.client.admin_api import AdminApiClient
 from cli.client.remaining_accounts import parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
-from core.directory.roles import RoleEntry, validate_role
+from core.directory.roles import validate_role
 from core.directory.roles_by_id import RoleRecord
 from core.directory.users import User
 from core.errors import Conflict, NotFound
 from core.permissions import parse_permission
 
 
-def fetch_roles(api: AdminApiClient) -> list[RoleEntry]:
-    """All of them, the highest priority first."""
-    found = api.iterate("/roles", RoleRecord)
-    return [RoleEntry(one.name, one.priority, one.allow, one.deny, one.members) for one in found]
+def fetch_roles(api: AdminApiClient) -> list[RoleRecord]:
+    """Fetch the tenant's roles, the highest priority first."""
+    return list(api.iterate("/roles", RoleRecord))
 
 
 def fetch_role(api: AdminApiClient, name: str) -> RoleRecord:

@@ -7,7 +7,7 @@ from cli.client.me import fetch_profile
 from cli.client.remaining_accounts import parse_remaining_accounts
 from core.directory.account_revocation import RevocationResult
 from core.directory.tenants import Tenant
-from core.errors import Conflict, NotFound
+from core.errors import Conflict, Invalid, NotFound
 
 
 def fetch_tenants(api: AdminApiClient) -> list[Tenant]:
@@ -52,3 +52,27 @@ def _fetch_tenant(api: AdminApiClient, slug: str) -> Tenant:
         if one.slug == slug:
             return one
     raise NotFound(f"there is no tenant {slug[:100]!r}; `mcpist tenant list` shows them")
+
+
+def select_tenant(api: AdminApiClient, slug: str | None, default: str) -> str:
+    """Return the slug of the tenant that an operator's command is about: the named one, else `default` (the setting
+    MCPIST_TENANT), else the only one.
+
+    Raises:
+        NotFound: there is none, or none of that name.
+        Invalid: there are several, and none was named.
+    """
+    if slug is not None:
+        return _fetch_tenant(api, slug).slug
+    slugs = [tenant.slug for tenant in fetch_tenants(api)]
+    if default and default not in slugs:
+        listed = ", ".join(slugs[:20]) or "none"
+        raise NotFound(f"MCPIST_TENANT names the tenant {default}, and there is none; there are: {listed}")
+    if default or len(slugs) == 1:
+        return default or slugs[0]
+    if not slugs:
+        raise NotFound("there is no tenant yet: `mcpist up` makes the first one, or `mcpist tenant create`")
+    raise Invalid(
+        f"there are {len(slugs)} tenants ({', '.join(slugs[:20])}); choose one with --tenant SLUG, or with "
+        "MCPIST_TENANT=SLUG for all commands"
+    )

@@ -1,0 +1,49 @@
+"""Client of this machine's admin API for its operator: the running product's, or one in the command's own process."""
+
+import http.client
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from cli.client.admin_api import AdminApiClient, HttpSender
+from cli.client.bearer_auth import OperatorAuth
+from cli.client.tenants import select_tenant
+from core.config.settings import Settings
+from server.endpoint_file import find_running_server
+from server.operator_access import TENANT_HEADER, is_loopback
+
+if TYPE_CHECKING:
+    from server.operator_access import OperatorAccess
+
+PROBE_TIMEOUT = 3.0  # seconds
+
+
+def find_operator_access(settings: Settings) -> "OperatorAccess | None":
+    """Return the access to the product that runs on the data folder; None where none answers there."""
+    running = find_running_server(settings.home)
+    if running is None or running.operator is None:
+        return None
+    parts = urlsplit(running.operator.url)
+    # The credential never leaves this machine, whatever the file says.
+    if parts.scheme != "http" or not is_loopback(parts.hostname or "") or not _is_alive(parts.netloc):
+        return None
+    return running.operator
+
+
+def create_operator_client(
+    http: HttpSender, access: "OperatorAccess", settings: Settings, tenant: str | None
+) -> AdminApiClient:
+    """Create a client that acts for one tenant, chosen as the command says."""
+    api = AdminApiClient(http, access.url, OperatorAuth(access.token))
+    return api.with_headers({TENANT_HEADER: select_tenant(api, tenant, settings.tenant)})
+
+
+def _is_alive(netloc: str) -> bool:
+    """Return True where a product answers: a killed one leaves its file behind, and its process id may be reused."""
+    connection = http.client.HTTPConnection(netloc, timeout=PROBE_TIMEOUT)
+    try:
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

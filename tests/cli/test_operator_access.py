@@ -1,0 +1,91 @@
+"""Operator's way to the admin API: for commands of this machine, while the product runs, and for nobody else."""
+
+import json
+import stat
+import urllib.error
+import urllib.request
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Home, Product, running
+
+
+def read_endpoint(home: Home) -> dict[str, Any]:
+    return json.loads((home.path / "endpoint.json").read_text())
+
+
+def status(home: Home, path: str, method: str = "GET", **headers: str) -> int:
+    """How the product answers the operator's credential with these headers."""
+    said = read_endpoint(home)
+    sent = {"Authorization": f"Bearer {said['operator_token']}"} | {
+        name.replace("_", "-"): value for name, value in headers.items()
+    }
+    request = urllib.request.Request(said["operator_url"] + path, headers=sent, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_the_file_is_private_and_its_credential_is_for_the_admin_api(cli: Home) -> None:
+    assert stat.S_IMODE((cli.path / "endpoint.json").stat().st_mode) == 0o600
+    assert status(cli, "/api/v1/tenants") == 200
+    assert status(cli, "/api/v1/roles", Mcpist_Tenant="default") == 200
+    assert status(cli, "/api/v1/roles", Mcpist_Tenant="nothing") == 404
+    assert status(cli, "/api/v1/roles") == 403, "no tenant is named"
+    assert status(cli, "/mcp", "POST") in (400, 401)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"X_Forwarded_For": "127.0.0.1"},
+        {"X_Real_IP": "127.0.0.1"},
+        {"Forwarded": "for=127.0.0.1"},
+        {"Via": "1.1 proxy"},
+        {"Origin": "http://127.0.0.1"},
+        {"Authorization": "Bearer mcpist_wrong"},
+        {"Authorization": ""},
+    ],
+)
+def test_a_proxy_a_browser_or_another_credential_is_refused(cli: Home, header: dict[str, str]) -> None:
+    assert status(cli, "/api/v1/tenants", **header) in (401, 403)
+
+
+def test_no_route_of_a_person_and_none_that_makes_credentials_takes_it(cli: Home) -> None:
+    assert status(cli, "/api/v1/me", Mcpist_Tenant="default") == 403
+    assert status(cli, "/api/v1/tokens", "POST", Mcpist_Tenant="default") == 403
+
+
+def test_nobody_else_names_a_tenant(cli: Home, product: Product, tenant: str) -> None:
+    bearer = f"Bearer {product.ready['api_token']}"
+    assert status(cli, "/api/v1/me", Authorization=bearer) == 200
+    assert status(cli, "/api/v1/me", Authorization=bearer, Mcpist_Tenant=tenant) == 403
+
+
+def test_the_audit_log_names_the_operator_however_the_command_reached_the_api(fresh: Home) -> None:
+    with running(fresh) as product:
+        first = read_endpoint(fresh)["operator_token"]
+        assert fresh.run("role", "create", "online").code == 0
+        ended = product.stop()
+    assert first not in ended.err
+    assert not (fresh.path / "endpoint.json").exists()
+    assert fresh.run("role", "create", "offline", "--json").code == 0
+    assert {one["name"] for one in fresh.run("role", "list", "--json").json()} >= {"online", "offline"}
+    events = fresh.run("audit", "--kind", "role.created", "--limit", "2", "--json").json()["items"]
+    assert [(one["detail"]["role"], one["actor"]) for one in events] == [
+        ("offline", "operator"),
+        ("online", "operator"),
+    ]
+    with running(fresh):
+        assert read_endpoint(fresh)["operator_token"] != first
+
+
+def test_a_product_with_a_public_name_announces_no_way_in(fresh: Home) -> None:
+    home = Home(fresh.path, fresh.port, {"MCPIST_PUBLIC_URL": "https://mcp.example.com"})
+    with running(home):
+        assert "operator_token" not in read_endpoint(home)
+        assert home.run("role", "create", "reader").code == 0, "the same API in the command's own process"
