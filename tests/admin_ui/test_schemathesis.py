@@ -71,6 +71,8 @@ def _of_operation(operation: Any, tenants: tuple[Tenant, Tenant], ids: list[Want
         which = data.draw(st.integers(0, 2))
         for own, other in (tenants, tenants[::-1]):
             response = case.call(headers=headers_of(own)[which])
+            if response.status_code == 431:
+                continue  # the server's own answer to a head of over 32 KiB, which reaches no route
             case.validate_response(response, checks=CHECKS)
             asked += 1
             sent = f"{case.path_parameters} {case.body} {case.query}"

@@ -121,7 +121,7 @@ def test_a_key_service_in_the_settings(home: Home) -> None:
     assert (away.code, "HashiCorp Vault) is away" in away.out) == (1, True)
     doctor = home.run("doctor", "--json", MCPIST_KEYS=f"{url},file")
     (finding,) = [one for one in json.loads(doctor.out)["checks"] if one["check"] == "vault keys"]
-    assert (finding["state"], "is away" in finding["told"]) == ("bad", True)
+    assert (finding["state"], "is away" in finding["message"]) == ("error", True)
     assert home.run("keys", "status", MCPIST_KEYS="vault-transit:http://vault.example.com/transit/x").code == 2
 
 
@@ -150,8 +150,8 @@ def test_a_restored_copy_asks_nobody_until_it_is_adopted(home: Home, hub: HubSer
                 stored = copy.run("credential", "set", "hub", "--user", admin(copy), "--stdin")
             assert (stored.code != 0, "mcpist adopt" in stored.err) == (True, True), stored.err
             assert len(hub.asked) == asked, "nobody was asked anything"
-            assert original(copy)["state"] == "bad"
-            assert "mcpist adopt" in original(copy)["told"]
+            assert original(copy)["state"] == "error"
+            assert "mcpist adopt" in original(copy)["message"]
             assert call(home).code == 0, "the original goes on"
             assert original(home)["state"] == "ok"
 

@@ -22,7 +22,7 @@ import logging
 
 import pytest
 
-from broker.vault.envelope import Place
+from broker.vault.envelope import CiphertextContext
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from core.secret import Secret
 from core.token_format import generate_token

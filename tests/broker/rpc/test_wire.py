@@ -120,15 +120,15 @@ def bearer(key: ServiceTokenSigner, path: str, body: bytes, method: str = "POST"
 
 
 async def test_what_the_broker_knows_of_a_client_reaches_the_gateway(served: Served, scripted: Scripted) -> None:
-    scripted.answer = replace(CREDENTIAL, result_text="short")
+    scripted.answer = replace(CREDENTIAL, tool_result_format="short")
     assert await served.client.verify(Secret("mcpist_subject")) == scripted.answer
 
 
 def test_brokers_and_gateways_of_other_versions_understand_each_other() -> None:
     """While a deployment is updated, they are of two versions: a field that is not there yet has its default, and one
     that only the other knows is passed over."""
-    told = msgspec.json.decode(encode_result(replace(CREDENTIAL, result_text="short")))
-    del told["credential"]["result_text"]
+    told = msgspec.json.decode(encode_result(replace(CREDENTIAL, tool_result_format="short")))
+    del told["credential"]["tool_result_format"]
     assert decode_result(msgspec.json.encode(told)) == CREDENTIAL
     told["credential"]["of_a_later_version"] = {"x": 1}
     assert decode_result(msgspec.json.encode(told)) == CREDENTIAL
