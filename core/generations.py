@@ -131,15 +131,15 @@ class Generations:
                 self._reading.cancel()
 
     def _log_fallback(self, error: Exception) -> None:
-        cause = type(error).__name__
-        if cause != self._told:
-            self._told = cause
-            text = (
-                "announcements of changes do not arrive"
-                if isinstance(error, AnnouncementNotDelivered)
-                else "listener lost"
-            )
-            log.warning("%s; polling the database for changes instead", text, extra={"cause": cause})
+        name = type(error).__name__
+        if name == self._told:
+            return
+        self._told = name
+        if isinstance(error, AnnouncementNotDelivered):
+            event, text = "change_notifications_missing", "the database's notifications of changes do not arrive"
+        else:
+            event, text = "change_listener_lost", "the connection that listens for changes was lost"
+        log.warning("%s; polling the database instead", text, extra={"event": event, "error": name})
 
     async def _listen(self) -> None:
         connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)

@@ -20,6 +20,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
+from core.log_events import describe_error
 from core.scopes import covers
 from core.secret import Secret
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
@@ -258,10 +259,8 @@ class ToolRunner:
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
             if is_disk_full(error):
                 return ToolOutcome(error=format_error(DiskFull(), changes))
-            log.error(
-                "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
-                extra={"request_id": request.request_id},
-            )  # fmt: skip
+            fields = {"tool": f"{tool.module}.{tool.tool.name}", "request_id": request.request_id}
+            log.error("a tool failed", extra={"event": "tool_failed", **fields, **describe_error(error)})
             return ToolOutcome(error=format_internal_error(request.request_id, changes))
         return ToolOutcome(result=result)
 

@@ -160,7 +160,7 @@ async def _serve_gateway(
 def _drain(running: Gateway) -> None:
     running.health.drain()
     running.endpoint.end_streams()
-    log.info("stopping: finishing what runs")
+    log.info("stopping: waiting for running requests", extra={"event": "server_draining"})
 
 
 @contextlib.asynccontextmanager

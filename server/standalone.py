@@ -91,9 +91,13 @@ async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
     if settings.gateway_key is None:
         make_key_pair(settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE, settings.home / KEYS_FOLDER / GATEWAYS_FILE)
     key = ServiceTokenSigner(load_private_key(settings.gateway_key or settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE))
-    log.info("asking the broker", extra={"url": settings.broker_url, "gateway": key.gateway})
+    fields = {"url": settings.broker_url, "gateway": key.gateway}
+    log.info("using the broker at MCPIST_BROKER_URL", extra={"event": "broker_configured", **fields})
     if _is_open_to_eavesdroppers(settings.broker_url):
-        log.warning("MCPIST_BROKER_URL is plain http to another machine: tokens can be read on the way; use https")
+        log.warning(
+            "MCPIST_BROKER_URL is plain http to another machine: tokens can be read in transit; use https",
+            extra={"event": "broker_url_insecure"},
+        )
     async with open_http_broker(settings.broker_url, key) as client:
         yield client
 

@@ -8,6 +8,7 @@ from broker.connections.api_keys import KeyProblem
 from core.errors import Invalid, MCPistError
 from core.http.credential_headers import CredentialScheme
 from core.http.origins import get_origin
+from core.log_events import describe_error
 from core.secret import Secret
 from gateway.vendor_session.client_factory import NO_ATTRIBUTES, VendorClientFactory
 from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
@@ -81,6 +82,6 @@ async def fetch_vendor_account(
     except (ToolError, MCPistError):
         raise
     except Exception as error:  # noqa: BLE001 a module that takes apart another answer than it expects
-        log.error("a module cannot tell whose account it is: %s", type(error).__name__)
+        log.error("a module's account lookup failed", extra={"event": "account_lookup_failed", **describe_error(error)})
         raise VendorProblem("unavailable", "the vendor's answer is not as described") from None
     return "".join(sign for sign in account if sign.isprintable()).strip()[:MAX_ACCOUNT_NAME_LENGTH]

@@ -154,7 +154,9 @@ class AuditWriter:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), timeout)
         if left := len(self._waiting):
-            log.error("audit records could not be written before the end", extra={"records": left})
+            log.error(
+                "stopped with audit records unwritten", extra={"event": "audit_records_unwritten", "records": left}
+            )
 
     async def _flush_while_connected(self) -> None:
         async with self._database.connection() as connection:
@@ -230,8 +232,12 @@ class AuditWriter:
         is_full = is_disk_full(error)
         self._waiting.reason = DiskFull if is_full else Unavailable
         if self._failures == 2:
-            why = "the disk of the database is full" if is_full else "the database is away"
-            log.error("audit records wait: %s", why, extra={"cause": type(error).__name__})
+            why = "the database's disk is full" if is_full else "the database is unavailable"
+            log.error(
+                "audit records wait in memory: %s",
+                why,
+                extra={"event": "audit_writing_suspended", "error": type(error).__name__},
+            )
         if self._away_since is None:
             self._away_since = time.monotonic()
 
@@ -246,9 +252,9 @@ class AuditWriter:
             count, self._unreported = self._unreported, 0
             self.enqueue(AuditEvent(at=self._clock(), kind=AuditEventKind.AUDIT_LOST, detail={"count": count}))
 
-    def _record_loss(self, count: int, reason: str = "the database has been away for too long") -> None:
+    def _record_loss(self, count: int, reason: str = "the database was unavailable for too long") -> None:
         if not self._unreported:
-            log.error("audit records are lost: %s", reason)
+            log.error("audit records are lost: %s", reason, extra={"event": "audit_records_lost"})
         self.lost += count
         self._unreported += count
 

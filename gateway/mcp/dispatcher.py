@@ -10,6 +10,7 @@ import orjson
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
 from core.known_clients import RESULT_TEXT_BY_CLIENT_NAME
+from core.log_events import describe_error
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority_renewal import AuthorityRenewal
@@ -320,10 +321,7 @@ def _describe_oversized_result(size: int, limit: int, changes: ChangeTracker) ->
 
 
 def _build_internal_error(error: Exception, method: str, arrival: TransportContext) -> ProtocolError:
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame is not None else "?"
-    _log.error("%s at %s in %s, request %s", type(error).__name__, where, method, arrival.request_id)
+    fields = {"method": method, "request_id": arrival.request_id}
+    _log.error("an MCP request failed", extra={"event": "mcp_request_failed", **fields, **describe_error(error)})
     text = f"Internal error; {OUTCOME_UNKNOWN}" if arrival.changes else "Internal error"
     return ProtocolError(INTERNAL_ERROR, text, {"request_id": arrival.request_id})

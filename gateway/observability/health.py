@@ -115,7 +115,8 @@ def _log_changes(before: Mapping[str, str], parts: tuple[ComponentHealth, ...]) 
     for part in parts:
         if part.state != before.get(part.name, "up"):
             level = logging.INFO if part.state == "up" else logging.WARNING
-            log.log(level, "%s is %s", part.name, part.state)
+            fields = {"component": part.name, "state": part.state}
+            log.log(level, "%s is %s", part.name, part.state, extra={"event": "component_state_changed", **fields})
 
 
 async def _send_answer(scope: Scope, send: Send, status: int, body: bytes) -> None:

@@ -86,9 +86,12 @@ class JsonLineFormatter(logging.Formatter):
             "message": format_message(record),
             "pid": record.process,
         }
+        fields = extract_fields(record)
+        if "event" in fields:
+            line["event"] = fields.pop("event")
         if request_id := current_request.get():
             line["request_id"] = request_id
-        fields, last = extract_fields(record), dict[str, Any]()
+        last: dict[str, Any] = {}
         if record.exc_info and record.exc_info[1] is not None:
             last["exception"] = list(iterate_causes(record.exc_info[1]))
         text = _encode({**line, **fields, **last})
@@ -98,15 +101,16 @@ class JsonLineFormatter(logging.Formatter):
 
 
 class TextLineFormatter(logging.Formatter):
-    """The same for a person's eyes."""
+    """Text for a terminal: time, level, logger and message, then ``name=value`` of every field, `event` first."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         fields = extract_fields(record)
         if request_id := current_request.get():
             fields.setdefault("request_id", request_id)
-        told = "".join(f" {name}={value}" for name, value in fields.items())
-        lines = [f"{time} {record.levelname:<7} {record.name}: {format_message(record)}{told}"]
+        event = f" event={fields.pop('event')}" if "event" in fields else ""
+        text = "".join(f" {name}={value}" for name, value in fields.items())
+        lines = [f"{time} {record.levelname:<7} {record.name}: {format_message(record)}{event}{text}"]
         if record.exc_info and record.exc_info[1] is not None:
             lines += [f"  {cause['type']} at {' < '.join(cause['at'])}" for cause in iterate_causes(record.exc_info[1])]
         return "\n".join(redact(_strip_control_characters(line[:MAX_LENGTH])) for line in lines)

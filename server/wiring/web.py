@@ -16,6 +16,7 @@ from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.config.settings import Settings
 from core.db import Database
+from core.log_events import describe_error
 from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import Catalogue
 from server.deployment import Deployment
@@ -95,7 +96,10 @@ async def _sweep_expired(zone: BrokerRuntime) -> None:
             for table in swept:
                 await table.sweep()
         except Exception as error:  # noqa: BLE001 nothing may end the sweeper; the next hour is early enough
-            log.warning("identity's tables are not swept for now", extra={"cause": type(error).__name__})
+            log.warning(
+                "deleting expired identity records failed; trying again in an hour",
+                extra={"event": "identity_sweep_failed", **describe_error(error)},
+            )
         await asyncio.sleep(SWEEP_SECONDS)
 
 

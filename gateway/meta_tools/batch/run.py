@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.concurrency.cooperative_steps import wait_for_turn
+from core.log_events import describe_error
 from gateway.meta_tools.batch.plan import Plan, PlannedStep
 from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, UnresolvedReference, substitute_references
 from gateway.meta_tools.batch.step import BatchStep
@@ -189,7 +190,7 @@ def _get_result(task: asyncio.Task[StepResult]) -> StepResult:
     if error is None:
         return task.result()
     # The text of an unforeseen exception may hold anything, so not even the log gets it.
-    _log.error("a step of a batch raised %s", type(error).__name__)
+    _log.error("a batch step failed", extra={"event": "batch_step_failed", **describe_error(error)})
     return StepResult(None, _INTERNAL, is_error=True)
 
 

@@ -43,10 +43,11 @@ async def test_an_unexpected_failure_says_nothing_but_a_request_id(
     }
     assert response.status == 200
     assert SECRET not in response.body.decode() + caplog.text
-    assert request_id in caplog.text
+    [logged] = [vars(record) for record in caplog.records if vars(record).get("event") == "mcp_request_failed"]
+    assert logged["request_id"] == request_id
     if tool == "crashes":
-        assert "RuntimeError" in caplog.text
-        assert "toys.py:" in caplog.text
+        assert logged["error"] == "RuntimeError"
+        assert "toys.py:" in logged["location"]
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
