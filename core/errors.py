@@ -25,19 +25,19 @@ class Forbidden(MCPistError):
 
 
 class NotFound(MCPistError):
-    """Nothing of that name or id exists for this caller."""
+    """Raised where nothing of that name or id exists for this caller."""
 
     status, code, exit_code = 404, "not_found", 4
 
 
 class Conflict(MCPistError):
-    """It exists already, or changed meanwhile."""
+    """Raised where the object exists already or was changed meanwhile."""
 
     status, code, exit_code = 409, "conflict", 5
 
 
 class LimitReached(MCPistError):
-    """Too much at once; try again after `retry_after` seconds."""
+    """Raised where a limit is reached; `retry_after` is in seconds."""
 
     status, code, exit_code = 429, "limit_reached", 6
 

@@ -74,12 +74,12 @@ class Generations:
 
     @property
     def trusted(self) -> bool:
-        """Whether changes reach this process, announced or polled."""
+        """True while changes reach this process, by notification or by polling."""
         return self._trusted
 
     @property
     def listening(self) -> bool:
-        """Whether changes are announced to this process rather than polled."""
+        """True while changes are notified to this process rather than polled."""
         return self._listening
 
     async def wait_until_trusted(self, within: float) -> None:
@@ -101,8 +101,8 @@ class Generations:
             self._values[tenant_id] = value
 
     def is_dropped(self, tenant_id: UUID, version: int) -> bool:
-        """Whether a credential of this version was announced as ended. While announcements do not arrive nobody knows:
-        then the vendor's refusal tells."""
+        """Check whether the end of a credential of this version was announced. While announcements do not arrive this
+        is unknown, and the vendor's refusal tells."""
         return (tenant_id, version) in self._dropped
 
     def confirm_version(self, tenant_id: UUID, version: int, asked_at: float) -> None:

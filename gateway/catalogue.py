@@ -1,4 +1,4 @@
-"""Every module there is, found at start, checked, immutable afterwards. Who may see what is the sieve's business."""
+"""Catalogue of all modules: found and checked at start, immutable afterwards. Visibility is the sieve's business."""
 
 import importlib
 import pkgutil

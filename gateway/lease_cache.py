@@ -46,7 +46,7 @@ class CachedLease:
     grant: str
 
     def is_same(self, other: "CachedLease") -> bool:
-        """Whether it is the same token of the same credential."""
+        """Check whether both are the same token of the same credential."""
         return (self.credential, self.version) == (other.credential, other.version)
 
 
@@ -92,8 +92,8 @@ class LeaseCache:
     async def replace_lease(
         self, request: RequestContext, tool: CatalogueTool, refused: CachedLease, *, tell: bool
     ) -> CachedLease:
-        """What there is in place of a lease that the vendor has refused with 401. With `tell` the broker hears of the
-        refusal, once for all calls that were refused with it.
+        """Return a lease in place of one that the vendor has refused with 401. With `tell` the refusal is reported to
+        the broker, once for all calls that were refused with it.
 
         Raises:
             Exception: as :meth:`hold`.
@@ -196,7 +196,7 @@ class ToolLeaseSource:
         self._refused = False
 
     async def lease(self, rejected_version: int | None = None) -> CachedLease:
-        """What the request begins with; with `rejected_version`, what it goes on with."""
+        """Return the lease to begin a request with; with `rejected_version`, the one to repeat it with."""
         if rejected_version is None:
             return self._held
         tell = self._held.renewable or self._refused

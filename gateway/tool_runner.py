@@ -53,7 +53,8 @@ log = logging.getLogger(__name__)
 
 
 class ToolOutcome(NamedTuple):
-    """What a tool gave: its result, or the text of an error; `lacking` where an account has to be connected first."""
+    """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
+    first."""
 
     result: BaseModel | None = None
     error: str | None = None
@@ -94,33 +95,33 @@ class _TaskExecution:
             self._task.cancel()
 
     def was_stopped(self) -> bool:
-        """Whether the cancellation at hand is ours alone; it is over then."""
+        """Check whether the current cancellation is the server's own alone, and end it."""
         return bool(self.reason) and self._task is not None and not self._task.uncancel()
 
     @property
     def text(self) -> str:
-        """What the caller is told."""
+        """Text of the cancellation for the caller."""
         unknown = "" if self._tool.tool.hints.read_only else f"; {OUTCOME_UNKNOWN}"
         return f"cut off: {self.reason}{unknown}"
 
 
 class ToolRunObserver(Protocol):
-    """Metrics, log and traces: what happens is told to them, and they change nothing."""
+    """Observer of tool runs for metrics, log and traces; it changes nothing."""
 
     def on_run_start(self) -> None:
-        """A tool runs."""
+        """Record the start of a tool run."""
         ...
 
     def on_run_end(self, run: ToolRun) -> None:
-        """It does not any more."""
+        """Record the end of a tool run."""
         ...
 
     def on_run_refused(self, run: ToolRun) -> None:
-        """A tool was asked for and not run: wrong arguments, or a scope is missing."""
+        """Record a tool that was not run: wrong arguments, or a missing scope."""
         ...
 
     def on_names_denied(self, run: ToolRun, names: int) -> None:
-        """A request named `names` tools that do not exist for the caller; `run` has the first of them."""
+        """Record a request for `names` tools that do not exist for the caller; `run` has the first of them."""
         ...
 
 
@@ -308,6 +309,6 @@ def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | No
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:
-    """Whether the intent was never written. Then its outcome is not queued either: it would refer to no intent, and
-    refused calls could fill the queue while the database is away."""
+    """Check whether the intent was never written. Then its outcome is not queued either: it would refer to no intent,
+    and refused calls could fill the queue while the database is unavailable."""
     return durable.done() and not durable.cancelled() and durable.exception() is not None

@@ -1,4 +1,4 @@
-"""How a process of ours listens, serves HTTP and stops in order."""
+"""HTTP listener of a process: opening the port, serving and stopping in order."""
 
 import asyncio
 import contextlib

@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BrokerReady:
-    """Where the broker listens."""
+    """Address where the broker listens."""
 
     broker_url: str
 
@@ -69,7 +69,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
 
 @contextlib.asynccontextmanager
 async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
-    """What a gateway beside a broker has; nothing of it opens the vault or another role's tables.
+    """Open the deployment of a gateway beside a broker; it can open neither the vault nor another role's tables.
 
     Raises:
         core.errors.Invalid: MCPIST_DATABASE_URL is not the gateway's own, or the digest key is missing.
@@ -132,8 +132,8 @@ async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, ma
 async def _open_broker_app(
     settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
 ) -> AsyncGenerator[PathDispatcher]:
-    """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
-    here: it has a database role of its own."""
+    """Open the application that serves gateways, and the identity pages and endpoints. The control plane's part of the
+    admin API is not here: it has a database role of its own."""
     catalogue = load_installed_modules()
     async with (
         open_broker_runtime(deployment, settings, catalogue) as zone,

@@ -25,7 +25,7 @@ _KEY_TROUBLES: Mapping[str, KeyProblem] = {
 
 
 def classify_key_trouble(problem: ToolError) -> KeyProblem:
-    """Why the vendor has not said whose a key is."""
+    """Return the reason why the vendor has not named the account of a key."""
     return _KEY_TROUBLES.get(problem.kind, "setup") if isinstance(problem, VendorProblem) else "away"
 
 

@@ -49,7 +49,7 @@ def build_identity_app(parts: WebDependencies, routes: Sequence[BaseRoute]) -> A
 
 
 class _PathNotFound(PageError):
-    """No route has this path."""
+    """Raised for a path that has no route."""
 
     def __init__(self) -> None:
         super().__init__("not_found", 404)

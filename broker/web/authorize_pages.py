@@ -129,7 +129,7 @@ class AuthorizePages:
         return self._redirect_to_client(request, target.build_error_url(self._parts.issuer, error))
 
     async def _has_consented_before(self, request: Request, target: RedirectTarget) -> bool:
-        """Whether the person has ever agreed to anything for the client."""
+        """Check whether the user has ever consented to anything for the client."""
         _, session = await self._find_session(request)
         if session is None:
             return False
@@ -149,7 +149,8 @@ class AuthorizePages:
         return secret, await self._sessions.find(secret) if secret else None
 
     def _restrict_to_session(self, session: Session, wanted: AuthorizationRequest) -> AuthorizationRequest:
-        """What this person can be asked. Another tenant's client does not exist for them."""
+        """Return the request as far as this session's user may be asked, or refuse another tenant's client as
+        unknown."""
         if wanted.client.tenant_id not in (None, session.tenant_id):
             raise PageError("unknown_client")
         return wanted.narrow_to_role(session.system_role)
@@ -204,7 +205,7 @@ def _redirect_to_sign_in(wanted: AuthorizationRequest, session: Session | None) 
 
 
 def _is_untrusted_site(target: RedirectTarget) -> bool:
-    """Whether nobody here has chosen the site that the answer goes to. What stays on the person's machine is none."""
+    """Check whether the redirect URI is a site that no administrator has chosen; loopback addresses are none."""
     return target.client.kind != "registered" and target.redirect_uri.startswith("https:")
 
 
@@ -219,5 +220,5 @@ def _build_consent_request_for(session: Session, target: RedirectTarget, scopes:
 
 
 def _list_uncovered_scopes(scopes: frozenset[str]) -> list[str]:
-    """Those that no other one covers."""
+    """Return the scopes that no other scope of the list covers."""
     return sorted(scope for scope in scopes if not covers(scopes - {scope}, scope))

@@ -1,4 +1,4 @@
-"""What every answer has and what no request may do: its id, its headers, the time and the size of its body."""
+"""Middleware of the admin API: request id, response headers, and limits on a body's time and size."""
 
 import asyncio
 import logging

@@ -62,7 +62,7 @@ class AuditSealer:
         self._prepared: tuple[int, int] | None = None
 
     def wake(self) -> None:
-        """There is something to seal."""
+        """Wake the sealer: a record is ready to be sealed."""
         self._woken.set()
 
     async def run(self) -> None:
@@ -160,7 +160,7 @@ def _read_record(row: Row, now: datetime) -> _ReadRecord:
 
 
 def _build_unreadable_event(record: bytes) -> AuditEvent:
-    """What stands for a record that cannot be read, so that it neither vanishes nor holds up the others."""
+    """Build the event that replaces an unreadable record, which must neither vanish nor hold up the others."""
     digest = hashlib.sha256(record)
     detail: dict[str, str | int] = {"bytes": len(record), "sha256": digest.hexdigest()}
     return AuditEvent(at=-1, kind=AuditEventKind.AUDIT_UNREADABLE, id=digest.digest()[:16], detail=detail)

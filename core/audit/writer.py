@@ -51,7 +51,7 @@ async def append_events(database: Database, events: Sequence[AuditEvent]) -> Non
 
 
 class AuditWriter:
-    """Every record of a process goes through its one writer; `run` must be awaited for as long as it is used.
+    """Queue and writer of all audit records of a process; `run` must be awaited for as long as it is used.
 
     `clock` gives nanoseconds since 1970; `patience` is in seconds; `on_flush` is called after each flush; `pass_of`
     gives the pass for a tenant's log, for a gateway's login, which may not append without one.
@@ -90,7 +90,7 @@ class AuditWriter:
 
     @property
     def waiting(self) -> int:
-        """How many records are not durable yet."""
+        """Number of records that are not durable yet."""
         return len(self._waiting)
 
     @property
@@ -197,7 +197,7 @@ class AuditWriter:
             self._on_flush()
 
     async def _wait_for_intent(self) -> None:
-        """Only outcomes wait: the next call's intent may take them along."""
+        """Wait a moment if the queue holds outcomes alone: the next call's intent may be written with them."""
         loop = asyncio.get_running_loop()
         self._wake = loop.create_future()
         self._holding = loop.call_later(HOLD_SECONDS, self._wake_up)

@@ -1,4 +1,4 @@
-"""How much one caller may ask for, and how often one address may fail to sign in: kept in this process's memory."""
+"""Limits in this process's memory: rate and concurrency of a caller, failed authentications of an address."""
 
 import secrets
 from array import array
@@ -138,7 +138,8 @@ class AttemptLimits:
 
 
 def get_network(address: str) -> str:
-    """What one client can be expected to own: an IPv4 address, or an IPv6 /64. Other texts are returned as they are."""
+    """Return the network that one client can be expected to own: an IPv4 address, or an IPv6 /64. Other texts are
+    returned unchanged."""
     if ":" not in address:
         return address
     try:

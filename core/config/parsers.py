@@ -1,4 +1,4 @@
-"""What the values of settings look like: each function reads one text and raises ValueError for any other form."""
+"""Parsers of settings: each reads one text and raises ValueError for a wrong form."""
 
 import math
 import re
@@ -161,7 +161,7 @@ def parse_broker_url(text: str) -> str:
 
 
 def parse_key_provider(text: str) -> str:
-    """Where keys of the vault are: ``file``, or one key of a key service."""
+    """Parse one key provider of the vault: ``file``, or one key of a key service."""
     if not _KEY_PROVIDER.fullmatch(text):
         raise ValueError
     scheme, _, url = text.partition(":")
@@ -174,7 +174,7 @@ def parse_key_provider(text: str) -> str:
 
 
 def parse_key_providers(text: str) -> tuple[str, ...]:
-    """At least one keeper of keys, each once."""
+    """Parse a list of key providers: at least one, none twice."""
     found = tuple(dict.fromkeys(make_list_parser(parse_key_provider)(text)))
     if not found:
         raise SettingFormatError("somebody has to keep the keys")

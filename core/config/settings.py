@@ -1,4 +1,4 @@
-"""Every setting of MCPist: its variable, its form, its default. docs/configuration.md is made from these classes.
+"""Settings of MCPist: variable, form and default of each. docs/configuration.md is made from these classes.
 
 Only the command line reads the environment; it hands the mapping to :meth:`Settings.from_environment`.
 """

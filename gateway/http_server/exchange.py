@@ -23,16 +23,16 @@ log = logging.getLogger(__name__)
 
 
 class ExchangeTransport(Protocol):
-    """What an exchange asks of its connection."""
+    """Interface of a connection as an exchange uses it."""
 
     @property
     def body_is_whole(self) -> bool:
-        """Whether the whole request has arrived."""
+        """Check whether the whole request has arrived."""
         ...
 
     @property
     def may_keep(self) -> bool:
-        """Whether the connection may serve another request after this one."""
+        """Check whether the connection may serve another request after this one."""
         ...
 
     def write(self, data: bytes) -> None: ...

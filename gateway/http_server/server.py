@@ -59,12 +59,12 @@ class HttpServer:
         self._warned = -math.inf
 
     def __len__(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return len(self._connections)
 
     @property
     def running(self) -> int:
-        """How many requests are being answered."""
+        """Number of requests that are being answered."""
         return len(self._tasks)
 
     @property
@@ -152,7 +152,8 @@ class HttpServer:
         task.add_done_callback(self._tasks.discard)
 
     def _get_address_key(self, connection: ClientConnection) -> str | None:
-        """What counts as one address: an IPv4 address, or an IPv6 /64; None for those who speak for many."""
+        """Return the key under which an address is counted: an IPv4 address, or an IPv6 /64; None for a trusted proxy
+        or a Unix socket."""
         client = connection.client
         if client is None or self._proxies.trusts(client):
             return None

@@ -33,7 +33,7 @@ _NAME_LENGTH = 100
 
 
 class TransportContext:
-    """What a message came with. `authenticate` asks anew who the caller is; `open_stream` is None where the client
+    """Transport side of a message. `authenticate` verifies the caller anew; `open_stream` is None where the client
     reads no events; `batched` forces a revision; `changes` counts what its handler may have changed."""
 
     __slots__ = (
@@ -275,8 +275,8 @@ def _build_context(
 
 
 def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
-    """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
-    request of a revision that has a field for it."""
+    """Check whether this client shows its model the structured part: its credential decides, else the name that it
+    states in a request of a revision that has a field for it."""
     wanted = arrival.caller.credential.result_text
     if not wanted and revision.modern:
         wanted = RESULT_TEXT_BY_CLIENT_NAME.get(arrival.client_name)

@@ -115,11 +115,11 @@ class McpEndpoint:
 
     @property
     def running(self) -> int:
-        """How many calls are being handled now."""
+        """Number of calls that are being handled."""
         return len(self._watch)
 
     def end_streams(self) -> None:
-        """Nobody hears anything more: the process stops."""
+        """Close all notification streams: the process stops."""
         if self._listening is not None:
             self._listening.close()
 

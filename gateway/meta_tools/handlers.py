@@ -35,11 +35,11 @@ class MetaTools:
         }
 
     def get_handlers(self) -> dict[str, Handler]:
-        """What the transport serves."""
+        """Return the handlers that the transport serves."""
         return {"tools/list": self.list_tools, "tools/call": self.call_tool}
 
     def get_instructions(self, caller: Caller) -> str:
-        """What this caller's client may put before its model: what MCPist is, and the caller's modules."""
+        """Return the instructions for this caller's model: what MCPist is, and the caller's modules."""
         return build_instructions(self._sieve.get_view(caller))
 
     async def list_tools(self, request: RequestContext, params: Params) -> Result:

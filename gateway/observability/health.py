@@ -54,7 +54,7 @@ class HealthMonitor:
         self._draining = True
 
     async def check_components(self) -> tuple[ComponentHealth, ...]:
-        """Every part; while the process drains, that comes first."""
+        """Check every component; a draining process is reported first."""
         if self._draining:
             return (ComponentHealth("process", "draining"),)
         if self._clock() - self._looked_at < self._keep:

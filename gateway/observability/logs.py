@@ -69,7 +69,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> LogFo
 
 
 def resolve_format(form: str, stream: TextIO) -> LogFormat:
-    """What ``auto`` means for `stream`; the other two stand for themselves."""
+    """Resolve ``auto`` for `stream`; the other two formats are returned unchanged."""
     if form == "auto":
         return "text" if stream.isatty() else "json"
     return "text" if form == "text" else "json"
@@ -136,7 +136,7 @@ def format_message(record: logging.LogRecord) -> str:
 
 
 def extract_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """What `extra` added to the record; names that mean a secret are masked, objects reduced to their type."""
+    """Return the fields that `extra` added to the record; secrets are masked by name, objects reduced to their type."""
     added = (item for item in record.__dict__.items() if item[0] not in _STANDARD)
     return {name: _sanitize_field(name, value) for name, value in added}
 
@@ -181,7 +181,7 @@ def _sanitize_value(value: Any, depth: int = 3) -> Any:
 
 
 def _sanitize_text(value: str) -> str:
-    """Not too long, and without the lone surrogates that UTF-8 has no form for."""
+    """Cut the text to its limit and escape lone surrogates, for which UTF-8 has no form."""
     return value[:MAX_TEXT_LENGTH].encode(errors="backslashreplace").decode()
 
 
@@ -191,5 +191,5 @@ def _get_type_name(value: object) -> str:
 
 
 def _strip_control_characters(text: str) -> str:
-    """Without control characters: a line of the log must not be able to write another, or to the terminal."""
+    """Escape control characters: a value must not be able to forge a log line or to control the terminal."""
     return "".join(sign if sign.isprintable() or sign == " " else repr(sign)[1:-1] for sign in text)

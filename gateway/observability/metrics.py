@@ -1,4 +1,4 @@
-"""What is counted, as plain numbers on the path of a call; gateway/observability/exposition.py turns them into text.
+"""Metrics as plain numbers on the path of a call; gateway/observability/exposition.py turns them into text.
 
 Labels come from the catalogue and from fixed words, never from what a client sent, and never name a tenant or person.
 """

@@ -1,4 +1,4 @@
-"""When a request is worth sending again, and how long to wait before."""
+"""Retry policy of requests to vendors, and the pause before a retry."""
 
 import logging
 import math

@@ -29,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class VendorTarget:
-    """Where one vendor is: scheme, host and port as `origin`, and the path that all others begin with."""
+    """Address of one vendor: scheme, host and port as `origin`, and the path prefix of all requests."""
 
     origin: str
     base_path: str
@@ -55,7 +55,7 @@ class VendorTarget:
 
     @property
     def route(self) -> ConnectionRoute:
-        """Where to connect to."""
+        """Route to connect by."""
         parts = urlsplit(self.origin)
         assert parts.hostname is not None
         return ConnectionRoute(parts.hostname, parts.port or _get_default_port(parts.scheme), parts.scheme == "https")
@@ -78,7 +78,7 @@ class VendorTarget:
         return made
 
     def resolve_redirect(self, current: str, location: str) -> str | None:
-        """Where a redirect leads, made of our own origin and the path found; None if it leads anywhere else."""
+        """Resolve a redirect into a target on our own origin; None if it leads anywhere else."""
         if not _VISIBLE.fullmatch(location) or "\\" in location:
             return None
         try:
@@ -128,7 +128,7 @@ def check_path(path: str) -> None:
 
 
 def _has_dot_segments(path: str) -> bool:
-    """Whether some server could read a dot segment or a control character out of a path.
+    """Check whether some server could read a dot segment or a control character out of a path.
 
     Servers differ in what they decode, how often, and in what ends a segment; what any of them does counts.
     """

@@ -37,7 +37,7 @@ MAX_REDIRECTS = 3
 
 @dataclass(frozen=True, slots=True)
 class VendorTransport:
-    """What all clients of a process share."""
+    """Resources that all vendor clients of a process share."""
 
     pool: ConnectionPool
     limits: CredentialLimits
@@ -175,7 +175,7 @@ class VendorClient:
             attempt += 1
 
     def _record_rate_limit(self, outgoing: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> float | None:
-        """What the vendor said of when to come again; a rate limit is remembered for the others."""
+        """Return how many seconds the vendor asks to wait, if it does; a rate limit is remembered for other calls."""
         if isinstance(outcome, ExchangeFailure):
             return None
         limit = self._read_rate_limit(outcome)

@@ -1,4 +1,4 @@
-"""What went wrong, in words of our own: the vendor's text and the library's never get into them."""
+"""Error texts for failures at vendors: neither the vendor's text nor a library's ever becomes part of them."""
 
 import math
 import ssl
@@ -79,8 +79,8 @@ def build_failure_problem(failure: ExchangeFailure, *, writes: bool) -> VendorPr
 
 
 def build_answer_problem(answer: VendorAnswer, *, wait: float | None, limited: bool) -> VendorProblem:
-    """What a status of 400 and above, or a redirect that is not followed, means to whoever called. `wait` is how long
-    the vendor asks to be left alone."""
+    """Build the error for a status of 400 and above, or for a redirect that is not followed. `wait` is the pause that
+    the vendor asks for."""
     if limited:
         kind, text, retry = "rate_limited", RATE_LIMITED_TEXT, format_retry(wait or 1.0)
     else:
@@ -93,7 +93,7 @@ def build_answer_problem(answer: VendorAnswer, *, wait: float | None, limited: b
 
 
 def format_retry(seconds: float) -> str:
-    """When to try again."""
+    """Format when to try again."""
     return f"try again in {round_up_seconds(seconds)} s"
 
 

@@ -1,4 +1,4 @@
-"""What GitHub's refusals mean, in our words.
+"""Error texts for GitHub's refusals, in our own words.
 
 GitHub's messages repeat what strangers wrote (branch names, titles, queries), and a model takes the text of an error
 for ours. So none is passed on: messages that are known become a text of ours, and of a validation error only names of

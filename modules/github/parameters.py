@@ -80,7 +80,7 @@ OptionalParameter = Annotated[Value | SkipJsonSchema[None], Field(json_schema_ex
 
 
 def limit_length(least: int = 0, most: int = 256) -> Any:
-    """So many characters or items, which the schema does not tell."""
+    """Return a field whose limits on length the schema does not show."""
     return Field(min_length=least, max_length=most, json_schema_extra=_drop_bounds)
 
 

@@ -1,4 +1,4 @@
-"""What a vendor module works with: a small HTTP client for one vendor, already authorised for the caller."""
+"""HTTP client of one vendor, already authorised for the caller, as modules use it."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -39,8 +39,8 @@ TRY_LATER = "try again later"
 
 
 class VendorAnswer(NamedTuple):
-    """What the vendor said. Header names are in lower case; `body` is decompressed. `write`: the request may have
-    changed something, so what goes wrong with the answer must not make anybody send it again."""
+    """Answer of a vendor. Header names are in lower case; `body` is decompressed. `write`: the request may have changed
+    something, so no error about the answer may suggest sending it again."""
 
     status: int
     headers: Mapping[str, str]
@@ -127,9 +127,9 @@ class Vendor(Protocol):
     """Requests to one vendor's host and base path with one credential. There is no way to the credential itself."""
 
     async def get_connection(self) -> Mapping[str, str]:
-        """What is known of the connected account beside its credential, none of it secret: ``site`` (its id),
-        ``site_name`` and ``site_url`` where the person chose a site, and what the provider's data names (`details` in
-        docs/providers/README.md). Nothing of a pasted key.
+        """Return the details of the connected account beside its credential, none of them secret: ``site`` (its id),
+        ``site_name`` and ``site_url`` where the user chose a site, and those that the provider's data names (`details`
+        in docs/providers/README.md). Empty for an API key.
 
         Raises:
             ToolError: there is no account that works; the text says what to do.
@@ -160,7 +160,7 @@ class Vendor(Protocol):
 
 
 class VendorSettings(BaseModel):
-    """What an administrator may set for a service; a module may add to it."""
+    """Settings of a service that an administrator may change; a module may add fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -171,8 +171,8 @@ class VendorSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class VendorApi:
-    """How a vendor is reached, as data. `account` is a harmless request that names the account behind a credential.
-    How a credential is sent is the provider's to say (docs/providers/README.md), not the module's.
+    """Description of a vendor's API as data. `account` is a harmless request that names the account behind a
+    credential. The provider's data states how a credential is sent (docs/providers/README.md), not the module.
 
     `rate_limit` reads a limit out of an answer of status 400 to 499 where Retry-After and the x-ratelimit headers do
     not say it, such as from a code in its body; None for any other refusal. The session remembers it for the

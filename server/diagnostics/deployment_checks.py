@@ -38,7 +38,7 @@ _REQUIRED_CHECKS = frozenset({"data folder", "keys"})
 
 
 async def diagnose(settings: Settings) -> list[Finding]:
-    """Every finding, in the order in which one depends on another."""
+    """Run all checks, in the order in which one depends on another."""
     base = [_check_folder(settings), *_check_keys(settings)]
     found = [*base, *_check_files(settings), await _check_port(settings), *_check_metrics(settings)]
     if not settings.home.is_dir() or any(one.state == "bad" and one.check in _REQUIRED_CHECKS for one in found):
@@ -129,7 +129,7 @@ async def _check_port(settings: Settings) -> Finding:
 
 
 async def diagnose_deployment(settings: Settings, deployment: Deployment) -> list[Finding]:
-    """What belongs to no tenant, for a deployment that is in use. The audit log's chains are not gone through."""
+    """Check what belongs to no tenant, for a deployment that is in use. The audit log's chains are not verified."""
     found = [_check_folder(settings), *_check_keys(settings), *_check_files(settings)]
     found += [one async for one in _diagnose_server(deployment)]
     if any(one.check == "schema" and one.state != "ok" for one in found):

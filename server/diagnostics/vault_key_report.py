@@ -38,7 +38,7 @@ class KeyReport:
 
 @dataclass(frozen=True, slots=True)
 class VaultKeys:
-    """All keys, by id, and who keeps them; `trouble` is what keeps the keepers from working now, if anything.
+    """Keys by id, and their providers; `trouble` is what keeps the providers from working now, if anything.
 
     `to_rewrap` are the data keys and signing keys that another key than the active one wraps, `to_reencrypt` the
     secrets under another data key than their tenant's newest.
@@ -57,7 +57,7 @@ class VaultKeys:
 
 
 async def inspect_vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
-    """Every key that is at hand or needed.
+    """Return every key that is available or needed.
 
     Raises:
         core.errors.Invalid: the key file can be read by others, or is damaged.

@@ -175,4 +175,4 @@ async def _run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _
 
 
 def _ignore_progress(_line: str) -> None:
-    """For callers that show no progress."""
+    """Ignore progress, for callers that show none."""

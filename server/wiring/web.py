@@ -40,7 +40,7 @@ async def open_web_application(
     catalogue: Catalogue,
     deployment: Deployment | None = None,
 ) -> AsyncGenerator[ASGIApp]:
-    """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
+    """Open the application of every path but the gateway's own, and delete expired records meanwhile.
 
     Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
     without `deployment` it does not look at keys and folders.
@@ -119,7 +119,7 @@ class _LazyApplication:
 
 
 class _PrefixRoute(BaseRoute):
-    """All paths that begin so go to another application, which sees them whole."""
+    """Route that passes all paths with a prefix, unchanged, to another application."""
 
     def __init__(self, prefix: str, app: ASGIApp) -> None:
         self._prefix = prefix

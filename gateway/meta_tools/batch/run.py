@@ -26,7 +26,7 @@ _INTERNAL = "internal error; whether it took effect is unknown"
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a tool answered. `structured` is None where it answered text alone; then others refer to the text."""
+    """Result of a tool. `structured` is None where it answered text alone; references then read the text."""
 
     structured: Any | None
     text: str
@@ -35,7 +35,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """How one step ended. `error` says why it failed or was skipped, or why the result of a good one is left out."""
+    """Outcome of one step. `error` says why it failed or was skipped, or why a good result is left out."""
 
     id: str
     status: Literal["ok", "error", "skipped"]
@@ -45,7 +45,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """All steps in the order given."""
+    """Outcomes of all steps, in the order given."""
 
     steps: tuple[StepOutcome, ...]
     is_error: bool
