@@ -21,7 +21,7 @@ class DiskFull(Unavailable):
 
     def __init__(self) -> None:
         super().__init__(
-            "MCPist cannot store anything: the disk of its database is full, and its operator has to make room", 30.0
+            "MCPist cannot store anything: its database's disk is full; the operator has to free space", 30.0
         )
 
 

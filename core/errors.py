@@ -51,7 +51,9 @@ class Unavailable(MCPistError):
 
     status, code, exit_code = 503, "unavailable", 7
 
-    def __init__(self, message: str = "MCPist is not ready: its database is away", retry_after: float = 2.0) -> None:
+    def __init__(
+        self, message: str = "MCPist is not ready: its database is unavailable", retry_after: float = 2.0
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 

@@ -146,11 +146,11 @@ class LeaseCache:
 
     async def _request_lease(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
         if request.subject is None:
-            raise ToolError("this way of calling has no credential of yours; call it from an MCP client")
+            raise ToolError("no credential of yours is available here; call the tool from an MCP client")
         asked = LeaseRequest(request.subject, tool.module, tool.tool.name, rejected_version)
         answer = await self._request_with_retries(asked, request.deadline)
         if isinstance(answer, CredentialRefusal):
-            raise ToolError("what you may use has just changed; ask get_module_schema again")
+            raise ToolError("your permissions have just changed; call get_module_schema again")
         if isinstance(answer, NoCredential):
             if answer.cause in TRANSIENT:
                 raise self._links.build_transient_error(tool.owner, answer.cause, answer.kind, answer.retry_after)
@@ -216,7 +216,7 @@ def _build_cached_lease(tool: CatalogueTool, lease: Lease, generation: int | Non
         settings = api.settings.model_validate(dict(lease.settings))
     except ValidationError:
         raise ToolError(
-            f"the settings of {tool.owner.title} do not fit; an administrator has to mend them (mcpist service set)"
+            f"{tool.owner.title} has invalid service settings; an administrator corrects them with mcpist service set"
         ) from None
     until = now + min(MAX_CACHE_SECONDS, lease.expires_in)
     return CachedLease(

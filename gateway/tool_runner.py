@@ -87,7 +87,7 @@ class _TaskExecution:
         tool = self._tool
         seen = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
         if not seen or not covers(caller.credential.scopes, get_required_scope(tool)):
-            self.stop("the permission for this tool was taken away")
+            self.stop("the permission for this tool was revoked")
 
     def stop(self, reason: str) -> None:
         if not self.reason and self._task is not None:

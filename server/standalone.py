@@ -122,9 +122,7 @@ async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, ma
     except Unavailable:
         return deployment
     except asyncpg.InvalidAuthorizationSpecificationError:
-        raise Invalid(
-            f"the database refuses the login of {role}: is the password in MCPIST_DATABASE_URL right?"
-        ) from None
+        raise Invalid(f"the database refuses the login of {role}; check the password in MCPIST_DATABASE_URL") from None
     return deployment
 
 

@@ -41,7 +41,7 @@ def get_key_origins(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]
     try:
         return (get_origin(settings.base_url or api.base_url),)
     except ValueError:
-        raise Invalid("the base URL of this service has to look like https://host/path") from None
+        raise Invalid("the base URL of this service must look like https://host/path") from None
 
 
 class UnleasedCredential:
@@ -83,5 +83,5 @@ async def fetch_vendor_account(
         raise
     except Exception as error:  # noqa: BLE001 a module that takes apart another answer than it expects
         log.error("a module's account lookup failed", extra={"event": "account_lookup_failed", **describe_error(error)})
-        raise VendorProblem("unavailable", "the vendor's answer is not as described") from None
+        raise VendorProblem("unavailable", "the vendor's answer does not have the documented form") from None
     return "".join(sign for sign in account if sign.isprintable()).strip()[:MAX_ACCOUNT_NAME_LENGTH]

@@ -103,7 +103,7 @@ class AccountPages:
             return _redirect_to_sign_in()
         grant_id = _parse_id(await read_form(request))
         if self._grants is None:
-            raise NotFound("another server gives access to clients here")
+            raise NotFound("another authorization server manages the access of clients")
         await self._grants.revoke(session.actor, session.tenant_id, grant_id, "user", user_id=session.user_id)
         return RedirectResponse(f"{ACCOUNT_PATH}?done=grant_revoked", 303)
 

@@ -97,14 +97,16 @@ class AuthorizePages:
         secret, session = await self._find_session(request)
         if secret is None or session is None or not wanted.accepts_sign_in_at(session.authenticated_at):
             if wanted.prompt == "none":
-                raise OAuthError("login_required", "nobody is signed in, or not since the client wants it")
+                raise OAuthError(
+                    "login_required", "login required: no session, or an older one than the client accepts"
+                )
             return _redirect_to_sign_in(wanted, session)
         wanted = self._restrict_to_session(session, wanted)
         standing = await self._consents.get_status(_build_consent_request(session, wanted))
         if standing.covers_request and wanted.prompt != "consent":
             return self._redirect_to_client(request, await self._issue_code(session, wanted))
         if wanted.prompt == "none":
-            raise OAuthError("consent_required", "the person has to agree first")
+            raise OAuthError("consent_required", "consent required: the user has not agreed yet")
         return self._render_consent_page(request, secret, session, wanted, known=standing.has_prior_consent)
 
     async def _handle_decision(
@@ -116,7 +118,7 @@ class AuthorizePages:
         if not is_valid_form_token(secret, wanted.build_query(), form.get("form_token", "")):
             raise PageError("expired", 403)
         if form.get("decision") != "allow":
-            raise OAuthError("access_denied", "the person did not agree")
+            raise OAuthError("access_denied", "the user denied the request")
         wanted = self._restrict_to_session(session, wanted)
         await self._consents.grant_consent(session.actor, _build_consent_request(session, wanted))
         return await self._issue_code(session, wanted)
@@ -177,7 +179,9 @@ class AuthorizePages:
         try:
             self._people.check(person)
         except LimitReached as limit:
-            raise LimitReached("too many applications asked for you lately; wait a minute", limit.retry_after) from None
+            raise LimitReached(
+                "too many authorization requests for this user; wait a minute", limit.retry_after
+            ) from None
         self._people.record_failure(person)
 
     def _render_consent_page(

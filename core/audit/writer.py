@@ -192,7 +192,7 @@ class AuditWriter:
         self.flushes += 1
         self.written += len(records) - len(refused or ())
         if refused:
-            self._record_loss(len(refused), "the broker has not vouched for their tenant")
+            self._record_loss(len(refused), "the broker has issued no pass for their tenant")
         if self._on_flush is not None:
             self._on_flush()
 

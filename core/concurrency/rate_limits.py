@@ -78,7 +78,7 @@ class CallerLimits:
         """Make room for a quarter of the keys at once, so that the cost of looking is spread over many newcomers."""
         quiet = [(bucket.full_at, key) for key, bucket in self._buckets.items() if not bucket.running]
         if not quiet:
-            raise LimitReached("This MCPist serves as many callers as it can; try again in a moment.")
+            raise LimitReached("MCPist has reached its limit of callers; try again in a moment.")
         quiet.sort()
         for _, key in quiet[: self._most_keys // 4 + 1]:
             del self._buckets[key]
@@ -154,7 +154,7 @@ def get_network(address: str) -> str:
 
 
 def _build_limit_reached(wait: float) -> LimitReached:
-    return LimitReached(f"Too many calls with this token; wait {_format_seconds(wait)}, then go on more slowly.", wait)
+    return LimitReached(f"Too many calls with this token; wait {_format_seconds(wait)}, then send fewer calls.", wait)
 
 
 def _format_seconds(wait: float) -> str:

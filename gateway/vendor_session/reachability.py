@@ -10,9 +10,7 @@ from gateway.vendor_session.target import VendorTarget
 from modules.kit import VendorProblem
 
 LOOKUP_SECONDS = 5.0
-BASE_URL_FORM_ERROR = (
-    "base_url: it has to look like https://host/path, without a user, a password, a query or a fragment"
-)
+BASE_URL_FORM_ERROR = "base_url: it must look like https://host/path, without a user, a password, a query or a fragment"
 
 
 async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup: Lookup) -> str | None:

@@ -66,4 +66,4 @@ def decode_cursor(cursor: str) -> Any:
 
 
 def build_unknown_cursor_error() -> ToolError:
-    return ToolError("cursor is not one that this tool gave; leave it out to start at the beginning")
+    return ToolError("cursor was not returned by this tool; leave it out to start at the beginning")

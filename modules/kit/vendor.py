@@ -80,7 +80,9 @@ class VendorAnswer(NamedTuple):
         except ValidationError:
             raise self.build_unreadable_problem() from None
 
-    def build_unreadable_problem(self, text: str = "the vendor's answer is not as described") -> "VendorProblem":
+    def build_unreadable_problem(
+        self, text: str = "the vendor's answer does not have the documented form"
+    ) -> "VendorProblem":
         """The problem to raise where the answer is not what it should be."""
         return VendorProblem("unavailable", text, retry=TRY_LATER, unknown=self.write)
 
@@ -191,7 +193,7 @@ class VendorApi:
     def __post_init__(self) -> None:
         host, _, rest = self.base_url.partition("://")[2].partition("/")
         if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", rest)).isdisjoint("{}"):
-            raise TypeError("a base URL may hold placeholders such as {site}, in its path alone")
+            raise TypeError("a base URL may have placeholders such as {site} in its path only")
 
     @property
     def placeholders(self) -> tuple[str, ...]:
@@ -209,7 +211,7 @@ def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:
     def encode_value(found: re.Match[str]) -> str:
         given = values.get(found[1], "")
         if not _SEGMENT.fullmatch(given):
-            raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of an address")
+            raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of a URL")
         return given
 
     return _PLACEHOLDER.sub(encode_value, base_url)

@@ -117,7 +117,7 @@ def decode_cursor(text: str | None) -> Cursor:
             raise ValueError
         return Cursor(_check_part(name), nth, ends)
     except (ValueError, TypeError, binascii.Error):
-        raise ToolError("cursor is not one that this tool gave; leave it out to start at the beginning") from None
+        raise ToolError("cursor was not returned by this tool; leave it out to start at the beginning") from None
 
 
 async def fetch_page(store: Store, chosen: LiteralString, start: Cursor, limit: int, *args: object) -> GraphPage:

@@ -87,7 +87,7 @@ def _check_keys(settings: Settings) -> list[Finding]:
     missing = [name for name in (PASSWORDS_FILE, DIGEST_KEY_FILE) if not (folder / name).exists()]
     if missing:
         return [Finding("keys", "bad", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
-    return [Finding("keys", "ok", f"{folder}, readable by nobody else; backups do not hold them")]
+    return [Finding("keys", "ok", f"{folder}, readable by its owner only; not part of backups")]
 
 
 def _check_files(settings: Settings) -> list[Finding]:
@@ -192,7 +192,7 @@ async def _count_unsealed_events(deployment: Deployment) -> int:
 
 def _check_peppers(deployment: Deployment, tokens: int) -> Finding:
     if tokens:
-        told = f"{deployment.peppers} is gone, and no token works without it; restore it from your copy"
+        told = f"{deployment.peppers} is missing, and no API token works without it; restore it from your copy"
         return Finding("token keys", "bad", told)
     return Finding("token keys", "note", "none yet; the first token makes them")
 
@@ -259,7 +259,7 @@ async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
     gone = [one.module for one in services if one.enabled and one.module not in names]
     if not gone:
         return []
-    return [Finding("modules", "note", f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed")]
+    return [Finding("modules", "note", f"{tenant.slug} has {', '.join(gone)} enabled, but not installed")]
 
 
 async def _check_tenants(console: Database) -> Finding:

@@ -39,12 +39,12 @@ async def _check_original(deployment: Deployment) -> Finding:
     except Invalid as error:
         return Finding("deployment", "bad", str(error))
     if standing is None:
-        return Finding("deployment", "note", "never started; the first start gives it its id")
+        return Finding("deployment", "note", "never started; the first start assigns its id")
     if standing:
-        return Finding("deployment", "ok", "the original: services are asked")
+        return Finding("deployment", "ok", "the original: requests to vendors are allowed")
     told = (
-        "a copy of another's database: no service is asked, no token handed out. When the original runs no more: "
-        "mcpist adopt; on a second machine of the same deployment, "
+        "a copy of another deployment's database: it sends no requests to vendors and hands out no tokens. Once the "
+        "original is stopped for good: mcpist adopt; on a second machine of the same deployment, "
         f"copy {DEPLOYMENT_ID_FILE} from the first one's data folder"
     )
     return Finding("deployment", "bad", told)
@@ -71,7 +71,7 @@ def _summarize_keys(found: VaultKeys) -> Finding:
         return Finding("vault keys", "note", "none yet; the first start makes one")
     needed = sum(key.needed for key in found.keys)
     where = str(found.file) if found.keepers == ("file",) else ", ".join(found.keepers)
-    told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and at hand; backups hold none"
+    told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and available; not part of backups"
     return Finding("vault keys", "ok", told)
 
 

@@ -98,7 +98,7 @@ async def inspect_vault_keys(deployment: Deployment, console: Database) -> Vault
 
 def _describe_key_state(state: KeyState, path: Path) -> str:
     if not state.at_hand:
-        return f"missing: bring it back into {path} from your copy of the keys, or name its keeper in MCPIST_KEYS"
+        return f"missing: restore it to {path} from your copy of the keys, or name its key provider in MCPIST_KEYS"
     if not state.right:
         return f"not the key of that id that credentials were sealed with: bring the right one back into {path}"
-    return "at hand, and the right one"
+    return "available and correct"

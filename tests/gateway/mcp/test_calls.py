@@ -63,7 +63,7 @@ async def test_an_expected_failure_is_told_to_the_model(client: Client, revision
     assert response.message["result"]["isError"] is True
     assert (
         response.message["result"]["content"][0]["text"]
-        == "MCPist is not ready: its database is away; try again in 2 s"
+        == "MCPist is not ready: its database is unavailable; try again in 2 s"
     )
 
 
@@ -74,7 +74,7 @@ async def test_an_expected_failure_of_a_list_is_a_protocol_error(toys: Toys) -> 
     response = await Client(toys.endpoint(handlers={"tools/list": away})).rpc("2025-11-25", "tools/list")
     assert response.message["error"] == {
         "code": -32603,
-        "message": "MCPist is not ready: its database is away; try again in 2 s",
+        "message": "MCPist is not ready: its database is unavailable; try again in 2 s",
     }
 
 
