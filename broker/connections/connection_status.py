@@ -10,10 +10,9 @@ from uuid import UUID
 import orjson
 
 from broker.connections.repository import MAX_CREDENTIALS, CredentialKey, load_credentials
-from broker.providers.error_reasons import REASON_DESCRIPTIONS
-from broker.refresh.decision import LOST_ROTATION
 from broker.rejections.report import IN_DOUBT
 from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy
+from core.connection_causes import CAUSES, STORED_UNREADABLE, find_cause
 from core.connection_state import ConnectionState, CredentialKind
 from core.db import Row, UnitOfWork
 
@@ -24,20 +23,6 @@ OAUTH_CLIENTS_PATH = "/connect"
 """Where an administrator sees which OAuth clients vendors refuse."""
 
 UNREADABLE = "unreadable"
-_OWN_DESCRIPTIONS = {
-    LOST_ROTATION: "the vendor's answer was lost while access was being renewed, and it is not given twice",
-    "rejected": "the vendor does not accept it any more: it has expired or was revoked there",
-    ORIGIN_CHANGED: "the service's base URL changed after it was connected, so its token is no longer sent",
-    UNREADABLE: "it was changed in the database and cannot be read",
-    "disabled": "an administrator has switched it off",
-    "ending": "the vendor gives access for a limited time, whatever is done",
-    "no_reach": "its app is installed nowhere at the vendor, so tools find nothing; the link says where to install it",
-    "not_sent": "the vendor cannot be reached",
-    "throttled": "the vendor asks to wait",
-    "uncertain": "the vendor's last answer was lost",
-    IN_DOUBT: "the vendor refuses it, and is asked again before anybody has to do something",
-    "permanent": "the vendor refuses, and many other accounts with it: nobody is blamed yet",
-}
 
 
 class HealthState(StrEnum):
@@ -121,16 +106,17 @@ def build_connect_path(module: str, role_id: UUID | None) -> str:
     return f"/connect/{module}?role={role_id}" if role_id else f"/connect/{module}"
 
 
+def get_catalogue_word(cause: str, state: HealthState) -> str:
+    """The word of the catalogue for a cause, "other" where it has none. One word means two things: that our row, or
+    that the vendor's answer cannot be read."""
+    if cause == UNREADABLE and state is HealthState.NEEDS_RECONNECT:
+        return STORED_UNREADABLE
+    return cause if cause in CAUSES else "other"
+
+
 def describe_cause(cause: str, state: HealthState = HealthState.NEEDS_RECONNECT) -> str:
-    """A cause in a sentence for people. One word means two things: that our row, or that the vendor's answer cannot be
-    read."""
-    if cause == UNREADABLE and state is not HealthState.NEEDS_RECONNECT:
-        return REASON_DESCRIPTIONS[cause]
-    return (
-        _OWN_DESCRIPTIONS.get(cause)
-        or REASON_DESCRIPTIONS.get(cause)
-        or "the vendor refuses, and gives no reason that we know"
-    )
+    """A cause in a clause for people."""
+    return find_cause(get_catalogue_word(cause, state)).en
 
 
 async def list_connection_statuses(

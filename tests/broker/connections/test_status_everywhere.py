@@ -81,11 +81,11 @@ TABLE = {
     ),
     "revoked": reconnect("revoked", "access was taken back there"),
     "expired": reconnect("expired", "The connection has run out"),
-    "lost rotation": reconnect("lost_rotation", "An answer of the vendor was lost"),
-    "scope": reconnect("scope", "granted less than what is needed"),
+    "lost rotation": reconnect("lost_rotation", "The vendor's answer was lost"),
+    "scope": reconnect("scope", "did not grant all that was asked for"),
     "account disabled": reconnect("account_disabled", "The account is disabled at the vendor"),
-    "interaction": reconnect("interaction", "wants you to sign in there again"),
-    "moved base URL": replace(reconnect("elsewhere", "given the service another address since"), set_up=(MOVED,)),
+    "interaction": reconnect("interaction", "wants the person to sign in"),
+    "moved base URL": replace(reconnect("elsewhere", "base URL was changed after it was connected"), set_up=(MOVED,)),
     "refused client": refused_client("client_refused"),
     "secret expired": refused_client("secret_expired"),
     "vendor down": transient(
@@ -102,7 +102,7 @@ TABLE = {
     "disabled": Told(
         ("UPDATE vault.accounts SET status = 'disabled' WHERE tenant_id = $1",),
         HealthState.DISABLED, "disabled", ("broken", "disabled"), "disabled",
-        "does not accept the connection any more", ("waiting", ""), "is switched off", "administrator",
+        "An administrator has switched it off", ("waiting", ""), "is switched off", "administrator",
     ),
 }  # fmt: skip
 SHARE = (
