@@ -23,6 +23,9 @@ OAUTH_CLIENTS_PATH = "/connect"
 """Where an administrator sees which OAuth clients vendors refuse."""
 
 UNREADABLE = "unreadable"
+CredentialType = Literal["api_key", "oauth"]
+CREDENTIAL_TYPES: Mapping[str, CredentialType] = {"A": "api_key", "B": "oauth"}
+"""The types by the letter that a row has."""
 
 
 class HealthState(StrEnum):
@@ -82,9 +85,9 @@ class ConnectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class StoredDetails:
-    """Type and times of a stored credential: A is a pasted key, B an account that was connected by OAuth."""
+    """Type and times of a stored credential."""
 
-    type: Literal["A", "B"]
+    type: CredentialType
     created_at: datetime
     updated_at: datetime
     last_used_at: datetime | None
@@ -239,7 +242,7 @@ def _build_status(row: Row, origins: OriginPolicy) -> ConnectionStatus:
         next_retry_at=row["again_at"] if cause and state in _TRANSIENT_STATES else None,
         owner_id=row["role_id"] or row["user_id"],
         scopes=tuple(row["scopes"]),
-        stored=StoredDetails(row["type"], row["created_at"], row["updated_at"], row["last_used_at"]),
+        stored=StoredDetails(CREDENTIAL_TYPES[row["type"]], row["created_at"], row["updated_at"], row["last_used_at"]),
     )
 
 

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 from uuid import UUID
 
 import msgspec
 
-from broker.connections.connection_status import HealthState, classify
+from broker.connections.connection_status import CREDENTIAL_TYPES, CredentialType, HealthState, classify
 from broker.connections.repository import load_credentials
 from broker.vault.credential_owners import CredentialOwner, read_owner
 from broker.vault.origin_policy import OriginPolicy
@@ -21,13 +20,13 @@ MAX_LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class StoredCredential:
-    """A credential. `owner` is an e-mail address or a role's name, and `provider` whose OAuth server made it, "" for
-    type A. One that works can have a `cause` too: there is something that its owner had better do. `origins` are where
+    """A credential. `owner` is an e-mail address or a role's name, and `provider` whose OAuth server made it, "" for an
+    API key. One that works can have a `cause` too: there is something that its owner had better do. `origins` are where
     it may be sent; without any, to the address that the module names itself. `scheme` is how it is sent."""
 
     id: UUID
     module: str
-    type: Literal["A", "B"]
+    type: CredentialType
     provider: str
     kind: CredentialKind
     owner: str
@@ -77,7 +76,7 @@ def _build_credential(row: Row) -> StoredCredential:
     return StoredCredential(
         id=row["id"],
         module=row["module"],
-        type=row["type"],
+        type=CREDENTIAL_TYPES[row["type"]],
         provider=row["provider"],
         kind=row["kind"],
         owner=row["owner"],

@@ -142,17 +142,22 @@ async def bring_about(case: Case, told: Told) -> None:
 async def check_surfaces(case: Case, told: Told, kind: str, name: str) -> None:
     responsible = "administrator" if told.responsible == "owner" and kind == "shared" else told.responsible
     one = await case.standing()
-    assert (one["state"], one["cause"], one["who"], one["kind"]) == (told.state, told.cause, responsible, kind), name
-    assert one["meaning"] == (describe_cause(told.cause, told.state) if told.cause else ""), name
+    assert (one["state"], one["cause"], one["responsible"], one["kind"]) == (
+        told.state,
+        told.cause,
+        responsible,
+        kind,
+    ), name
+    assert one["message"] == (describe_cause(told.cause, told.state) if told.cause else ""), name
     (stored,) = (await case.asked("/credentials"))["items"]
     assert (stored["state"], stored["cause"], stored["kind"]) == (told.state, told.cause, kind), name
     assert told.doctor in await case.told(), name
-    assert one["meaning"] in await case.told(), name
+    assert one["message"] in await case.told(), name
     await check_schema(case, told, kind)
     await check_lease(case, told, kind, name)
     await check_pages(case, told, kind, name)
     if told.notice:
-        assert one["meaning"] in render_notification(build_notice(case, told), "Shop", "https://m.test").body, name
+        assert one["message"] in render_notification(build_notice(case, told), "Shop", "https://m.test").body, name
 
 
 async def check_schema(case: Case, told: Told, kind: str) -> None:
