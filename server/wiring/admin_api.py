@@ -45,8 +45,8 @@ def build_admin_api(
     deployment: Deployment | None,
     operator: OperatorAccess | None = None,
 ) -> ASGIApp:
-    """What answers under /api/v1; without the control plane's database, identity's part alone. `deployment` is what the
-    doctor looks at."""
+    """Build the application under /api/v1; without the control plane's database, identity's part alone. `deployment` is
+    what the doctor checks."""
     release = version("mcpist")
     clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
     identity = IdentityDependencies(
