@@ -54,13 +54,13 @@ class RemovalView(ResponseModel):
     most 100)."""
 
     accounts: int
-    left: list[RemainingAccountView]
+    remaining_accounts: list[RemainingAccountView]
 
 
 def build_removal_view(said: Sequence[RevocationResult]) -> RemovalView:
     """Describe the vendor accounts that were removed with their owner."""
     left = [RemainingAccountView.model_validate(one) for one in said if one.still_active]
-    return RemovalView(accounts=len(said), left=left[:MAX_REMAINING_ACCOUNTS])
+    return RemovalView(accounts=len(said), remaining_accounts=left[:MAX_REMAINING_ACCOUNTS])
 
 
 _View = TypeVar("_View")

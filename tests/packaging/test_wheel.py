@@ -41,9 +41,11 @@ def test_the_wheel_holds_the_product_and_nothing_else(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {
         "admin_ui",
         "broker",
+        "cli",
         "core",
         "gateway",
         "modules",
+        "server",
     }
 
 
