@@ -40,7 +40,7 @@ _OWN_DESCRIPTIONS = {
 
 
 class HealthState(StrEnum):
-    """How a credential stands."""
+    """Health of a connection."""
 
     NEEDS_CONNECT = "needs_connect"
     """There is none yet."""
@@ -58,7 +58,7 @@ class HealthState(StrEnum):
 
 
 class ResponsibleParty(StrEnum):
-    """Who can do something about it."""
+    """Party that can resolve a problem; empty if nobody has to act."""
 
     NOBODY = ""
     """Nothing is wrong, or it passes by itself."""
