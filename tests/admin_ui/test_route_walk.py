@@ -183,6 +183,7 @@ async def rows_of(rig: Rig, tenant: Tenant) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.guarantee("G9")
 async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> None:
     acme, globex = await rig.tenant("acme"), await rig.tenant("globex")
     operators = await rig.tenant(OPERATORS)
@@ -207,6 +208,7 @@ async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> Non
     assert await rows_of(rig, globex) == before
 
 
+@pytest.mark.guarantee("G9")
 async def test_each_route_admits_whom_it_declares_and_nobody_else(rig: Rig) -> None:
     acme, operators = await rig.tenant("acme"), await rig.tenant(OPERATORS)
     walked = sorted(operations(rig.openapi()), key=lambda one: ORDER.index(one.method))

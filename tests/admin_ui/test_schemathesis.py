@@ -103,6 +103,7 @@ def _of_tenants(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"paths": paths}
 
 
+@pytest.mark.guarantee("G9")
 @pytest.mark.no_canary("what it has made up for a secret it sends as anything else, too")
 async def test_a_few_examples_of_every_operation(rig: Rig) -> None:
     assert await run(rig, 4) > 200

@@ -59,6 +59,7 @@ def active(home: Home) -> str:
     return next(kek_id for kek_id, key in status(home).items() if key["active"])
 
 
+@pytest.mark.guarantee("G8")
 def test_a_whole_rotation_beside_a_running_product(home: Home, hub: HubServer) -> None:
     file = home.path / "keys" / "vault-kek.json"
     old = active(home)
@@ -132,6 +133,7 @@ def test_each_has_help(home: Home, command: str) -> None:
     assert "Example:" in shown.out
 
 
+@pytest.mark.guarantee("G16")
 def test_a_restored_copy_asks_nobody_until_it_is_adopted(home: Home, hub: HubServer, tmp_path: Path) -> None:
     assert call(home).code == 0
     asked = len(hub.asked)
@@ -184,6 +186,7 @@ def original(home: Home) -> dict[str, str]:
     return next(one for one in checks if one["check"] == "deployment")
 
 
+@pytest.mark.guarantee("G8")
 def test_a_command_that_is_killed_half_way_is_run_again(home: Home, tmp_path: Path) -> None:
     """Killed before its first transaction commits and after it, a command leaves a state that works."""
     old, new = active(home), home.run("keys", "add", "--json").json()["id"]

@@ -151,6 +151,7 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.guarantee("G13")
 async def test_what_does_not_count(rig: Rig) -> None:
     verdicts = {name: await rig.verdict(**changes) for name, changes in WRONG.items()}
     assert verdicts == dict.fromkeys(WRONG, UNKNOWN)
