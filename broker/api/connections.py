@@ -68,7 +68,7 @@ async def list_connections(
     Administrators can name a `user`, or list all of the tenant with `all_owners`.
     """
     user_id = resolve_owner_filter(caller, user, all_owners)
-    after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, UUID])
+    after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     async with connect.database.tenant(caller.tenant_id) as work:
         if user_id is None:
             found = await connect.connection_health.list_for_tenant(work, after=after, limit=limit + 1)

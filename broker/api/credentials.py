@@ -8,9 +8,9 @@ from fastapi import Path
 from pydantic import Field
 
 from broker.api.connect_dependencies import ConnectDeps
+from broker.connections.connection_status import ConnectionStatus, CredentialType, HealthState
 from broker.connections.credential_summary import list_owner_credentials
 from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
-from broker.vault.stored_credentials import CredentialType, StoredCredential
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
@@ -35,8 +35,8 @@ class VendorCredentialView(ResponseModel):
     kind: Literal["personal", "shared"] = Field(description="Ownership: `personal`, or `shared` by a role.")
     owner: str = Field(description="E-mail address of the user, or name of the role, that owns the credential.")
     account: str = Field(description="Name of the account at the vendor; empty if unknown.")
-    state: Literal["connected", "broken"] = Field(description="State of the credential: `connected` or `broken`.")
-    cause: str = Field(description="Machine-readable cause; empty if nothing is to be done.")
+    state: HealthState = Field(description="Health of the connection, as in `/connections`.")
+    cause: str = Field(description="Machine-readable cause of the state; empty if the connection works.")
     created_at: datetime = Field(description="Time at which the credential was stored.")
     updated_at: datetime = Field(description="Time of the latest change.")
     last_used_at: datetime | None = Field(description="Time of the latest use; null if it was never used.")
@@ -73,8 +73,9 @@ async def list_credentials(
     """
     user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
-    found = await connect.credentials.list_page(caller.tenant_id, user_id, after=after, limit=limit + 1)
-    shown, following = split_page(found, limit, lambda one: (one.module, one.kind, one.owner))
+    async with connect.database.tenant(caller.tenant_id) as work:
+        found = await connect.connection_health.list_stored(work, user_id, after=after, limit=limit + 1)
+    shown, following = split_page(found, limit, lambda one: one.sort_key)
     return PageOf(items=[_build_view(one) for one in shown], next_cursor=following)
 
 
@@ -98,18 +99,20 @@ async def disconnect(credential_id: CredentialId, caller: CurrentUserWrite, conn
     )
 
 
-def _build_view(one: StoredCredential) -> VendorCredentialView:
+def _build_view(one: ConnectionStatus) -> VendorCredentialView:
+    assert one.id is not None
+    assert one.stored is not None
     return VendorCredentialView(
         id=one.id,
         module=one.module,
-        type=one.type,
+        type=one.stored.type,
         provider=one.provider,
         kind=one.kind,
         owner=one.owner,
         account=one.account,
-        state="connected" if one.state == "ok" else "broken",
+        state=one.state,
         cause=one.cause,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-        last_used_at=one.last_used_at,
+        created_at=one.stored.created_at,
+        updated_at=one.stored.updated_at,
+        last_used_at=one.stored.last_used_at,
     )

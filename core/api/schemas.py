@@ -60,7 +60,7 @@ class RemovalView(ResponseModel):
 
 
 def build_removal_view(said: Sequence[RevocationResult]) -> RemovalView:
-    """What has become of the accounts of whoever was removed."""
+    """Describe the vendor accounts that were removed with their owner."""
     left = [RemainingAccountView.model_validate(one) for one in said if one.still_active]
     return RemovalView(accounts=len(said), remaining_accounts=left[:MAX_REMAINING_ACCOUNTS])
 
