@@ -31,7 +31,7 @@ _ALGORITHMS = frozenset({ALGORITHM})
 
 
 class AccessTokenGrant(Protocol):
-    """What a token is issued for: a row of auth.grants. Its scopes may be fewer than the grant's."""
+    """Grant that an access token is issued for: a row of auth.grants. Its scopes may be fewer than the grant's."""
 
     @property
     def tenant_id(self) -> UUID: ...
@@ -100,7 +100,7 @@ class AccessTokens:
         return Secret(await self._keys.sign(ACCESS_TOKEN_TYPE, claims)), seconds
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:
-        """Whom a token speaks for.
+        """Verify an access token and return the principal that it authenticates.
 
         Raises:
             core.errors.Unavailable: the keys or the database are away.
@@ -194,7 +194,9 @@ def _find_refusal(row: Row, now: datetime) -> RefusalReason | None:
 
 
 def _build_credential(claimed: _VerifiedClaims, row: Row) -> Credential:
-    """What the token and its grant both allow; what administers, only while the user is an administrator."""
+    """Build the credential: scopes that both token and grant allow; admin scopes only while the user is an
+    administrator.
+    """
     allowed = claimed.scopes & frozenset(row["scopes"])
     return Credential(
         id=str(claimed.grant_id),

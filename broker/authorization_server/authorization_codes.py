@@ -24,7 +24,10 @@ _CHALLENGE = re.compile(r"[0-9A-Za-z_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What a person has agreed to. `challenge` is the client's, by S256; `authenticated_at` is when they signed in."""
+    """Authorization that a person has approved.
+
+    `challenge` is the client's PKCE challenge (S256); `authenticated_at` is the time of the person's sign-in.
+    """
 
     tenant_id: UUID
     user_id: UUID
@@ -54,12 +57,12 @@ class CodeReuse:
 
 
 def is_challenge(text: str) -> bool:
-    """Whether it has the form of an S256 challenge (RFC 7636 §4.2)."""
+    """Check whether a text has the form of an S256 challenge (RFC 7636 §4.2)."""
     return _CHALLENGE.fullmatch(text) is not None
 
 
 def is_verifier(text: str) -> bool:
-    """Whether it has the form of a verifier (RFC 7636 §4.1)."""
+    """Check whether a text has the form of a code verifier (RFC 7636 §4.1)."""
     return _VERIFIER.fullmatch(text) is not None
 
 

@@ -72,7 +72,7 @@ class ClientLookup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RedirectTarget:
-    """Where answers go."""
+    """Redirect URI that the response of an authorization request is sent to."""
 
     client: Client
     redirect_uri: str
@@ -127,11 +127,11 @@ class AuthorizationRequest:
         return urlencode(said, quote_via=quote)
 
     def accepts_sign_in_at(self, authenticated_at: datetime) -> bool:
-        """Whether a sign-in of then will do."""
+        """Check whether a sign-in at the given time satisfies the request (`max_age`, `prompt`)."""
         return self.signed_in_since is None or authenticated_at >= self.signed_in_since
 
     def narrow_to_role(self, system_role: str) -> "AuthorizationRequest":
-        """What is left of it for a user of that role.
+        """Return the request with the scopes that a user of that role may grant.
 
         Raises:
             OAuthError: invalid_scope.
@@ -147,7 +147,7 @@ class AuthorizationRequestParser:
         self._resource = resource
 
     async def resolve_target(self, parameters: Mapping[str, str]) -> RedirectTarget:
-        """Where the answer may go.
+        """Resolve the client and the redirect URI that the response may be sent to.
 
         Raises:
             UntrustedRedirect: nowhere.

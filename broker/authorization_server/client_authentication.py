@@ -35,7 +35,7 @@ _METHODS: Mapping[str, ProofMethod] = {
 
 @dataclass(frozen=True, slots=True)
 class _ClientProof:
-    """Who a request says that it is, and by what it wants to prove that."""
+    """Client id that a request claims, with the proof that it presents."""
 
     client_id: str
     method: ProofMethod
@@ -124,7 +124,10 @@ class ClientAuthentication:
 
 
 def hash_client_secret(pepper: bytes, client_id: str, secret: Secret) -> bytes:
-    """What is stored of a client's secret. The word in front keeps it apart from API tokens under the same pepper."""
+    """Return the stored hash of a client secret.
+
+    The prefix separates client secrets from API tokens under the same pepper.
+    """
     message = f"oauth client {client_id} {secret.reveal()}".encode(errors="surrogatepass")
     return hmac.digest(pepper, message, hashlib.sha256)
 

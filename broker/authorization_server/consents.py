@@ -1,4 +1,4 @@
-"""What people have agreed to: which client may do what, and where its answers go (broker-security.md §2, row 3)."""
+"""Consents: the scopes and redirect hosts that a person has approved for a client (broker-security.md §2, row 3)."""
 
 import re
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class ConsentRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConsentStatus:
-    """Whether a consent covers a request, and whether the person has ever agreed to anything for the client."""
+    """Coverage of a request by stored consents, and whether the person has ever approved the client."""
 
     covers_request: bool
     has_prior_consent: bool
@@ -79,8 +79,11 @@ async def withdraw_consents(work: UnitOfWork, user_id: UUID, client_id: str) -> 
 
 
 def is_verified_client(client_kind: str, redirect_uri: str) -> bool:
-    """Whether nobody else can take the client's place: its host is known or an administrator registered it, and the
-    answer goes to a host that proves itself by TLS (RFC 8252 §8.6)."""
+    """Check whether no other party can impersonate the client.
+
+    True where its host is known or an administrator registered it, and the response goes to a host that is
+    authenticated by TLS (RFC 8252 §8.6).
+    """
     return client_kind in ("registered", "metadata") and redirect_uri.startswith("https://")
 
 

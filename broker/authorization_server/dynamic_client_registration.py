@@ -169,7 +169,7 @@ def _includes(given: Mapping[str, Any], name: str, wanted: str) -> bool:
 
 
 def _build_response(client_id: str, asked: _RegistrationRequest, now: datetime) -> dict[str, Any]:
-    """What was registered, which is not all that was asked for (RFC 7591 §3.2.1)."""
+    """Build the response: the metadata as registered, which may differ from the request (RFC 7591 §3.2.1)."""
     return {
         "client_id": client_id,
         "client_id_issued_at": int(now.timestamp()),

@@ -34,7 +34,7 @@ LEEWAY = 30.0
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAssertion:
-    """Whom an assertion speaks for, and what it allows: never administration."""
+    """Subject and scopes of a verified assertion; admin scopes are never among them."""
 
     tenant_id: UUID
     user_id: UUID
@@ -72,7 +72,9 @@ class IdentityAssertionVerifier:
         self._clock = clock
 
     async def verify(self, assertion: str, client: Client) -> VerifiedAssertion:
-        """Whom the assertion speaks for. `client` has proved who it is; only the tenant that registered it is meant.
+        """Verify an assertion and return its subject.
+
+        `client` is authenticated; the assertion is valid only in the tenant that registered it.
 
         Raises:
             OAuthError: invalid_grant, with what is wrong; unauthorized_client; invalid_scope.

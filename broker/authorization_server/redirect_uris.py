@@ -1,8 +1,4 @@
-"""Where an answer may be sent: which redirect URIs a client may register, and which one it may ask for.
-
-RFC 6749 §3.1.2 as tightened by RFC 9700 §2.1 (exact comparison) and RFC 8252 §7 (loopback ports, private-use schemes).
-URIs are compared as texts: no parser reads them twice in two ways, and none makes two of them equal.
-"""
+"""Redirect URIs: the rules for registering one, and the match of a requested one against the registered ones."""
 
 import re
 from collections.abc import Sequence
@@ -26,7 +22,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})|%[01][0-9A-Fa-f]|%7[fF]|%5[cC]")
 
 
 def is_redirect_allowed(registered: Sequence[str], asked: str) -> bool:
-    """Whether an answer may go to `asked`: a registered URI, or a registered loopback one with another port."""
+    """Check whether `asked` is a registered URI, or a registered loopback URI with another port."""
     if asked in registered:
         return True
     wanted = _strip_loopback_port(asked) if len(asked) <= MAX_REDIRECT_URI_LENGTH else None
@@ -53,7 +49,7 @@ def check_redirect_uri(uri: str) -> None:
 
 
 def is_loopback(uri: str) -> bool:
-    """Whether an answer stays on the person's own machine: any program there may be listening."""
+    """Check whether a URI is on the person's own machine, where any local program may be listening."""
     return _LOOPBACK.fullmatch(uri) is not None
 
 
@@ -84,7 +80,7 @@ def _parse_private_uri(uri: str) -> str:
 
 
 def _has_dot_segments(rest: str) -> bool:
-    """Whether a part of the path is . or .., however often it was escaped."""
+    """Check whether a path segment is . or .., at any depth of percent-encoding."""
     path = rest.partition("?")[0]
     for _ in range(3):
         path = unquote(path)

@@ -41,7 +41,7 @@ class RotationRefusal(Enum):
 
 
 def hash_refresh_token(token: Secret) -> bytes | None:
-    """What is stored of a token; None for a text that we never made."""
+    """Return the stored hash of a refresh token; None for a text that is not one of ours."""
     text = token.reveal()
     return hashlib.sha256(text.encode()).digest() if _FORM.fullmatch(text) else None
 

@@ -43,8 +43,11 @@ SECRET_PREFIX = TOKEN_PREFIX + "secret_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewClient:
-    """What an administrator asks for. `user_id` is whom a machine acts as; `jwks` are its keys for private_key_jwt.
-    Without `result_text` what is known of the client decides (core.known_clients)."""
+    """Registration request of an administrator.
+
+    `user_id` is the user that a machine client acts as; `jwks` are its public keys for private_key_jwt. Without
+    `result_text` the default is that of the known client (core.known_clients).
+    """
 
     name: str
     auth_method: AuthMethod = "none"

@@ -22,7 +22,7 @@ def parse_scope_parameter(text: str | None) -> frozenset[str] | None:
 
 
 def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -> frozenset[str]:
-    """What a client may ask for of what it does ask for; without a wish, that is all but administration.
+    """Return the requested scopes that the client may request; without a request, all of its scopes but the admin ones.
 
     Raises:
         OAuthError: invalid_scope, nothing is left.
@@ -34,7 +34,7 @@ def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -
 
 
 def restrict_to_role(scopes: frozenset[str], system_role: str) -> frozenset[str]:
-    """What a user may hand to a client: administration only while they are an administrator.
+    """Return the scopes that the user may grant: admin scopes only while they are an administrator.
 
     Raises:
         OAuthError: invalid_scope, nothing is left.

@@ -1,4 +1,4 @@
-"""What signs our access tokens and what verifies them: the published keys, read again once a minute."""
+"""Signing keys of our access tokens, and the published public keys, reloaded once a minute."""
 
 import asyncio
 import logging

@@ -47,7 +47,7 @@ class TokenIssuer(Protocol):
 
 
 class AssertionSubject(Protocol):
-    """Whom an assertion speaks for; `resource` is the one that it is for."""
+    """Subject of a verified assertion; `resource` is the audience that it was issued for."""
 
     @property
     def tenant_id(self) -> UUID: ...

@@ -80,7 +80,7 @@ class TrustedIssuers:
             await audit_change(work, actor, AuditEventKind.ISSUER_REMOVED, issuer=issuer, grants_ended=ended)
 
     async def find_jwks_uri(self, tenant_id: UUID, issuer: str) -> str | None:
-        """Where the keys of a trusted issuer are; None if the tenant does not trust it."""
+        """Return the JWKS URL of a trusted issuer; None if the tenant does not trust it."""
         async with self._database.tenant(tenant_id) as work:
             return await work.fetchval(_KEYS, issuer)
 
@@ -99,8 +99,9 @@ class TrustedIssuers:
 
 
 async def is_trusted_in(work: UnitOfWork, issuer: str) -> bool:
-    """Whether the tenant takes an issuer's word, and does so until the transaction ends: a grant that is made meanwhile
-    is there when the issuer's grants are ended.
+    """Check whether the tenant trusts an issuer, and lock that row until the transaction ends.
+
+    The lock makes a grant created meanwhile visible to the statement that ends the issuer's grants.
     """
     return await work.fetchval(_HELD, issuer) is not None
 

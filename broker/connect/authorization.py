@@ -33,8 +33,11 @@ MAX_CODE_LENGTH = 4_096
 
 @dataclass(frozen=True, slots=True)
 class ConnectRequest:
-    """What a person has chosen on the page. `also` are other modules of the same grant, `writing` asks for the scopes
-    of tools that change something, `next` is where they go on afterwards."""
+    """Choices of a person on the connect page.
+
+    `also` are other modules of the same grant, `writing` requests the scopes of tools that write, `next` is the page to
+    return to afterwards.
+    """
 
     module: str
     provider: str
@@ -97,7 +100,7 @@ class ConnectAuthorization:
         return begun
 
     async def _prepare_redirect(self, session: Session, asked: ConnectRequest) -> str | Provider:
-        """Where the browser is sent, or the provider that we are no client of yet."""
+        """Build the redirect to the vendor, or return the provider that MCPist must register with first."""
         async with self._database.tenant(session.tenant_id) as work:
             whom = await resolve_subject(work, session, asked.role_id)
             service = None if whom is None else await self._services.find_for_subject(work, whom, asked.module)
@@ -189,7 +192,7 @@ class ConnectAuthorization:
         )
 
     async def _is_expected_issuer(self, session: Session, flow: ConnectFlow, issuer: str | None) -> bool:
-        """Whether the answer names the issuer that was asked (RFC 9207 §2.4): byte for byte, on errors too."""
+        """Check whether the response names the expected issuer (RFC 9207 §2.4): byte for byte, on errors too."""
         async with self._database.tenant(session.tenant_id) as work:
             provider = await self._book.find(work, flow.provider)
         required = provider is None or provider.oauth is None or provider.oauth.issuer_required

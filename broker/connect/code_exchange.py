@@ -1,4 +1,4 @@
-"""What an authorization code is redeemed for: tokens, stored before anything else, and then whose they are."""
+"""Exchange of an authorization code: its tokens are stored before the account that they belong to is fetched."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What becomes of a new grant: used at once, or after its person has chosen a site or agreed to another account."""
+"""Activation of a new grant: at once, or after its person has chosen a site or confirmed another account."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,9 +44,11 @@ class PendingConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationPrompt:
-    """What that page shows. `before` are the accounts that would be replaced, by name ("" where there is none);
-    `untold` says that nobody can tell whether one of them is the same. `role` is whom it is shared with, "" for nobody;
-    `sites` more than one."""
+    """Contents of the confirmation page.
+
+    `before` are the names of the accounts that would be replaced ("" where one has none); `untold` is set where it is
+    unknown whether one of them is the same. `role` is the role that it is shared with, or ""; `sites` are two or more.
+    """
 
     flow: ConnectFlow
     role: str
@@ -201,7 +203,7 @@ class GrantConfirmation:
 
 
 def _is_same_grant(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
-    """Whether the new grant is of the account that is there, by the same client. Nothing is inherited by guess."""
+    """Check whether the new grant is of the present account, by the same client; False if unknown."""
     return (
         held.type == "B"
         and held.provider == flow.provider
@@ -211,7 +213,7 @@ def _is_same_grant(held: CredentialSummary, flow: ConnectFlow, found: Unconfirme
 
 
 def _is_same_account(held: CredentialSummary, found: UnconfirmedAccount) -> bool | None:
-    """Whether both are one account at the vendor; None where nobody can tell. Of a key only a name is known."""
+    """Check whether both are the same vendor account; None if unknown. Of a key, only a name is known."""
     before, now = (held.vendor_account_id, found.vendor_account_id) if held.type == "B" else (held.name, found.name)
     return before == now if before and now else None
 
@@ -222,7 +224,7 @@ def _list_other_accounts(before: Sequence[CredentialSummary], found: Unconfirmed
 
 
 def _grants_less(held: CredentialSummary, flow: ConnectFlow, found: UnconfirmedAccount) -> bool:
-    """Whether the vendor granted less of what was asked for than a grant that works has already."""
+    """Check whether the vendor granted less of the requested scopes than a working grant already has."""
     if held.state != "connected":
         return False
     return not set(held.scopes) & set(flow.scopes) <= set(found.scopes)

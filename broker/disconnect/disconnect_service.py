@@ -161,7 +161,7 @@ class DisconnectService:
     async def _load_context(
         self, tenant_id: UUID, ending: EndingAccount, with_others: Sequence[UUID]
     ) -> "_RevocationContext":
-        """What the vendor has to be told, or why it is not."""
+        """Load the data of the revocation request, or the reason why none is sent."""
         async with self._database.tenant(tenant_id) as work:
             provider = await self._book.find(work, ending.provider)
             chosen = await self._clients.find(work, ending.oauth_client_id)
@@ -208,7 +208,7 @@ def _has_same_tokens(one: StoredGrant, other: StoredGrant) -> bool:
 
 
 def _build_manage_url(held: _RevocationContext) -> str:
-    """Where the person can end the grant by hand, "" where nobody knows."""
+    """Build the URL where the person can revoke the grant by hand; "" if it is unknown."""
     provider, client = held.provider, held.client
     if provider is None or not provider.manage_url:
         return ""

@@ -28,7 +28,7 @@ NIL_UUID = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class ApiToken:
-    """What may be shown of a token: everything but the token."""
+    """Public description of an API token, without the token itself."""
 
     id: str
     user_id: UUID
@@ -162,7 +162,7 @@ class ApiTokens:
         return True
 
     def _compute_hashes(self, parts: TokenParts, row: Row | None) -> tuple[bytes, bytes]:
-        """What is stored and what was presented, hashed alike; for an unknown id two values that differ."""
+        """Return the stored and the presented hash; for an unknown id, two values that differ."""
         key = self._peppers.keys.get(row["pepper_kid"]) if row else None
         presented = _hash_secret(key or self._peppers.keys[self._peppers.active], parts)
         return (row["secret_hmac"] if row and key else bytes(32)), presented

@@ -41,12 +41,12 @@ class Session:
     expires_at: datetime
 
     def is_fresh(self, now: datetime) -> bool:
-        """Whether the person has signed in within the last ten minutes."""
+        """Check whether the person has signed in within the last ten minutes."""
         return now - self.authenticated_at < RECENT_SIGN_IN
 
     @property
     def actor(self) -> Actor:
-        """Who administers, where this session does."""
+        """Build the audit actor of administrative actions in this session."""
         return Actor(self.email, self.user_id, str(self.id))
 
 

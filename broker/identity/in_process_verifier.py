@@ -1,4 +1,4 @@
-"""Whom an operator's command speaks for: known to the process that runs it, and to nobody else."""
+"""Verifier of in-process operator credentials, which are valid only in the process that created them."""
 
 import hmac
 from dataclasses import dataclass, field

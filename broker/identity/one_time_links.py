@@ -23,7 +23,7 @@ LINK_METHOD = "link"
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """Whom a link would sign in."""
+    """User that a one-time link signs in."""
 
     tenant_id: UUID
     tenant_name: str
@@ -59,7 +59,7 @@ class OneTimeLinks:
         return secret
 
     async def peek(self, secret: Secret) -> LinkTarget | None:
-        """Whom a link that still counts is for, without using it."""
+        """Return the user of a valid link without using it up."""
         tenant_id, hashed = await self._find(secret)
         if tenant_id is None:
             return None

@@ -35,7 +35,7 @@ def _validate_url(text: str) -> str:
 
 
 def _validate_contact(text: str) -> str:
-    """Whom to ask: an e-mail address, an https URL, or a few words."""
+    """Validate the contact: an e-mail address, an https URL, or one line of text."""
     if not text.isprintable() or text != text.strip():
         raise ValueError("give one line of text, without blanks around it")
     return text
@@ -132,7 +132,7 @@ class AuthorizationServerSettings(_Table):
 
     @property
     def takes_documents(self) -> bool:
-        """Whether clients may name themselves by a client ID metadata document."""
+        """Check whether clients may identify themselves by a client ID metadata document."""
         return self.client_metadata and bool(self.client_metadata_hosts)
 
 

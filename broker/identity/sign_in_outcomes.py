@@ -27,7 +27,7 @@ class SignInRefused(MCPistError):
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Whose browser it is, as far as can be known."""
+    """Browser that signs in: its address and description, as far as they are known."""
 
     address: str = ""
     user_agent: str = ""
@@ -35,7 +35,7 @@ class Browser:
 
 @dataclass(frozen=True, slots=True)
 class SignInRedirect:
-    """Where the browser goes, and what its `flow` cookie holds until it comes back."""
+    """Redirect that starts a sign-in, with the value of the `flow` cookie."""
 
     url: str
     binding: Secret

@@ -33,7 +33,7 @@ class NotificationChannel(Protocol):
     name: str
 
     async def send(self, notice: UserNotification, wording: NotificationText, now: datetime) -> bool:
-        """Whether it was taken. Never raises for what happens outside."""
+        """Send a notification; return whether the channel accepted it. Never raises for failures outside of MCPist."""
         ...
 
 

@@ -83,7 +83,7 @@ class MailSettings(_Table):
 
     @property
     def safe(self) -> bool:
-        """Whether nobody on the way can read along."""
+        """Check whether the connection to the mail server is encrypted or local."""
         return self.security != "none" or self.server in LOOPBACK
 
 

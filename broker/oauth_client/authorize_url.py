@@ -1,4 +1,4 @@
-"""Where the browser is sent so that a person may say yes (RFC 6749 §4.1.1, RFC 7636)."""
+"""Authorization URL that the browser is redirected to (RFC 6749 §4.1.1, RFC 7636)."""
 
 import base64
 import hashlib
@@ -47,7 +47,7 @@ def build_authorize_url(
 
 
 def get_expected_issuer(provider: Provider, client: OAuthClientConfig) -> str:
-    """What ``iss`` of an authorization answer has to be, where there is one (RFC 9207); "" where nobody knows.
+    """Return the required ``iss`` of an authorization response (RFC 9207); "" if it is unknown.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.

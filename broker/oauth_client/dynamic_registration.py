@@ -43,7 +43,7 @@ class RegisteredClient:
 def build_client_metadata(
     name: str, redirect_uris: Sequence[str], auth_method: str, scopes: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What MCPist says of itself, either way."""
+    """Build the client metadata of MCPist, for registration requests and for the client ID metadata document."""
     told: dict[str, Any] = {
         "client_name": name,
         "redirect_uris": list(redirect_uris),
@@ -122,8 +122,10 @@ def _choose_application_type(redirect_uris: Sequence[str]) -> str:
 def _parse_registration(
     answer: Mapping[str, Any], auth_method: str, settings: Mapping[str, str]
 ) -> RegisteredClient | None:
-    """What the answer says (RFC 7591 §3.2.1); None where it cannot be used. The server may have chosen another way to
-    authenticate than we asked for."""
+    """Parse a registration response (RFC 7591 §3.2.1); None if it cannot be used.
+
+    The server may have chosen another client authentication method than the requested one.
+    """
     client_id, secret = _read_text(answer, "client_id", MOST_ID), _read_text(answer, "client_secret", MOST_SECRET)
     told = answer.get("token_endpoint_auth_method", _THEIR_NAMES[auth_method])
     method = AUTH_METHODS.get(told) if isinstance(told, str) else None

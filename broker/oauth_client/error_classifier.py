@@ -1,7 +1,7 @@
-"""What an answer without tokens means (broker-security.md §3.2): the vendor's own word first, its status else.
+"""Classification of responses without tokens (broker-security.md §3.2): by the vendor's error code, else by status.
 
-Some say no with 200, some say with 403 what others say with 400; what RFC 6749 §5.2 calls an error of the client may be
-a dead grant here. The provider's verdicts say so, and are asked first.
+Some vendors send errors with status 200, or with 403 instead of 400; an error that RFC 6749 §5.2 assigns to the client
+may mean a revoked grant. The provider's own rules describe this and are applied first.
 """
 
 import re
@@ -69,7 +69,7 @@ ERROR_CODES: Mapping[str, tuple[ErrorClass, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedError:
-    """What became of a request. `vendor_error` is a code that we know, or empty."""
+    """Result of a failed request. `vendor_error` is a code that we know, or empty."""
 
     error_class: ErrorClass
     reason: str
@@ -106,7 +106,7 @@ def utc_now() -> datetime:
 
 
 def has_error(oauth: OAuthServer, answer: Mapping[str, Any]) -> bool:
-    """Whether an answer of status 200 says that it is none."""
+    """Check whether a response of status 200 carries an error."""
     return _read_error_code(oauth, answer) != ""
 
 

@@ -93,7 +93,7 @@ def _build_request(
 
 
 def _authenticate_client(client: OAuthClientConfig, auth: str) -> tuple[dict[str, str], dict[str, str]]:
-    """What proves our client, as headers and as fields (RFC 6749 §2.3.1)."""
+    """Return the client authentication of a request as headers and form fields (RFC 6749 §2.3.1)."""
     if auth not in _AUTH_METHODS:
         raise Invalid(f"a client authenticates by one of {', '.join(_AUTH_METHODS[:-1])}")
     if auth == "nothing":

@@ -23,7 +23,7 @@ def parse_fields(body: bytes) -> Mapping[str, Any] | None:
 
 
 def resolve_pointer(document: object, pointer: str) -> object:
-    """What a JSON pointer (RFC 6901) finds; None where it finds nothing."""
+    """Resolve a JSON pointer (RFC 6901); None where it points to nothing."""
     found: Any = document
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")

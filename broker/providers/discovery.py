@@ -1,6 +1,8 @@
-"""What an authorization server publishes of itself (RFC 8414, OpenID Connect Discovery 1.0), and which one a protected
-resource has (RFC 9728). Asked once, when an administrator sets up an OAuth client: what is found becomes its settings,
-so that no refresh ever hangs on it.
+"""Discovery of authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0) and of the authorization server
+of a protected resource (RFC 9728).
+
+Runs once, when an administrator sets up an OAuth client; its result is stored in the client's settings, so that no
+refresh depends on it.
 """
 
 import re
@@ -167,7 +169,7 @@ def _split(url: str) -> tuple[str, str]:
 
 
 def _covers(resource: str, url: str) -> bool:
-    """Whether `url` is the resource or below it (RFC 9728 §3.3; a server may have one document for all of it)."""
+    """Check whether `url` is the resource or below it (RFC 9728 §3.3; a server may have one document for all of it)."""
     if resource == url:
         return True
     origin, path = _split(resource)
@@ -176,7 +178,7 @@ def _covers(resource: str, url: str) -> bool:
 
 
 def _check_capabilities(found: Mapping[str, Any]) -> None:
-    """What is not told is taken to be there: only OAuth 2.1 servers must tell all of it."""
+    """Check the published capabilities; an absent one is assumed, because only OAuth 2.1 servers must publish all."""
     for key, wanted in (
         ("code_challenge_methods_supported", "S256"),
         ("grant_types_supported", "authorization_code"),

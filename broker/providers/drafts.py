@@ -14,8 +14,11 @@ MOST_SCOPES = 200
 
 @dataclass(frozen=True, slots=True)
 class DraftRequest:
-    """What to look at: `url` is an issuer or a protected resource such as an MCP server. `resource` is what tokens
-    shall be for, where `url` is the issuer that it names. `modules` are those that the provider shall serve."""
+    """Request for a provider draft.
+
+    `url` is an issuer or a protected resource such as an MCP server. `resource` is the audience of the tokens, where
+    `url` is an issuer. `modules` are those that the provider serves.
+    """
 
     url: str
     resource: str = ""

@@ -96,9 +96,11 @@ class RefreshRules(Table):
 
 
 class ErrorRule(Table):
-    """What an error answer of this vendor means where RFC 6749 would have it mean something else: all that is given
-    has to fit. `error` is the field ``error``, `code` one of ``error_codes``, `contains` a part of
-    the description in any case. The first that fits counts."""
+    """Rule for error responses of this vendor that deviate from RFC 6749.
+
+    All given fields must match: `error` is the field ``error``, `code` one of ``error_codes``, `contains` a part of the
+    description, ignoring case. The first matching rule applies.
+    """
 
     error: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,60}$")] | None = None
     code: Annotated[int, Field(ge=0, le=10**9)] | None = None
@@ -179,8 +181,7 @@ class OAuthServer(Table):
 
 
 class AccountPointers(Table):
-    """Where in a JSON document an account's name and details stand; of several pointers the first that finds a text
-    counts."""
+    """JSON pointers to an account's name and details. Of several, the first that points to a text is used."""
 
     name: Annotated[tuple[Pointer, ...], Field(max_length=5, strict=False)] = ()
     details: Annotated[dict[Word, Pointer], Field(max_length=10)] = Field(default_factory=dict)

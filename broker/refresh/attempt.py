@@ -1,4 +1,4 @@
-"""What one attempt to refresh holds in hand before the vendor is asked: nothing is missing afterwards."""
+"""State of one refresh attempt, complete before the request to the vendor is sent."""
 
 import time
 from collections.abc import Callable
@@ -57,7 +57,7 @@ class Attempt:
 
     @property
     def version(self) -> int:
-        """That of the token which is presented."""
+        """Version of the token that is presented."""
         return self.prepared.snapshot.version
 
     def estimate_database_time(self, boottime: float) -> datetime:

@@ -31,7 +31,7 @@ from core.secret import Secret
 
 
 class ProviderLookup(Protocol):
-    """Where providers are found: those that come with the product, and a tenant's own."""
+    """Lookup of OAuth providers: the built-in ones and a tenant's own."""
 
     async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
         """The provider of that id; None where the tenant has none."""
@@ -97,7 +97,7 @@ async def claim(
 
 
 async def claim_probe(database: Database, tenant_id: UUID, seen: AccountSnapshot, timing: RefreshTiming) -> bool:
-    """Whether it is us who try an OAuth client that the vendor has refused: one process at a time does."""
+    """Claim the probe of an OAuth client that the vendor has refused; True for one process at a time."""
     async with database.tenant(tenant_id) as work:
         return bool(await work.execute(_PROBE, seen.client_row_id, timing.lease))
 

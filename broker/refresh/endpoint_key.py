@@ -1,4 +1,4 @@
-"""Whose answers are counted together: those of one token endpoint, as far as no tenant has a say in where it is."""
+"""Keys that group responses by token endpoint, without letting one tenant's settings influence another's group."""
 
 import contextlib
 from collections.abc import Mapping

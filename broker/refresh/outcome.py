@@ -1,4 +1,4 @@
-"""What the vendor granted, sealed for its place: it can be stored now, or later from the spool, and nowhere else."""
+"""Sealed outcome of a refresh, which can be stored at once or later from the spool, and only in its own row."""
 
 import random
 from collections.abc import Callable

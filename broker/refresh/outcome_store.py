@@ -20,7 +20,7 @@ GRANT_VERSION_STEP = 1 << 20
 
 
 class StoreResult(Enum):
-    """What became of an outcome."""
+    """Result of storing an outcome."""
 
     STORED = auto()
     ALREADY = auto()
@@ -82,7 +82,7 @@ async def _write_row(work: UnitOfWork, outcome: RefreshOutcome, *, late: bool) -
 
 
 async def _drop_cached_leases(work: UnitOfWork, outcome: RefreshOutcome) -> None:
-    """Where the vendor takes the access token before this one no more, no gateway keeps a lease of it."""
+    """Drop cached leases where the vendor has invalidated the previous access token."""
     if outcome.invalidates_old_access:
         await work.execute(_TELL_GATEWAYS, DROPPED_VERSION_CHANNEL, f"{outcome.ref.tenant_id} {outcome.version}")
 

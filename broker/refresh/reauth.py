@@ -90,8 +90,11 @@ async def _reseal(work: UnitOfWork, vault: Vault, attempt: Attempt, found: Row, 
 
 
 async def _check_mass_refusal(work: UnitOfWork, prepared: PreparedRefresh, timing: RefreshTiming) -> bool:
-    """Whether the vendor refuses so many accounts at once that it is the vendor's doing: of this tenant, or of several.
-    Who was taken for revoked in the minutes before it showed is so no more."""
+    """Check whether the vendor refuses so many accounts at once that the cause is the vendor's, in one tenant or in
+    several.
+
+    Accounts marked as revoked in the minutes before it was detected are restored.
+    """
     window = timedelta(seconds=timing.mass_window)
     if _is_mass_refusal(of_one := await work.fetchrow(_OWN_ANSWERS, prepared.endpoint, window), timing):
         told = of_one, await work.fetchval(_UNDO, prepared.endpoint, window, work.tenant_id)

@@ -34,7 +34,7 @@ MAX_TOTAL = 192
 
 @dataclass(frozen=True, slots=True)
 class RefreshDependencies:
-    """What a refresh works with."""
+    """Dependencies of a refresh."""
 
     database: Database
     vault: Vault

@@ -1,4 +1,4 @@
-"""What a vendor grants for an account that has gone meanwhile: given back, or it would live on and nobody knew."""
+"""Revocation of tokens granted to an account that was deleted during its refresh."""
 
 import logging
 

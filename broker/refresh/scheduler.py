@@ -132,9 +132,11 @@ class RefreshScheduler:
         return count
 
     async def _refresh_account(self, client: _Client, account_id: UUID, listed: float) -> bool:
-        """Whether it got an outcome, good or bad; without one it is due still, and waits for the next look.
+        """Refresh one account; return whether it got an outcome, good or bad.
 
-        Another process may have refreshed it since it was listed, which is an outcome as well."""
+        An account without an outcome stays due and is tried at the next run. A refresh by another process since the
+        listing is an outcome as well.
+        """
         tenant_id, client_id = client
         async with self._turns.slot(tenant_id, client_id):
             try:

@@ -1,4 +1,4 @@
-"""The one way to a vendor's access token: good for as long as it is needed, refreshed where it is not."""
+"""Access tokens of connected accounts: valid for as long as the caller needs, refreshed where they are not."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ class AccountTokenService:
 
     @property
     def outbound_allowed(self) -> bool:
-        """Whether this is the original of the deployment; in a copy that nobody has adopted, every way here is shut."""
+        """Check whether this is the original deployment; a copy that was not adopted gets no token."""
         return self._tools.vault.outbound_allowed
 
     async def replay_spool(self) -> None:
@@ -95,7 +95,9 @@ class AccountTokenService:
         return await self._flights.finish(self._tools.timing.drain_timeout)
 
     async def _join_refresh(self, ref: AccountRef, wish: TokenRequirement) -> AccessToken | TokenUnavailable:
-        """What the refresh under way brings, unless that is just what this caller's vendor has rejected."""
+        """Wait for the refresh in progress; refresh again if it yields the version that this caller's vendor has
+        rejected.
+        """
         answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))
         if isinstance(answer, AccessToken) and answer.version == wish.rejected_version:
             answer = await self._flights.join(ref, lambda: self._refresher.run(ref, wish))

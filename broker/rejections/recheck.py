@@ -45,7 +45,10 @@ class CredentialProbe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecheckDependencies:
-    """What a question needs. `database` is in the broker's role; `base_urls` are those that the modules' code names."""
+    """Dependencies of a recheck.
+
+    `database` is in the broker's role; `base_urls` are those that the modules' code names.
+    """
 
     database: Database
     vault: Vault

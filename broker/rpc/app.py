@@ -116,7 +116,7 @@ def _read_bearer_token(scope: Scope) -> str:
 
 
 def _read_authorization(scope: Scope) -> str:
-    """The one Authorization header; empty for none or several."""
+    """Return the Authorization header; empty if there is none or more than one."""
     given = [value for name, value in scope["headers"] if name == b"authorization"]
     return given[0].decode("latin-1") if len(given) == 1 else ""
 

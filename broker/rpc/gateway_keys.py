@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def compute_gateway_id(key: Ed25519PublicKey) -> str:
-    """What a gateway is called: 32 hexadecimal digits of its public key's SHA-256."""
+    """Compute the id of a gateway: 32 hexadecimal digits of its public key's SHA-256."""
     return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:32]
 
 

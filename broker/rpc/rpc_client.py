@@ -59,7 +59,7 @@ class HttpBroker:
 
     @property
     def reachable(self) -> bool:
-        """Whether the last request was answered."""
+        """Check whether the last request was answered."""
         return not self._cause
 
     async def verify(self, token: Secret) -> Credential | CredentialRefusal:

@@ -193,7 +193,7 @@ class _NewCredential:
 
 
 def build_credential_context(credential_id: UUID, version: int) -> CiphertextContext:
-    """What a credential's secret is bound to."""
+    """Return the encryption context that binds a secret to its credential row."""
     return CiphertextContext(CREDENTIALS_TABLE, credential_id, ACCESS_FIELD, version)
 
 

@@ -30,7 +30,10 @@ class DecryptionError(MCPistError):
 
 @dataclass(frozen=True, slots=True)
 class CiphertextContext:
-    """Where in a tenant's rows a secret belongs. `version` is the row's, so an earlier secret cannot come back."""
+    """Place of a secret: tenant, table, row and version.
+
+    `version` is the row's, so that an earlier ciphertext cannot be put back.
+    """
 
     table: str
     row_id: UUID
@@ -79,7 +82,7 @@ def read_dek_id(blob: bytes) -> UUID:
 
 
 def decrypt_blob(key: AESGCM, blob: bytes, context: bytes) -> bytes:
-    """What was sealed.
+    """Decrypt and verify a sealed blob.
 
     Raises:
         Unreadable: a bit was changed, or the blob belongs elsewhere.

@@ -1,4 +1,4 @@
-"""What hangs on each key-encryption key."""
+"""References from wrapped data keys and signing keys to each key-encryption key."""
 
 from collections.abc import Mapping
 from uuid import UUID

@@ -31,7 +31,7 @@ class KeyMissing(Unavailable):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WrappedKey:
-    """What was wrapped, and the key that did it."""
+    """Wrapped key material, with the id of the key that wrapped it."""
 
     kek_id: str
     blob: bytes
@@ -54,7 +54,7 @@ class KeyProvider(Protocol):
         ...
 
     def has(self, kek_id: str) -> bool:
-        """Whether what this key has wrapped can be brought here."""
+        """Check whether this provider can unwrap material of that key."""
         ...
 
     async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
@@ -66,7 +66,7 @@ class KeyProvider(Protocol):
         ...
 
     async def unwrap(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        """What was wrapped.
+        """Unwrap key material.
 
         Raises:
             KeyMissing: the key is not at hand.
@@ -80,7 +80,7 @@ class KeyProvider(Protocol):
         ...
 
     async def find_problem(self) -> str:
-        """What keeps keys from being used now, for the operator; empty if nothing does."""
+        """Describe for the operator why keys cannot be used now; empty if they can."""
         ...
 
 

@@ -1,6 +1,4 @@
-"""What key management services have in common: a deadline, patience with throttling, and a way to be away without
-taking the rest of the broker along.
-"""
+"""Shared client of key management services: deadline, retries when throttled, and isolation of outages."""
 
 import asyncio
 import hashlib
@@ -57,7 +55,7 @@ class KmsClient(Protocol):
         ...
 
     def owns(self, kek_id: str) -> bool:
-        """Whether `kek_id` is an id of this key, or of a version of it."""
+        """Check whether `kek_id` is an id of this key, or of one of its versions."""
         ...
 
     async def encrypt(self, plain: bytes, context: bytes) -> WrappedKey:
@@ -65,7 +63,7 @@ class KmsClient(Protocol):
         ...
 
     async def decrypt(self, kek_id: str, wrapped: bytes, context: bytes) -> bytes:
-        """What was wrapped."""
+        """Decrypt wrapped key material."""
         ...
 
     async def close(self) -> None:

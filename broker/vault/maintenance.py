@@ -1,4 +1,4 @@
-"""What looks after a vault while it is open."""
+"""Background maintenance of an open vault."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What claims say about a person, made fit to be stored and compared."""
+"""Normalization of claims about a person, before they are stored and compared."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an OpenID provider publishes of itself: its metadata (OpenID Connect Discovery 1.0) and its keys."""
+"""Metadata (OpenID Connect Discovery 1.0) and keys of OpenID providers, with a cache."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -73,7 +73,7 @@ class CachedDocument(Generic[_T]):
         self._failed: datetime | None = None
 
     async def get(self, *, newer_than: timedelta = CACHE_TTL) -> _T:
-        """What was fetched last, or anew where that is older than `newer_than`.
+        """Return the cached document, or fetch it again if it is older than `newer_than`.
 
         Raises:
             SignInFailed: there is nothing, or nothing of the last day.
