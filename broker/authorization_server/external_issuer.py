@@ -157,7 +157,10 @@ class ExternalIssuerVerifier:
         now = self._clock().timestamp()
         if cause not in _ROUTINE and now - self._told.get(cause, -math.inf) >= LOG_INTERVAL_SECONDS:
             self._told[cause] = now
-            log.warning("a token of the other authorization server does not count", extra={"cause": cause})
+            log.warning(
+                "token of the external authorization server rejected",
+                extra={"event": "external_token_rejected", "cause": cause},
+            )
 
 
 _ROUTINE = frozenset({"expired", "form", "size"})

@@ -127,7 +127,10 @@ class SigningKeys:
             try:
                 keys[row.kid] = await self._store.unwrap_key(row)
             except DecryptionError:
-                log.error("a signing key was changed in the database and counts no longer", extra={"kid": row.kid})
+                log.error(
+                    "signing key failed its integrity check and is ignored",
+                    extra={"event": "signing_key_integrity_failed", "kid": row.kid},
+                )
         listed = [key.as_dict(private=False) for key in keys.values()]
         return _PublishedKeys(keys, {row.kid: row for row in rows if row.kid in keys}, orjson.dumps({"keys": listed}))
 

@@ -191,7 +191,10 @@ class DisconnectService:
             return "revoked"
         if revocation.exchange is None:
             return "no_way"
-        log.warning("a vendor was not told that a grant is over", extra={"provider": provider.id})
+        log.warning(
+            "grant was not revoked at the vendor",
+            extra={"event": "grant_revocation_failed", "provider": provider.id},
+        )
         return "unreachable"
 
 

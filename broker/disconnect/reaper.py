@@ -36,7 +36,10 @@ class GrantReaper:
             try:
                 await self.sweep()
             except (MCPistError, asyncpg.PostgresError) as error:
-                log.warning("left accounts were not looked for", extra={"error": type(error).__name__})
+                log.warning(
+                    "search for abandoned accounts failed",
+                    extra={"event": "abandoned_account_sweep_failed", "error": type(error).__name__},
+                )
 
     async def sweep(self) -> int:
         """End what is left now, at most :data:`MOST_AT_ONCE`; how many.

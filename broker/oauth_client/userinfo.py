@@ -1,4 +1,4 @@
-"""Account identity of a token or key, fetched from the vendor by side-effect-free requests that the provider defines."""
+"""Account identity of a token or key, fetched from the vendor by harmless requests that the provider defines."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

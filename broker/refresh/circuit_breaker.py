@@ -49,8 +49,13 @@ async def _open_breaker(work: UnitOfWork, attempt: Attempt, failed: VendorFailur
         return
     await work.execute(_OPEN, seen.client_row_id, timing.choose_backoff(failures))
     log.error(
-        "a vendor refuses an OAuth client; look at its settings in the console",
-        extra={"provider": seen.provider, "client": str(seen.client_row_id), "cause": failed.reason},
+        "vendor rejects an OAuth client; check its settings (mcpist oauth-client list)",
+        extra={
+            "event": "oauth_client_rejected",
+            "provider": seen.provider,
+            "client": str(seen.client_row_id),
+            "cause": failed.reason,
+        },
     )
 
 

@@ -52,4 +52,7 @@ async def run_refresher(
         sweeping.cancel()
         await asyncio.wait([sweeping])
         if not await accounts.drain():
-            log.error("a refresh did not end in time; its answer will be in the spool, if it comes")
+            log.error(
+                "refresh still running at shutdown; its response goes to the spool if it arrives",
+                extra={"event": "refresh_shutdown_timeout"},
+            )

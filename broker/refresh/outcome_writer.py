@@ -24,6 +24,7 @@ from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.errors import Unavailable
 from core.failpoints import failpoint
+from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,14 @@ class OutcomeWriter:
         )
         await failpoint("stored")
         if stored is not StoreResult.STORED:
-            log.warning("an answer came late", extra={"account": str(attempt.ref.id), "became": stored.name.lower()})
+            log.warning(
+                "refresh response arrived too late to be stored as usual",
+                extra={
+                    "event": "refresh_outcome_late",
+                    "account": str(attempt.ref.id),
+                    "result": stored.name.lower(),
+                },
+            )
         if spooled is not None and self._spool is not None:
             self._spool.remove(spooled)
         return stored
@@ -109,7 +117,14 @@ class OutcomeWriter:
             except Unavailable:
                 pass
             except asyncpg.PostgresError as error:
-                log.error("an answer is not taken", extra={"error": type(error).__name__, "id": str(attempt.ref.id)})
+                log.error(
+                    "database rejected a refresh outcome",
+                    extra={
+                        "event": "refresh_outcome_write_failed",
+                        "account": str(attempt.ref.id),
+                        **describe_error(error),
+                    },
+                )
                 if self._boottime() > attempt.claim_boottime + self._timing.lease:
                     raise
             if spooled is not None and self._spool is not None and not synced:
@@ -121,7 +136,14 @@ class OutcomeWriter:
             async with self._database.tenant(outcome.ref.tenant_id) as work:
                 await store(work, outcome)
         except asyncpg.PostgresError as error:
-            log.error("an answer of the spool is not taken", extra={"error": type(error).__name__})
+            log.error(
+                "database rejected a spooled refresh outcome",
+                extra={
+                    "event": "spooled_outcome_write_failed",
+                    "account": str(outcome.ref.id),
+                    **describe_error(error),
+                },
+            )
             return False
         return True
 

@@ -107,7 +107,8 @@ async def _check_mass_refusal(work: UnitOfWork, prepared: PreparedRefresh, timin
     row, undone = told
     detail = {"provider": prepared.provider.id, **dict(row or {}), "undone": undone}
     log.error(
-        "a vendor refuses many accounts at once: nobody is asked to connect again until it refuses few", extra=detail
+        "vendor refuses many accounts at once; treated as a vendor outage, no user is asked to reconnect",
+        extra={"event": "vendor_mass_refusal", **detail},
     )
     return True
 

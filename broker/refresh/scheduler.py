@@ -19,6 +19,7 @@ from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
 from core.db import Database
 from core.errors import Unavailable
+from core.log_events import describe_error
 
 SWEEP_INTERVAL = 15.0
 MIN_SWEEP_PAUSE = 1.0
@@ -76,7 +77,10 @@ class RefreshScheduler:
                         await self._clean_up()
                         until_tidy = CLEANUP_INTERVAL
                 except (Unavailable, asyncpg.PostgresError) as error:
-                    log.warning("accounts were not swept", extra={"error": type(error).__name__})
+                    log.warning(
+                        "refresh sweep failed",
+                        extra={"event": "refresh_sweep_failed", "error": type(error).__name__},
+                    )
         finally:
             for task in self._under_way.values():
                 task.cancel()
@@ -117,7 +121,10 @@ class RefreshScheduler:
     def _is_awake(self) -> bool:
         was_idle, self._is_idle = self._is_idle, not self._accounts.outbound_allowed
         if self._is_idle and not was_idle:
-            log.warning("accounts are not kept fresh: this is a copy of another's database that nobody has adopted")
+            log.warning(
+                "background refresh is off: this deployment is a copy that was not adopted; see `mcpist adopt`",
+                extra={"event": "background_refresh_paused"},
+            )
         return not self._is_idle
 
     def _start(self, client: _Client, accounts: list[UUID], listed: float) -> "asyncio.Task[int]":
@@ -144,7 +151,8 @@ class RefreshScheduler:
                 return True
             except Exception as error:  # noqa: BLE001 what is wrong with one account ends no other's turn
                 log.warning(
-                    "an account was not refreshed", extra={"error": type(error).__name__, "account": str(account_id)}
+                    "account refresh failed",
+                    extra={"event": "account_refresh_failed", "account": str(account_id), **describe_error(error)},
                 )
                 return False
 

@@ -19,6 +19,7 @@ import orjson
 
 from broker.connections.token_result import AccountRef
 from broker.refresh.outcome import RefreshOutcome
+from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,10 @@ class Spool:
                 file.write(_encode_outcome(outcome))
             half.replace(path)
         except Exception as error:  # noqa: BLE001 the database has to get it all the same
-            log.error("an answer cannot be spooled", extra={"error": type(error).__name__})
+            log.error(
+                "refresh outcome cannot be written to the spool",
+                extra={"event": "spool_write_failed", "account": str(outcome.ref.id), **describe_error(error)},
+            )
             return None
         return path
 
@@ -78,8 +82,11 @@ class Spool:
                     outcome = _decode_outcome(file.read(MOST_BYTES))
             except FileNotFoundError:  # its own process has stored it meanwhile
                 continue
-            except (OSError, ValueError, KeyError, TypeError):
-                log.error("a file of the spool cannot be read; it is left there", extra={"file": path.name})
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                log.error(
+                    "spool file cannot be read and is left in place",
+                    extra={"event": "spool_file_unreadable", "file": path.name, "error": type(error).__name__},
+                )
                 continue
             yield path, outcome
 

@@ -6,6 +6,7 @@ from broker.oauth_client.types import ErrorClass, RedactedExchange, TokenEndpoin
 from broker.refresh.attempt import Attempt, Boottime
 from broker.refresh.timing import RefreshTiming
 from core.failpoints import failpoint
+from core.log_events import describe_error
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,10 @@ async def present(
     try:
         answer = await endpoint.refresh(prepared.provider, prepared.client, prepared.refresh_token, may_send=may_send)
     except Exception as error:  # noqa: BLE001 whatever it is, the intent must get its outcome
-        log.error("a refresh broke off", extra={"error": type(error).__name__, "account": str(attempt.ref.id)})
+        log.error(
+            "refresh request failed unexpectedly",
+            extra={"event": "refresh_request_failed", "account": str(attempt.ref.id), **describe_error(error)},
+        )
         return _build_failure(attempt, ErrorClass.UNCERTAIN, INTERRUPTED)
     await failpoint("answered")
     return answer

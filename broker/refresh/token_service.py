@@ -38,7 +38,10 @@ class AccountTokenService:
             core.errors.Unavailable: the database is away.
         """
         if count := await self._tools.outcome_writer.replay():
-            log.warning("answers of vendors were waiting in the spool", extra={"answers": count})
+            log.warning(
+                "stored refresh outcomes that an earlier process had left in the spool",
+                extra={"event": "spool_replayed", "outcomes": count},
+            )
 
     async def get_access_token(
         self,

@@ -119,10 +119,13 @@ class TrustedGateways:
         self._seen = found
         try:
             self._keys = load_public_keys(self._path)
-        except (Invalid, OSError):
-            log.error("the file of the gateways' public keys cannot be used; the last good one counts")
+        except (Invalid, OSError) as error:
+            log.error(
+                "file of gateway public keys cannot be used; the keys read before stay in use",
+                extra={"event": "gateway_keys_unreadable", "error": type(error).__name__},
+            )
         else:
-            log.info("the gateways' public keys have changed", extra={"count": len(self._keys)})
+            log.info("gateway public keys reloaded", extra={"event": "gateway_keys_reloaded", "count": len(self._keys)})
 
 
 def _read_file_version(path: Path) -> tuple[int, int, int] | None:

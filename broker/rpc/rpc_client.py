@@ -120,9 +120,9 @@ class HttpBroker:
         if cause == self._cause:
             return
         if cause:
-            log.warning("the broker does not serve this gateway", extra={"cause": cause})
+            log.warning("broker requests fail", extra={"event": "broker_unavailable", "cause": cause})
         else:
-            log.info("the broker serves this gateway again")
+            log.info("broker requests succeed again", extra={"event": "broker_recovered"})
         self._cause = cause
 
 

@@ -75,15 +75,19 @@ class DeploymentGuard:
         """Look again every few seconds while this is a copy, so that an adoption needs no restart; then return."""
         if not self._original:
             log.error(
-                "this MCPist runs on a copy of its database: no service is asked, no token handed out. If the original "
-                "runs no more, run `mcpist adopt`"
+                "MCPist runs on a copy of its database: vendors are not contacted and tokens are not issued. If the "
+                "original deployment is shut down, run `mcpist adopt`",
+                extra={"event": "deployment_not_adopted"},
             )
         while not self._original:
             await asyncio.sleep(WATCH_INTERVAL_SECONDS)
             try:
                 await self.verify_deployment()
             except (Unavailable, Invalid, OSError) as error:
-                log.debug("the deployment's id could not be read", extra={"cause": type(error).__name__})
+                log.debug(
+                    "deployment id cannot be read",
+                    extra={"event": "deployment_id_unreadable", "error": type(error).__name__},
+                )
 
 
 async def get_adoption_state(database: Database, file: Path) -> bool | None:

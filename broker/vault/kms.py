@@ -163,8 +163,11 @@ class KmsKeyProvider:
                     await self._sleep(INITIAL_BACKOFF_SECONDS * 2**tried * (0.5 + random.random() / 2))  # noqa: S311 no secret
             return await ask()
 
-    def _record_failure(self, cause: str) -> None:
+    def _record_failure(self, error: str) -> None:
         if not self._failing:
-            log.error("the key service fails", extra={"service": self._service.title, "cause": cause})
+            log.error(
+                "key management service failed",
+                extra={"event": "kms_failed", "service": self._service.title, "error": error},
+            )
         self._failing = True
         self._rests_until = self._monotonic() + COOLDOWN_SECONDS
