@@ -101,24 +101,26 @@ async def consume_code(
     """
     row = await work.fetchrow(_FIND, code_hash)
     if row is None:
-        raise OAuthError("invalid_grant", "the code is not known, or its minute is long over")
+        raise OAuthError("invalid_grant", "unknown or expired authorization code")
     _check_proof(row, proof)
     # The one statement that decides: of several uses at once the others wait here, then find the code consumed.
     if await work.fetchval(_CONSUME, code_hash, now, grant_id) is not None:
         return _build_approval(work.tenant_id, row)
     before: UUID | None = await work.fetchval(_GRANT, code_hash)
     if before is None:
-        raise OAuthError("invalid_grant", "the code has expired; it is good for one minute")
+        raise OAuthError("invalid_grant", "authorization code expired; it is valid for one minute")
     return CodeReuse(before)
 
 
 def _check_proof(row: Row, proof: CodeProof) -> None:
     if row["client_id"] != proof.client_id:
-        raise OAuthError("invalid_grant", "the code was given to another client")
+        raise OAuthError("invalid_grant", "authorization code was issued to another client")
     if proof.redirect_uri is not None and row["redirect_uri"] != proof.redirect_uri:
-        raise OAuthError("invalid_grant", "redirect_uri is not the one that the code was asked for with")
+        raise OAuthError("invalid_grant", "redirect_uri does not match the one of the authorization request")
     if not hmac.compare_digest(row["challenge"].encode(), compute_code_challenge(proof.verifier).encode()):
-        raise OAuthError("invalid_grant", "code_verifier does not fit the code_challenge of the authorization request")
+        raise OAuthError(
+            "invalid_grant", "code_verifier does not match the code_challenge of the authorization request"
+        )
 
 
 def _build_approval(tenant_id: UUID, row: Row) -> Approval:

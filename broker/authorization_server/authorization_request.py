@@ -212,7 +212,7 @@ def validate_resource(given: str | None, ours: str) -> str:
     """
     found = _URL.fullmatch(given) if given else None
     if given and (found is None or f"{found[1].lower()}://{found[2].lower()}{found[3]}" != ours):
-        raise OAuthError("invalid_target", f"resource has to be {ours}")
+        raise OAuthError("invalid_target", f"resource must be {ours}")
     return ours
 
 
@@ -223,9 +223,9 @@ def _check_response_type(given: Mapping[str, str]) -> None:
     if "response_type" not in given:
         raise OAuthError("invalid_request", "response_type is missing")
     if given["response_type"] != "code":
-        raise OAuthError("unsupported_response_type", "response_type has to be code")
+        raise OAuthError("unsupported_response_type", "response_type must be code")
     if given.get("response_mode", "query") != "query":
-        raise OAuthError("invalid_request", "response_mode has to be query")
+        raise OAuthError("invalid_request", "response_mode must be query")
 
 
 def _parse_challenge(given: Mapping[str, str]) -> str:
@@ -233,16 +233,16 @@ def _parse_challenge(given: Mapping[str, str]) -> str:
     if not challenge:
         raise OAuthError("invalid_request", "code_challenge is missing: PKCE is required (RFC 7636)")
     if given.get("code_challenge_method") != "S256":
-        raise OAuthError("invalid_request", "code_challenge_method has to be S256")
+        raise OAuthError("invalid_request", "code_challenge_method must be S256")
     if not is_challenge(challenge):
-        raise OAuthError("invalid_request", "code_challenge is no S256 challenge: 43 characters of base64url")
+        raise OAuthError("invalid_request", "code_challenge must be 43 characters of base64url (S256)")
     return challenge
 
 
 def _parse_prompt(words: list[str]) -> Literal["", "none", "consent"]:
     if "none" in words:
         if len(words) > 1:
-            raise OAuthError("invalid_request", "prompt=none stands alone")
+            raise OAuthError("invalid_request", "prompt=none must not be combined with other values")
         return "none"
     return "consent" if "consent" in words else ""
 
@@ -259,5 +259,5 @@ def _parse_signed_in_since(given: Mapping[str, str], prompt: list[str], now: dat
 
 def _parse_seconds(given: Mapping[str, str], name: str) -> int:
     if not _SECONDS.fullmatch(given[name]):
-        raise OAuthError("invalid_request", f"{name} has to be a whole number of seconds")
+        raise OAuthError("invalid_request", f"{name} must be a whole number of seconds")
     return int(given[name])

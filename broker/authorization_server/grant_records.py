@@ -73,7 +73,7 @@ async def load_active_user(work: UnitOfWork, user_id: UUID) -> ActiveUser:
     """
     row = await work.fetchrow(_HOLDER, user_id)
     if row is None:
-        raise OAuthError("invalid_grant", "this person cannot use MCPist at present; their administrator knows why")
+        raise OAuthError("invalid_grant", "the user or the organisation is suspended; ask an administrator")
     return ActiveUser(user_id, row["email"], row["system_role"])
 
 

@@ -156,7 +156,7 @@ def read_text_claim(claims: Mapping[str, Any], name: str, *, most: int = 2_000) 
 
 def _build_registry(algorithms: Collection[str]) -> jws.JWSRegistry:
     if not algorithms:
-        raise ValueError("no algorithm counts")  # joserfc would take that for "the recommended ones"
+        raise ValueError("at least one algorithm must be allowed")  # joserfc would take that for "the recommended ones"
     return jws.JWSRegistry(algorithms=sorted(algorithms), strict_check_header=False)
 
 

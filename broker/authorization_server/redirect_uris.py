@@ -38,14 +38,14 @@ def check_redirect_uri(uri: str) -> None:
     if uri in KNOWN_CALLBACKS:
         return
     if not 1 <= len(uri) <= MAX_REDIRECT_URI_LENGTH:
-        raise Invalid(f"a redirect URI has 1 to {MAX_REDIRECT_URI_LENGTH} characters")
+        raise Invalid(f"a redirect URI must have 1 to {MAX_REDIRECT_URI_LENGTH} characters")
     if "#" in uri:
-        raise Invalid("a redirect URI has no fragment (#)")
+        raise Invalid("a redirect URI must not have a fragment (#)")
     if not _URI.fullmatch(uri) or _BAD_ESCAPE.search(uri):
-        raise Invalid("a redirect URI is written in ASCII, with other characters as %XX, and without backslashes")
+        raise Invalid("a redirect URI must be ASCII, with other characters as %XX, and without backslashes")
     rest = _parse_web_uri(uri) if uri.lower().startswith(("http:", "https:")) else _parse_private_uri(uri)
     if "@" in rest.partition("/")[0] or _has_dot_segments(rest):
-        raise Invalid("a redirect URI has no user and no . or .. as a part of its path")
+        raise Invalid("a redirect URI must not contain a user or the path segments . and ..")
 
 
 def is_loopback(uri: str) -> bool:
@@ -64,18 +64,22 @@ def _strip_loopback_port(uri: str) -> tuple[str, str] | None:
 def _parse_web_uri(uri: str) -> str:
     found = _WEB.fullmatch(uri)
     if found is None or found["rest"][:1] not in ("", "/", "?"):
-        raise Invalid("a redirect URI looks like https://host/path, in lower case up to the host, without a user")
+        raise Invalid(
+            "a redirect URI must look like https://host/path, with scheme and host in lower case and without a user"
+        )
     if found["port"] is not None and not 1 <= int(found["port"]) <= 65535:
-        raise Invalid("the port of a redirect URI is a number from 1 to 65535")
+        raise Invalid("the port of a redirect URI must be a number from 1 to 65535")
     if found["scheme"] == "http" and not _LOOPBACK.fullmatch(uri):
-        raise Invalid("a redirect URI begins with https://; http:// only with 127.0.0.1, [::1] or localhost")
+        raise Invalid(
+            "a redirect URI must begin with https://; http:// is allowed only for 127.0.0.1, [::1] and localhost"
+        )
     return found["rest"]
 
 
 def _parse_private_uri(uri: str) -> str:
     found = _PRIVATE.fullmatch(uri)
     if found is None:
-        raise Invalid("the own scheme of a redirect URI has a dot, such as com.example.app:/callback")
+        raise Invalid("a private-use scheme of a redirect URI must contain a dot, such as com.example.app:/callback")
     return found["rest"].removeprefix("//")
 
 

@@ -69,7 +69,7 @@ async def rotate_token(
         await work.fetchval(_RECENT, row["grant_id"], now - timedelta(days=1), MAX_ROTATIONS_PER_DAY)
         >= MAX_ROTATIONS_PER_DAY
     ):
-        raise LimitReached("this client refreshes far too often; use an access token until it expires", 3600.0)
+        raise LimitReached("too many refresh requests; use an access token until it expires", 3600.0)
     if row["state"] == "live":
         await work.execute(_USED, token_hash, now)
         await work.execute(_SPENT, row["parent_hash"])

@@ -54,7 +54,7 @@ class RemoteKeySet:
         if fetching is not None:
             await asyncio.shield(fetching)
         if self._keys is None:
-            raise Unavailable("the keys of the authorization server cannot be read")
+            raise Unavailable("the authorization server's keys cannot be fetched")
         return self._keys.get(kid)
 
     def _start_fetch(self) -> "asyncio.Task[None] | None":

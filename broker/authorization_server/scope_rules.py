@@ -18,7 +18,7 @@ def parse_scope_parameter(text: str | None) -> frozenset[str] | None:
     try:
         return parse_scopes(words) or None
     except Invalid:
-        raise OAuthError("invalid_scope", "there is no such scope; scopes_supported lists them") from None
+        raise OAuthError("invalid_scope", "unknown scope; scopes_supported lists the valid ones") from None
 
 
 def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -> frozenset[str]:
@@ -29,7 +29,7 @@ def restrict_to_client(scopes: frozenset[str] | None, allowed: frozenset[str]) -
     """
     kept = frozenset(scope for scope in scopes or MCP_SCOPES if covers(allowed, scope))
     if not kept:
-        raise OAuthError("invalid_scope", "this client is registered without these scopes")
+        raise OAuthError("invalid_scope", "this client is not registered for these scopes")
     return kept
 
 
@@ -54,5 +54,7 @@ def narrow_scopes(granted: frozenset[str], wanted: frozenset[str] | None) -> fro
     if wanted is None:
         return granted
     if not wanted <= granted:
-        raise OAuthError("invalid_scope", "not all of these scopes were granted; ask for them by a new authorization")
+        raise OAuthError(
+            "invalid_scope", "not all of these scopes were granted; start a new authorization to request them"
+        )
     return wanted

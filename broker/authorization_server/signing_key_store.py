@@ -129,7 +129,9 @@ class SigningKeyStore:
             await work.execute(_LOCK)
             kid = await work.fetchval(_KNOWN_NEXT, self._clock() - MIN_PUBLISHED_TIME)
             if kid is None:
-                raise Conflict("the next key was published less than two minutes ago; not all know it yet: wait")
+                raise Conflict(
+                    "the next key is less than two minutes old and not yet known to every process; try again later"
+                )
             await work.execute(_RETIRE, self._clock())
             await work.execute(_ACTIVATE, kid, self._clock())
             await self._insert_key(work, made, "next")

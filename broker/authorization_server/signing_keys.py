@@ -64,7 +64,7 @@ class SigningKeys:
             self.invalidate()
             key = (await self._get_current()).signing
         if key is None:
-            raise Unavailable("MCPist cannot sign tokens now: its signing key cannot be opened")
+            raise Unavailable("access tokens cannot be signed: the signing key cannot be decrypted")
         return jose.sign_jwt(key, {"typ": typ, "kid": key.kid}, claims, ALGORITHM)
 
     def invalidate(self) -> None:

@@ -96,7 +96,7 @@ class ConnectAuthorization:
             raise await self._audit_refusal(session, refused, begun.id) from None
         begun = await self._prepare_redirect(session, asked)
         if not isinstance(begun, str):
-            raise NotFound("there is no such way to connect this service any more")
+            raise NotFound("this way to connect the service is no longer available")
         return begun
 
     async def _prepare_redirect(self, session: Session, asked: ConnectRequest) -> str | Provider:
@@ -213,5 +213,5 @@ class ConnectAuthorization:
 def _find_oauth_method(ways: Sequence[ConnectMethod], provider: str) -> ConnectMethod:
     found = next((one for one in ways if one.kind == "oauth" and one.provider and one.provider.id == provider), None)
     if found is None:
-        raise NotFound("there is no such way to connect this service")
+        raise NotFound("this way to connect the service is not available")
     return found

@@ -132,7 +132,7 @@ class GrantConfirmation:
         sites = _parse_sites(found.details)
         if sites and site not in {one.id for one in sites}:
             if len(sites) > 1 or site:
-                raise NotFound("there is no such site to choose")
+                raise NotFound("the site is not one of the available sites")
             site = next(one.id for one in sites)
         return await self._complete(session, flow, site)
 
@@ -157,7 +157,7 @@ class GrantConfirmation:
             await self._rows.lock_owner(work, owner)
             found = await self._rows.find_unconfirmed(work, flow)
             if found is None:
-                raise NotFound("this was decided already")
+                raise NotFound("this confirmation was already answered")
             before = await list_owner_credentials(work, flow.modules, owner)
             same = next((one for one in before if _is_same_grant(one, flow, found)), None)
             if same is not None and _grants_less(same, flow, found):
@@ -187,7 +187,7 @@ class GrantConfirmation:
         """An open question about a service that the person may still connect. To decline, no such right is needed."""
         flow, found, whom = await self._load_pending(work, session, flow_id)
         if not self._services.is_available(whom, flow.modules[0]):
-            raise NotFound("there is nothing to decide here")
+            raise NotFound("there is no pending confirmation")
         return flow, found, whom
 
     async def _load_pending(
@@ -198,7 +198,7 @@ class GrantConfirmation:
         found = None if flow is None else await self._rows.find_unconfirmed(work, flow)
         whom = None if flow is None else await resolve_subject(work, session, flow.role_id)
         if flow is None or found is None or whom is None:
-            raise NotFound("there is nothing to decide here")
+            raise NotFound("there is no pending confirmation")
         return flow, found, whom
 
 

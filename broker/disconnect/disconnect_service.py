@@ -70,7 +70,7 @@ class DisconnectService:
             return DisconnectResult((held.module,), "key", account=held.name)
         ended = await self.end_account(actor, tenant_id, held.account_id, "asked")
         if ended is None:
-            raise NotFound("this is disconnected already")
+            raise NotFound("this account is already disconnected")
         return ended
 
     async def disconnect_module(

@@ -84,7 +84,7 @@ class Admission:
         try:
             return await self._start_session(tenant_id, account, method, address, user_agent)
         except asyncpg.UniqueViolationError:
-            raise Conflict("an administrator has just made this user; sign in once more") from None
+            raise Conflict("this user was just created by an administrator; sign in again") from None
 
     async def admit(self, tenant_id: UUID, account: VerifiedAccount) -> UUID | AdmissionDenied:
         """The user that the account is in a tenant; made, and tied to it, where they are new. Nobody is signed in."""
@@ -92,7 +92,7 @@ class Admission:
             async with self._database.tenant(tenant_id) as work:
                 return await self._admit_in_transaction(work, account)
         except asyncpg.UniqueViolationError:
-            raise Conflict("an administrator has just made this user; try once more") from None
+            raise Conflict("this user was just created by an administrator; try again") from None
 
     async def _start_session(
         self, tenant_id: UUID, account: VerifiedAccount, method: str, address: str, user_agent: str

@@ -52,7 +52,7 @@ class OneTimeLinks:
             if row is None:
                 raise NotFound("there is no such user; `mcpist user list` shows them")
             if not row["active"]:
-                raise Invalid(f"{row['email']} is suspended; let them in again first: mcpist user resume")
+                raise Invalid(f"{row['email']} is suspended; resume the user first: mcpist user resume")
             await work.execute(_VOID, user_id, now)
             await work.execute(_INSERT, user_id, hash_of(secret), now, now + LINK_LIFETIME)
             await audit_change(work, actor, AuditEventKind.LINK_CREATED, user=str(user_id), email=row["email"])

@@ -96,7 +96,9 @@ class ProviderSettings(_Table):
         if self.kind == "oidc" and not self.issuer:
             raise ValueError("issuer is missing: the provider's issuer URL")
         if self.kind == "microsoft" and (not self.tenant or self.tenant.lower() in MULTI_TENANT_NAMES):
-            raise ValueError("tenant has to be the id of one directory, so that nobody of another one gets in")
+            raise ValueError(
+                "tenant must be a directory id; common, organizations and consumers would admit other directories"
+            )
         return self
 
 
@@ -194,7 +196,7 @@ class IdentitySettings(_Table):
         if len(set(ids)) != len(ids):
             raise ValueError("two providers have the same id")
         if self.external is not None and self.authorization_server.enabled:
-            raise ValueError("with [external], authorization_server.enabled has to be false or left out")
+            raise ValueError("with [external], authorization_server.enabled must be false or absent")
         return self
 
 

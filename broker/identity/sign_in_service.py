@@ -257,4 +257,4 @@ def _check_limit(limits: AttemptLimits, browser: Browser) -> None:
     try:
         limits.check(browser.address)
     except LimitReached as reached:
-        raise LimitReached("too many sign-ins came from your address; wait a minute", reached.retry_after) from None
+        raise LimitReached("too many sign-in attempts from your address; wait a minute", reached.retry_after) from None

@@ -46,7 +46,7 @@ def decode_webhook_secret(secret: Secret) -> bytes:
     """
     text = secret.reveal()
     if not text.startswith(WEBHOOK_SECRET_PREFIX):
-        raise ValueError("no webhook secret")
+        raise ValueError("invalid webhook secret")
     return base64.b64decode(text.removeprefix(WEBHOOK_SECRET_PREFIX), validate=True)
 
 

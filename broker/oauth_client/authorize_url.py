@@ -32,7 +32,7 @@ def build_authorize_url(
     """
     oauth = provider.oauth
     if oauth is None:
-        raise Invalid(f"{provider.id} has keys and no OAuth server")
+        raise Invalid(f"provider {provider.id} supports keys only, not OAuth")
     values = resolve_settings(provider, client.settings)
     parts = urlsplit(fill_url(oauth.authorize_url, values))
     asked = dict(parse_qsl(parts.query, keep_blank_values=True)) | fill_parameters(oauth.authorize_params, values)

@@ -65,7 +65,7 @@ def build_revocation_request(
 
 def _require_oauth(provider: Provider) -> OAuthServer:
     if provider.oauth is None:
-        raise Invalid(f"{provider.id} has keys and no OAuth server")
+        raise Invalid(f"provider {provider.id} supports keys only, not OAuth")
     return provider.oauth
 
 
@@ -95,7 +95,7 @@ def _build_request(
 def _authenticate_client(client: OAuthClientConfig, auth: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the client authentication of a request as headers and form fields (RFC 6749 §2.3.1)."""
     if auth not in _AUTH_METHODS:
-        raise Invalid(f"a client authenticates by one of {', '.join(_AUTH_METHODS[:-1])}")
+        raise Invalid(f"the client authentication method must be one of {', '.join(_AUTH_METHODS[:-1])}")
     if auth == "nothing":
         return {}, {}
     if auth == "none":

@@ -134,9 +134,9 @@ class UserinfoClient:
         """
         key = provider.key
         if key is None:
-            raise Invalid(f"{provider.title} has no keys; connect it by its own page")
+            raise Invalid(f"{provider.title} does not support keys; connect it on the connect page")
         if key.check_url is None or key.id is None:
-            raise Invalid(f"{provider.title} has no request that checks a key")
+            raise Invalid(f"the provider {provider.title} defines no request to check a key")
         name, value = build_key_header(provider.title, key, secret)
         url = fill_url(key.check_url, resolve_settings(provider, settings))
         return await self._fetch_identity("key", url, {**key.check_headers, name: value}, key.id, key)
@@ -179,7 +179,7 @@ def build_key_header(title: str, key: ApiKeyAuth, secret: Secret) -> tuple[str, 
     if len(own) > LONGEST_KEY:
         raise Invalid(expected)
     if key.prefixes and not own.startswith(key.prefixes):
-        raise Invalid(f"a key of {title} begins with {' or '.join(key.prefixes)}")
+        raise Invalid(f"a {title} key must begin with {' or '.join(key.prefixes)}")
     try:
         return build_credential_header(key.credential_scheme, secret)
     except InvalidCredentialForm:

@@ -56,7 +56,9 @@ async def _discover(discovery: MetadataDiscovery, wish: DraftRequest) -> tuple[S
     if wish.resource:
         resource = await discovery.fetch_resource_metadata(wish.resource)
         if wish.url not in resource.authorization_servers:
-            raise Invalid("the resource names another authorization server than this URL; give the resource as the URL")
+            raise Invalid(
+                "the resource metadata lists another authorization server than this URL; give the resource as the URL"
+            )
         return await discovery.fetch_server_metadata(wish.url), resource
     try:
         return await discovery.fetch_server_metadata(wish.url), None

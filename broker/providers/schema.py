@@ -40,7 +40,7 @@ def _check_reason(word: str) -> str:
 
 def _check_key_header(name: str) -> str:
     if is_reserved(name) or name.lower() in ("accept", "content-type", "user-agent"):
-        raise ValueError("give a header that no request has by itself, such as X-Api-Key, or Authorization")
+        raise ValueError("give Authorization or a header that HTTP clients do not set, such as X-Api-Key")
     return name
 
 
@@ -81,7 +81,7 @@ class RefreshRules(Table):
     @model_validator(mode="after")
     def _check_profile(self) -> "RefreshRules":
         if (self.profile == "grace") != (self.grace_seconds > 0):
-            raise ValueError("grace_seconds belongs to the profile grace, and to no other")
+            raise ValueError("grace_seconds is allowed only for the profile grace")
         return self
 
     @property
@@ -176,7 +176,7 @@ class OAuthServer(Table):
     @model_validator(mode="after")
     def _check_client_proof(self) -> "OAuthServer":
         if self.client_documents and self.pkce == "none":
-            raise ValueError("client_documents needs the pkce S256: a client without a secret has no other proof")
+            raise ValueError("client_documents requires pkce = S256, because such a client has no secret")
         return self
 
 
@@ -199,7 +199,7 @@ class AccountLookup(AccountPointers):
     @model_validator(mode="after")
     def _check_url(self) -> "AccountLookup":
         if (self.source == "url") != (self.url is not None):
-            raise ValueError("url belongs to the source url, and to no other")
+            raise ValueError("url is allowed only for the source url")
         return self
 
 
@@ -254,17 +254,17 @@ class ApiKeyAuth(AccountPointers):
     @model_validator(mode="after")
     def _check_scheme(self) -> "ApiKeyAuth":
         if (self.scheme == "header") != bool(self.header):
-            raise ValueError("header belongs to the scheme header, and to no other")
+            raise ValueError("header is required for the scheme header and not allowed for any other")
         if self.word and self.scheme != "header":
-            raise ValueError("word belongs to the scheme header, and to no other")
+            raise ValueError("word is allowed only for the scheme header")
         if self.password and self.scheme != "basic_user":
-            raise ValueError("password belongs to the scheme basic_user, and to no other")
+            raise ValueError("password is allowed only for the scheme basic_user")
         if self.user and self.scheme != "basic_password":
-            raise ValueError("user belongs to the scheme basic_password, and to no other")
+            raise ValueError("user is allowed only for the scheme basic_password")
         if (self.scheme == "basic_pair") != (self.user_kind is not None):
-            raise ValueError("user_kind belongs to the scheme basic_pair, and to no other")
+            raise ValueError("user_kind is allowed only for the scheme basic_pair")
         if (self.check_url is None) != (self.id is None):
-            raise ValueError("check_url and id belong together: the request, and where its answer has the account's id")
+            raise ValueError("check_url and id must be given together: the request and the pointer to the account id")
         return self
 
 
@@ -308,5 +308,5 @@ class Provider(Table):
         if self.oauth is None and self.key is None:
             raise ValueError("give oauth, key, or both")
         if self.oauth is None and any(one is not None for one in (self.account, self.sites, self.reach)):
-            raise ValueError("account, sites and reach belong to oauth")
+            raise ValueError("account, sites and reach require oauth")
         return self

@@ -46,7 +46,7 @@ async def find_provider(providers: ProviderLookup, work: UnitOfWork, seen: Accou
     """
     provider = await providers.find(work, seen.provider)
     if provider is None or provider.oauth is None:
-        raise NotFound(f"there is no OAuth provider {seen.provider!r} any more; add it again")
+        raise NotFound(f"the OAuth provider {seen.provider!r} was removed; add it again")
     return provider
 
 

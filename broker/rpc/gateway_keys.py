@@ -62,7 +62,7 @@ def load_private_key(path: Path) -> Ed25519PrivateKey:
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise Invalid(f"{path} is no Ed25519 key; make one: openssl genpkey -algorithm ed25519 -out {path}")
+        raise Invalid(f"{path} is not an Ed25519 key; create one: openssl genpkey -algorithm ed25519 -out {path}")
     return key
 
 
@@ -83,7 +83,7 @@ def load_public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
         keys = []
     usable = {compute_gateway_id(key): key for key in keys if isinstance(key, Ed25519PublicKey)}
     if not keys or len(usable) != len(keys):
-        raise Invalid(f"{path} has to hold Ed25519 public keys in PEM, one for each gateway, and nothing else")
+        raise Invalid(f"{path} must contain only Ed25519 public keys in PEM, one for each gateway")
     return usable
 
 

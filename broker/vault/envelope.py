@@ -65,7 +65,7 @@ def encrypt_blob(key: AESGCM, dek_id: UUID, plain: bytes, context: bytes) -> byt
         ValueError: `plain` is empty.
     """
     if not plain:
-        raise ValueError("nothing to seal")
+        raise ValueError("the plaintext is empty")
     nonce = os.urandom(NONCE_BYTES)
     return FORMAT + dek_id.bytes + nonce + key.encrypt(nonce, plain, context)
 

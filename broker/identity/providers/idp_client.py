@@ -121,7 +121,7 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
         response = await self._inner.handle_async_request(request)
         if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
             await response.aclose()  # a small answer could unpack to a huge one
-            raise httpx2.DecodingError("a compressed answer, which nobody asked for")
+            raise httpx2.DecodingError("unrequested content encoding")
         response.stream = _LimitedStream(cast("httpx2.AsyncByteStream", response.stream))
         return response
 
@@ -138,7 +138,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         async for part in self._inner:
             read += len(part)
             if read > MAX_RESPONSE_BYTES:
-                raise httpx2.ReadError("the answer is too large")
+                raise httpx2.ReadError("response too large")
             yield part
 
     async def aclose(self) -> None:
