@@ -79,7 +79,7 @@ class AccessTokens:
         self._clock = clock
 
     async def mint(self, grant: AccessTokenGrant, now: datetime) -> tuple[Secret, int]:
-        """A token for a grant, and for how many seconds it counts.
+        """Issue a token for a grant; return it with its lifetime in seconds.
 
         Raises:
             core.errors.Unavailable: it cannot be signed now.
@@ -116,7 +116,7 @@ class AccessTokens:
         return await self._load_credential(claimed, now)
 
     async def find_grant(self, token: Secret) -> tuple[UUID, UUID] | None:
-        """The tenant and the grant of a token of ours, whether or not it still counts; None for any other text.
+        """Return tenant and grant of one of our tokens, valid or not; None for any other text.
 
         Raises:
             core.errors.Unavailable: the keys are away.
@@ -128,7 +128,7 @@ class AccessTokens:
             return None
 
     async def _verify_signature(self, text: str) -> tuple[str, Mapping[str, Any]]:
-        """The id of the key that signed a token, and what it covers."""
+        """Return the id of the signing key and the signed claims."""
         jwt = jose.parse_jwt(text)
         if jwt.header.keys() ^ _HEADER or jwt.typ != ACCESS_TOKEN_TYPE or jwt.header["alg"] not in _ALGORITHMS:
             raise InvalidToken("header")

@@ -51,7 +51,7 @@ class CodeProof:
 
 @dataclass(frozen=True, slots=True)
 class CodeReuse:
-    """The code was used before; the grant that came of it must end."""
+    """Second use of a code; the grant of the first use must be revoked."""
 
     grant_id: UUID
 
@@ -67,12 +67,12 @@ def is_verifier(text: str) -> bool:
 
 
 def compute_code_challenge(verifier: str) -> str:
-    """The S256 challenge of a verifier."""
+    """Compute the S256 challenge of a verifier."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
 async def create_code(work: UnitOfWork, approval: Approval, now: datetime) -> Secret:
-    """Make a code for what was approved."""
+    """Create a code for an approved request."""
     code = new_secret()
     await work.execute(
         _PUT,

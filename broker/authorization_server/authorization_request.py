@@ -52,7 +52,7 @@ _UNUSABLE: Mapping[UnusableCause, tuple[UntrustedReason, int]] = {
 
 
 class UntrustedRedirect(Exception):
-    """The person in front of the browser is told, and nobody else.
+    """Error that is shown to the person only, because the redirect URI cannot be trusted.
 
     `key` is the name of a message (``problem.<key>.…`` of broker/web/locales), `words` fill its placeholders.
     """
@@ -79,13 +79,13 @@ class RedirectTarget:
     state: str | None
 
     def build_response_url(self, issuer: str, parameters: Mapping[str, str]) -> str:
-        """The URL that brings `parameters` to the client."""
+        """Build the URL that returns `parameters` to the client."""
         said = {**parameters, **({} if self.state is None else {"state": self.state}), "iss": issuer}
         separator = "" if self.redirect_uri.endswith(("?", "&")) else "&" if "?" in self.redirect_uri else "?"
         return self.redirect_uri + separator + urlencode(said, quote_via=quote)
 
     def build_error_url(self, issuer: str, error: OAuthError) -> str:
-        """The URL that brings an error to the client."""
+        """Build the URL that returns an error to the client."""
         return self.build_response_url(issuer, error.as_json())
 
 
@@ -177,7 +177,7 @@ class AuthorizationRequestParser:
     def parse_request(
         self, target: RedirectTarget, parameters: Mapping[str, str], now: datetime
     ) -> AuthorizationRequest:
-        """The rest of the request, asked at `now`.
+        """Parse and check the rest of the request; `now` is the time of the request.
 
         Raises:
             OAuthError: for the client to read.
@@ -248,7 +248,7 @@ def _parse_prompt(words: list[str]) -> Literal["", "none", "consent"]:
 
 
 def _parse_signed_in_since(given: Mapping[str, str], prompt: list[str], now: datetime) -> datetime | None:
-    """The latest of what the request says of it."""
+    """Return the latest time that the parameters require."""
     seconds = [_parse_seconds(given, SIGNED_IN_SINCE)] if SIGNED_IN_SINCE in given else []
     if "max_age" in given:
         seconds.append(int(now.timestamp()) - min(_parse_seconds(given, "max_age"), MAX_AUTHENTICATION_AGE))

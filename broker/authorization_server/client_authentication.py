@@ -66,7 +66,7 @@ class ClientAuthentication:
         self._clock = clock
 
     async def authenticate(self, headers: Mapping[str, str], form: Mapping[str, str]) -> Client:
-        """The client that the request comes from. Names in `headers` are lower case, or found in any case.
+        """Authenticate the client of a request. Names in `headers` are lower case, or found in any case.
 
         Raises:
             OAuthError: invalid_request, it names two clients or two proofs; invalid_client, it has not proved anything.

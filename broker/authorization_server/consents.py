@@ -37,14 +37,14 @@ class ConsentStatus:
 
 
 class Consents:
-    """The consents of all tenants, behind the broker's own database role."""
+    """Store of the consents of all tenants, behind the broker's own database role."""
 
     def __init__(self, database: Database, *, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
 
     async def get_status(self, asked: ConsentRequest) -> ConsentStatus:
-        """How this person stands to the request.
+        """Return the person's consent status for the request.
 
         It was given if they have agreed to exactly this client and redirect URI, and to at least these scopes. Of a
         client that another could pass itself off as, that counts for 30 days, and never for administration; of any
@@ -64,7 +64,7 @@ class Consents:
         return ConsentStatus(all(covers(agreed, scope) for scope in asked.scopes), bool(rows))
 
     async def grant_consent(self, actor: Actor, asked: ConsentRequest) -> None:
-        """Note that the person agrees, in the place of what they agreed to before."""
+        """Store the person's consent in place of an earlier one."""
         place, now = normalize_redirect_uri(asked.redirect_uri), self._clock()
         async with self._database.tenant(asked.tenant_id) as work:
             await work.execute(_GIVE, asked.user_id, asked.client_id, place, sorted(asked.scopes), now)

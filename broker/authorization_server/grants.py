@@ -48,12 +48,12 @@ class Grants:
         self._life = timedelta(days=grant_days)
 
     async def create_code(self, approval: Approval) -> Secret:
-        """The authorization code for what a person has agreed to."""
+        """Create the authorization code of an approved request."""
         async with self._database.tenant(approval.tenant_id) as work:
             return await authorization_codes.create_code(work, approval, self._clock())
 
     async def redeem_code(self, code: Secret, proof: CodeProof) -> IssuedTokens:
-        """Make a grant of a code. A code that is used twice ends the grant of the first use.
+        """Create the grant of a code. A second use of the code revokes the grant of the first.
 
         Raises:
             OAuthError: invalid_grant; invalid_scope, if the person may not grant any of the scopes any more.
@@ -145,7 +145,9 @@ class Grants:
         return (rows[0]["tenant_id"], rows[0]["grant_id"]) if rows else None
 
     async def sweep(self) -> int:
-        """Remove sessions, links, codes, refresh tokens and grants that expired more than a day ago; how many."""
+        """Delete sessions, links, codes, refresh tokens and grants that expired more than a day ago; return their
+        number.
+        """
         swept: int = await self._database.call("SELECT auth.sweep($1)", self._clock() - SWEEP_AFTER)
         return swept
 

@@ -1,4 +1,8 @@
-"""Redirect URIs: the rules for registering one, and the match of a requested one against the registered ones."""
+"""Redirect URIs: the rules for registering one, and the match of a requested one against the registered ones.
+
+RFC 6749 §3.1.2 as tightened by RFC 9700 §2.1 (exact comparison) and RFC 8252 §7 (loopback ports, private-use schemes).
+URIs are compared as texts, so that two parsers cannot disagree about one and no normalization makes two of them equal.
+"""
 
 import re
 from collections.abc import Sequence

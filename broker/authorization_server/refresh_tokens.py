@@ -32,7 +32,7 @@ _FORM = re.compile(rf"{REFRESH_PREFIX}[0-9A-Za-z]{{43}}")
 
 
 class RotationRefusal(Enum):
-    """Why there is no next token."""
+    """Reason why a token was not rotated."""
 
     REFUSED = "refused"
     """Nothing else follows from it."""

@@ -49,7 +49,7 @@ class ConnectRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConsentDeclined:
-    """The person said no at the vendor; everything is as it was."""
+    """The person declined at the vendor; nothing has changed."""
 
     flow: ConnectFlow
 

@@ -56,7 +56,7 @@ class CodeExchange:
         self._finishing = finishing
 
     async def redeem(self, session: Session, flow: ConnectFlow, code: Secret) -> ConnectOutcome:
-        """Exchange the code of a flow that was just used up.
+        """Exchange the code of a consumed flow.
 
         Raises:
             ConnectError: the vendor gave no usable grant, or something has changed since the start.

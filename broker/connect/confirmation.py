@@ -109,7 +109,7 @@ class GrantConfirmation:
         return await self._complete(session, flow, next((one.id for one in sites), ""))
 
     async def get_prompt(self, session: Session, flow_id: UUID) -> ConfirmationPrompt:
-        """The question that a flow has left for this session.
+        """Return the open confirmation of a flow of this session.
 
         Raises:
             NotFound: there is none, or not for them.
@@ -137,7 +137,7 @@ class GrantConfirmation:
         return await self._complete(session, flow, site)
 
     async def cancel(self, session: Session, flow_id: UUID) -> ConnectFlow:
-        """Leave everything as it was, and give the new grant back.
+        """Keep everything as it was and revoke the new grant.
 
         Raises:
             NotFound: there is no such question.
@@ -148,7 +148,7 @@ class GrantConfirmation:
         return flow
 
     async def discard_grant(self, session: Session, account_id: UUID, cause: DisconnectCause) -> None:
-        """Give a grant back that will not be used."""
+        """Revoke a grant that will not be used."""
         await self._disconnecting.end_account(session.actor, session.tenant_id, account_id, cause, only=UNCONFIRMED)
 
     async def _complete(self, session: Session, flow: ConnectFlow, site_id: str) -> ConnectedAccount:

@@ -86,7 +86,7 @@ class ConnectFlowStore:
     async def begin(
         self, work: UnitOfWork, session: Session, asked: NewConnectFlow, *, pkce: bool
     ) -> AuthorizationState:
-        """Keep a start for this session's user; of more than 50 under way, the oldest end."""
+        """Store a flow for this session's user; of more than 50 pending ones, the oldest is ended."""
         state, flow_id, now = new_secret(), uuid4(), self._clock()
         verifier = new_secret() if pkce else None
         sealed = None
@@ -134,7 +134,7 @@ class ConnectFlowStore:
         return None if row is None else _build_flow(row)
 
     async def decrypt_verifier(self, work: UnitOfWork, flow: ConnectFlow) -> Secret | None:
-        """The PKCE verifier.
+        """Decrypt the PKCE verifier.
 
         Raises:
             broker.vault.envelope.DecryptionError: it was changed in the database.

@@ -13,7 +13,7 @@ ENDING = "ending"
 
 @dataclass(frozen=True, slots=True)
 class EndingAccount:
-    """An account that ends; nothing of it is secret."""
+    """Account that is being disconnected; contains no secret."""
 
     id: UUID
     provider: str
@@ -24,7 +24,7 @@ class EndingAccount:
 
 @dataclass(frozen=True, slots=True)
 class AbandonedAccount:
-    """An account that nobody is going to end but us."""
+    """Account whose flow or disconnect was never finished."""
 
     tenant_id: UUID
     account_id: UUID

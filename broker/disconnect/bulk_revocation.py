@@ -1,4 +1,4 @@
-"""The end of many accounts at once, because whom they belong to goes: as many vendors are told as time allows."""
+"""Disconnection of many accounts at once when their owner or client is deleted, within a time limit."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Ending what was connected, wherever that is asked for: the vendor is told, and all that leads to it is shredded.
+"""Disconnecting accounts: revoke the grant at the vendor and delete everything that leads to it.
 
 It is an intent first: the account is marked as ending and committed, so that nothing uses it any more and a process
 that dies leaves it to the next (:class:`broker.disconnect.reaper.GrantReaper`). A vendor that cannot be told stops
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class DisconnectService:
-    """Ends accounts and pasted keys of all tenants."""
+    """Service that disconnects accounts and deletes pasted keys, for all tenants."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class DisconnectService:
     async def disconnect(
         self, actor: Actor, tenant_id: UUID, held: CredentialSummary, owner: CredentialOwner
     ) -> DisconnectResult:
-        """End a credential: of type B the account behind it, and so every module's that uses it.
+        """Disconnect a credential; of type B the account behind it, and so every module's that uses it.
 
         Raises:
             NotFound: it is gone already.
@@ -76,7 +76,7 @@ class DisconnectService:
     async def disconnect_module(
         self, actor: Actor, tenant_id: UUID, module: str, owner: CredentialOwner
     ) -> DisconnectResult:
-        """End what an owner has for a module.
+        """Disconnect an owner's credential for a module.
 
         Raises:
             NotFound: they have nothing.

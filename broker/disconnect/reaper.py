@@ -1,4 +1,4 @@
-"""Accounts that nobody is going to end but us: a question that was never answered, an end that was interrupted."""
+"""Background task that revokes and deletes abandoned accounts: unanswered confirmations and interrupted disconnects."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ class GrantReaper:
         self._chance = chance
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             await asyncio.sleep(REAP_INTERVAL * (0.5 + self._chance()))
             try:
@@ -42,7 +42,7 @@ class GrantReaper:
                 )
 
     async def sweep(self) -> int:
-        """End what is left now, at most :data:`MOST_AT_ONCE`; how many.
+        """Disconnect abandoned accounts now, at most :data:`MOST_AT_ONCE`; return their number.
 
         Raises:
             core.errors.Unavailable: the database is away.

@@ -17,7 +17,7 @@ OPERATOR_CREDENTIAL = "operator"
 
 @dataclass(frozen=True, slots=True)
 class InProcessSubject:
-    """One user. `secret` never leaves the process, is stored nowhere, and ends with it."""
+    """User that an in-process credential authenticates. `secret` never leaves the process and is never stored."""
 
     tenant_id: UUID
     user_id: UUID

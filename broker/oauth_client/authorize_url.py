@@ -56,5 +56,5 @@ def get_expected_issuer(provider: Provider, client: OAuthClientConfig) -> str:
 
 
 def compute_code_challenge(verifier: Secret) -> str:
-    """The S256 challenge of a verifier (RFC 7636 §4.2)."""
+    """Compute the S256 challenge of a verifier (RFC 7636 §4.2)."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.reveal().encode()).digest()).decode().rstrip("=")

@@ -31,8 +31,11 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class RegisteredClient:
-    """A client made for us. `secret_expires_at` is in seconds since 1970, None if never; with `management_token` it can
-    be changed at `management_url` (RFC 7592)."""
+    """OAuth client registered for MCPist.
+
+    `secret_expires_at` is in seconds since 1970, None if never; with `management_token` the client can be changed at
+    `management_url` (RFC 7592).
+    """
 
     client: OAuthClientConfig
     secret_expires_at: float | None
@@ -56,12 +59,12 @@ def build_client_metadata(
 
 
 def build_client_document(url: str, name: str, redirect_uris: Sequence[str]) -> dict[str, Any]:
-    """The document to be served at `url`, which is then our client id."""
+    """Build the client metadata document to be served at `url`, which is the client id."""
     return {"client_id": url, **build_client_metadata(name, redirect_uris, "none")}
 
 
 def build_document_client(url: str, settings: Mapping[str, str] = _NOTHING) -> OAuthClientConfig:
-    """The client whose document is at `url`."""
+    """Build the client whose document is at `url`."""
     return OAuthClientConfig(url, None, "none", settings)
 
 

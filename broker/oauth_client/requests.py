@@ -1,4 +1,4 @@
-"""The requests that a provider's data and an OAuth client make together. They hold secrets."""
+"""Requests to a vendor's OAuth endpoints, built from provider data and an OAuth client. They contain secrets."""
 
 import base64
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _AUTH_METHODS = ("basic", "basic_raw", "post", "none", "nothing")
 def build_code_request(
     provider: Provider, client: OAuthClientConfig, code: Secret, redirect_uri: str, verifier: Secret | None
 ) -> VendorRequest:
-    """Redeem a code; `verifier` is left out where the provider knows no PKCE.
+    """Build the request that exchanges a code; `verifier` is left out where the provider has no PKCE.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -32,7 +32,7 @@ def build_code_request(
 
 
 def build_refresh_request(provider: Provider, client: OAuthClientConfig, refresh: Secret) -> VendorRequest:
-    """Present a refresh token.
+    """Build the request that presents a refresh token.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.
@@ -45,7 +45,7 @@ def build_refresh_request(provider: Provider, client: OAuthClientConfig, refresh
 def build_revocation_request(
     provider: Provider, client: OAuthClientConfig, *, access: Secret, refresh: Secret | None
 ) -> VendorRequest | None:
-    """End a grant; None where the provider has no way to.
+    """Build the request that revokes a grant; None where the provider has no endpoint for it.
 
     Raises:
         Invalid: a setting of the client is missing or wrong.

@@ -34,12 +34,12 @@ class ProviderLookup(Protocol):
     """Lookup of OAuth providers: the built-in ones and a tenant's own."""
 
     async def find(self, work: UnitOfWork, provider: str) -> Provider | None:
-        """The provider of that id; None where the tenant has none."""
+        """Return the provider of that id; None where the tenant has none."""
         ...
 
 
 async def find_provider(providers: ProviderLookup, work: UnitOfWork, seen: AccountSnapshot) -> Provider:
-    """The account's provider.
+    """Return the account's provider.
 
     Raises:
         NotFound: an administrator has removed it.
@@ -76,7 +76,7 @@ async def prepare_refresh(
 async def claim(
     database: Database, prepared: PreparedRefresh, timing: RefreshTiming, boottime: Boottime
 ) -> Attempt | None:
-    """Take the lease; None if another process was first, or anything in hand is not current any more."""
+    """Take the lease; None if another process was first, or the prepared data is outdated."""
     await failpoint("before_claim")
     owner, began, seen = uuid4(), boottime(), prepared.snapshot
     async with database.tenant(prepared.ref.tenant_id) as work:

@@ -39,7 +39,7 @@ class TokenRequirement:
 
 
 class RefreshAction(Enum):
-    """The next step."""
+    """Next step of a refresh."""
 
     HAND_OUT = auto()
     """The access token as it is."""
@@ -56,7 +56,7 @@ class RefreshAction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReauthRequired:
-    """The account's owner has to come back."""
+    """Result where the account's owner must connect it again."""
 
     reason: str
 
@@ -67,7 +67,7 @@ RefreshStep = RefreshAction | ReauthRequired | TokenUnavailable
 def choose_next_step(
     seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming
 ) -> RefreshStep:
-    """Decide."""
+    """Choose the next refresh action for an account (pure)."""
     if seen.status != "active":
         state = UnavailableReason.DISABLED if seen.status == "disabled" else UnavailableReason.NEEDS_REAUTH
         return TokenUnavailable(state, seen.reason)
@@ -106,7 +106,7 @@ def _find_obstacle(seen: AccountSnapshot, wish: TokenRequirement, timing: Refres
 
 
 def recover(seen: AccountSnapshot, wish: TokenRequirement, rules: RefreshRules, timing: RefreshTiming) -> RefreshStep:
-    """The step for a row whose last call has no known outcome."""
+    """Choose the step for a row whose last call has an unknown outcome."""
     present = RefreshAction.PROBE if seen.misconfigured else RefreshAction.CLAIM
     if rules.profile == "non_rotating" or _is_in_grace(seen, rules, timing):
         return present

@@ -1,4 +1,4 @@
-"""Step `settle`, where the vendor granted: one transaction that moves an account from one version to the next.
+"""Step `settle` for granted tokens: one transaction that moves an account from one version to the next.
 
 The compare-and-set names the version that was presented and the lease it was presented under. Where it misses, the
 answer is late: another process has gone on. It is never written over anything, and never thrown away either.
@@ -34,8 +34,10 @@ class StoreResult(Enum):
 
 
 async def store(work: UnitOfWork, outcome: RefreshOutcome, exchange: RedactedExchange | None = None) -> StoreResult:
-    """Store an outcome, or find out why that is not possible any more. The exchange with the vendor, where it is still
-    known, is for the account's history."""
+    """Store an outcome, or determine why it can no longer be stored.
+
+    The exchange with the vendor, where it is known, is recorded in the account's history.
+    """
     said = exchange.as_json() if exchange else {}
     if await _write_row(work, outcome, late=False):
         await _drop_cached_leases(work, outcome)

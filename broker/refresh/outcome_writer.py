@@ -1,4 +1,4 @@
-"""Step `settle`: what the vendor answered gets into the database, however long that takes.
+"""Step `settle`: writes the vendor's response to the database and retries for as long as necessary.
 
 The call is over and cannot be made again, so the write is repeated until the database is back. What was granted lies in
 the spool meanwhile.
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class OutcomeWriter:
-    """Writes outcomes, to the spool and to the database."""
+    """Writer of outcomes to the spool and to the database."""
 
     def __init__(
         self, database: Database, vault: Vault, spool: Spool | None, timing: RefreshTiming, boottime: Boottime
@@ -46,15 +46,17 @@ class OutcomeWriter:
         self._boottime = boottime
 
     async def settle(self, attempt: Attempt, answer: TokenResult) -> StoreResult | None:
-        """Store what the answer means; what became of tokens, if it has any. Raises nothing that repeating could
-        mend."""
+        """Store the result of a response; return the store result of its tokens, if it has any.
+
+        Raises nothing that a retry could solve.
+        """
         if isinstance(answer, TokenResponse):
             return await self._write_granted(attempt, answer)
         await self._retry_until_written(attempt, lambda work: self._write_failure(work, attempt, answer))
         return None
 
     async def replay(self) -> int:
-        """Store what processes before this one could not: how many answers there were.
+        """Store the outcomes that earlier processes left in the spool; return their number.
 
         Raises:
             core.errors.Unavailable: the database is away; what is not stored yet stays in the spool.

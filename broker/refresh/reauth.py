@@ -1,4 +1,4 @@
-"""When an account's owner is asked to connect it again, and what stands in place of that where it would be wrong."""
+"""Handling of refused grants: ask the owner to connect again, or avoid asking where that would be wrong."""
 
 import logging
 from datetime import timedelta
@@ -30,8 +30,10 @@ GRANT_END_TOLERANCE = 300.0
 async def handle_refusal(
     work: UnitOfWork, vault: Vault, attempt: Attempt, failed: VendorFailure, timing: RefreshTiming
 ) -> None:
-    """The vendor says that the grant is dead. What it says of a token that is not the account's any more, or that
-    another process is presenting, concerns nobody."""
+    """Handle the vendor's statement that the grant is revoked.
+
+    It is ignored for a token that is no longer the account's, or that another process is presenting.
+    """
     lost = attempt.uncertain and attempt.prepared.rules.profile != "non_rotating"
     cls = "" if lost else failed.error_class.value
     row = await work.fetchrow(

@@ -1,4 +1,4 @@
-"""Refreshes ahead of time what is in use, and keeps alive what is not, for all tenants.
+"""Scheduler that refreshes tokens in use ahead of expiry and keeps unused grants alive, for all tenants.
 
 Every broker process may run one: the lease decides who refreshes, and nobody waits for anybody: what one tenant's
 vendor keeps waiting delays no other's, neither in a look nor from one look to the next.
@@ -39,7 +39,7 @@ _Client = tuple[UUID, UUID]
 
 
 class RefreshScheduler:
-    """Looks for due accounts every :data:`EVERY` seconds, each time a little earlier or later than the others.
+    """Scheduler of due accounts. Looks every :data:`EVERY` seconds, with jitter between processes.
 
     In a copy of another's database that nobody has adopted it leaves all of them alone, and says so once.
     """
@@ -64,7 +64,7 @@ class RefreshScheduler:
         self._more = asyncio.Event()
 
     async def run(self) -> None:
-        """Until cancelled. What it has begun goes on: cancel it first, then drain the accounts."""
+        """Run until cancelled. Started refreshes continue: cancel this first, then drain the token service."""
         until_tidy = 0.0
         try:
             while True:
@@ -86,7 +86,7 @@ class RefreshScheduler:
                 task.cancel()
 
     async def sweep(self) -> int:
-        """Refresh what is due now, and wait for it; how many of those are not due any more.
+        """Refresh all due accounts and wait for them; return how many are no longer due.
 
         Raises:
             core.errors.Unavailable: the database is away.
@@ -107,7 +107,7 @@ class RefreshScheduler:
         await self._database.call("SELECT vault.announce_ends()")
 
     async def _begin(self) -> list["asyncio.Task[int]"]:
-        """Begin with what is due, of each OAuth client that has nothing under way."""
+        """Start the due refreshes of each OAuth client that has none running."""
         if not self._is_awake():
             return []
         used_within = timedelta(seconds=self._timing.used_within)

@@ -1,4 +1,4 @@
-"""Answers on their way into the database, on this machine's disk: sealed as they will be stored.
+"""Spool of refresh outcomes on the local disk, sealed as in the database, until the database has stored them.
 
 An answer is written here before it is stored and removed after, so that neither a kill nor a database that stays away
 loses it: at the next start it is stored, or kept as a candidate. The files hold nothing that opens anywhere but in the
@@ -30,17 +30,17 @@ _TIMES = ("expires_at", "refresh_at", "idle_at", "refresh_ends_at")
 
 
 class Spool:
-    """A folder of answers, each a file that only the product's user may read."""
+    """Folder of outcomes, one file each, readable by the product's user alone."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def open(self) -> None:
-        """Make the folder."""
+        """Create the folder."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def write(self, outcome: RefreshOutcome) -> Path | None:
-        """Write an answer; None where that fails, which must not keep it from the database.
+        """Write an outcome; None on failure, which must not keep it from the database.
 
         Against a kill it is safe at once. It is not waited for the disk: what fails with the machine is the database's
         to keep, and where the database is away, :meth:`sync` waits.
@@ -60,7 +60,7 @@ class Spool:
         return path
 
     def sync(self, path: Path) -> None:
-        """Wait until the disk has an answer. It blocks: for a thread."""
+        """Wait until the file is on disk. Blocks: call it in a thread."""
         with contextlib.suppress(OSError):
             for one, flags in ((path, os.O_RDONLY), (self._folder, os.O_RDONLY | os.O_DIRECTORY)):
                 opened = os.open(one, flags)
@@ -70,12 +70,12 @@ class Spool:
                     os.close(opened)
 
     def remove(self, path: Path) -> None:
-        """The answer is stored."""
+        """Delete the file of a stored outcome."""
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
 
     def iterate_pending(self) -> Iterator[tuple[Path, RefreshOutcome]]:
-        """The answers of processes that ended before these were stored; what is no answer is left alone."""
+        """Yield the outcomes that ended processes left behind; other files are ignored."""
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             try:
                 with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Step `present`: show the refresh token to the vendor, once."""
+"""Step `present`: send the refresh token to the vendor, once."""
 
 import logging
 
@@ -16,12 +16,15 @@ INTERRUPTED = "cut_off"
 async def present(
     endpoint: TokenEndpointClient, attempt: Attempt, timing: RefreshTiming, boottime: Boottime
 ) -> TokenResult:
-    """The vendor's answer. What goes wrong in our own code counts as uncertain: the token may have been sent."""
+    """Send the request and return the vendor's response.
+
+    A failure in our own code counts as uncertain: the token may have been sent.
+    """
     prepared = attempt.prepared
     await failpoint("before_send")
 
     def may_send() -> bool:
-        """Not if a frozen process has woken up so late that another may hold the lease before the call has ended."""
+        """Return False if the process was suspended so long that another may take the lease before the call ends."""
         return boottime() + timing.call_timeout < attempt.claim_boottime + timing.lease
 
     if not may_send():

@@ -68,7 +68,7 @@ class Rechecker:
         self._turns = FairSemaphore(each=PARALLEL_PER_ENDPOINT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             await asyncio.sleep(RECHECK_INTERVAL * (0.5 + self._chance()))
             try:

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class NotAdopted(Unavailable):
-    """This is a copy, and nobody has said that it may be used."""
+    """Refusal of outbound use in a copy of a deployment that was not adopted."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -111,7 +111,7 @@ async def adopt(database: Database, file: Path, actor: Actor) -> None:
 
 
 async def mark_as_copy(database: Database) -> None:
-    """Mark this database as a copy: it was restored."""
+    """Mark this database as a restored copy."""
     async with database.tenant(DEPLOYMENT_CHAIN) as work:
         await work.execute(_ADOPT, uuid4(), "")
 

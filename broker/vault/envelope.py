@@ -22,7 +22,7 @@ KEY_BYTES = 32
 
 
 class DecryptionError(MCPistError):
-    """The blob was not sealed for this place, or was changed since. There is no more to learn from it."""
+    """The blob was sealed for another place or was changed; the two cannot be told apart."""
 
     def __init__(self) -> None:
         super().__init__("a secret in the vault was changed in the database and cannot be opened; store it again")
@@ -59,7 +59,7 @@ def join_length_prefixed(*parts: bytes) -> bytes:
 
 
 def encrypt_blob(key: AESGCM, dek_id: UUID, plain: bytes, context: bytes) -> bytes:
-    """`plain` as a blob of format 1, under a fresh random nonce.
+    """Encrypt `plain` as a blob of format 1, under a fresh random nonce.
 
     Raises:
         ValueError: `plain` is empty.

@@ -38,7 +38,7 @@ class WrappedKey:
 
 
 class KeyProvider(Protocol):
-    """A keeper of key-encryption keys: a file, or a key management service."""
+    """Provider of key-encryption keys: a file, or a key management service."""
 
     async def get_active_id(self) -> str:
         """The key that new data keys are wrapped with.
@@ -58,7 +58,7 @@ class KeyProvider(Protocol):
         ...
 
     async def wrap(self, plain: bytes, context: bytes) -> WrappedKey:
-        """`plain` under the active key, bound to `context`.
+        """Wrap `plain` under the active key, bound to `context`.
 
         Raises:
             core.errors.Unavailable: the keeper cannot be asked now.
@@ -76,7 +76,7 @@ class KeyProvider(Protocol):
         ...
 
     def compute_check_value(self, kek_id: str) -> bytes:
-        """32 bytes that tell this key from another of the same id, and nothing else about it."""
+        """Compute 32 bytes that tell this key from another of the same id and reveal nothing else."""
         ...
 
     async def find_problem(self) -> str:

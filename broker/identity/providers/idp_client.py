@@ -69,7 +69,7 @@ class IdpClient:
     async def fetch_json(
         self, client: Any, url: str, *, bearer: str | None = None, headers: Mapping[str, str] | None = None
     ) -> Any:
-        """The JSON document at `url`.
+        """Fetch the JSON document at `url`.
 
         Raises:
             SignInFailed: there is none.
@@ -95,7 +95,7 @@ class IdpClient:
 
 
 def require_object(found: Any) -> Mapping[str, Any]:
-    """A JSON object.
+    """Return the JSON object, or raise if it is another value.
 
     Raises:
         SignInFailed: it is something else.

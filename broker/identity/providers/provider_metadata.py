@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class ProviderMetadata:
-    """The parts of it that we use; every URL is https, or http where the issuer itself is."""
+    """Used fields of the metadata; every URL is https, or http where the issuer itself is."""
 
     issuer: str
     authorization_endpoint: str
@@ -40,7 +40,7 @@ class ProviderMetadata:
 
 
 def read_metadata(found: Mapping[str, Any], configured: str) -> ProviderMetadata:
-    """Read it.
+    """Parse and check the metadata.
 
     Raises:
         SignInFailed: a URL is missing or of another kind, or no algorithm is left.
@@ -106,7 +106,7 @@ class ProviderKeySet:
         self._kept = CachedDocument(fetch_keys, clock)
 
     async def find_candidates(self, kid: str) -> tuple[Key, ...]:
-        """The keys that may have signed what names `kid`: that one, or all where nothing is named.
+        """Return the keys that may have made the signature: the key `kid`, or all where none is named.
 
         Raises:
             SignInFailed: the keys cannot be fetched.
