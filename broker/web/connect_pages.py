@@ -50,7 +50,7 @@ DONE_NOTICES = frozenset({"connected", "connected_less", "kept", "declined", "di
 
 
 def build_connect_routes(parts: WebDependencies, door: IdentityServices, connect: ConnectServices) -> list[Route]:
-    """What :func:`broker.web.app.build_identity_app` is given of connecting."""
+    """Build the routes of the connect pages."""
     pages, flow = ServicePages(parts, door, connect), ConnectFlowPages(parts, door, connect)
     return [
         Route(CONNECT_PATH, pages.show_overview, methods=["GET"]),

@@ -1,4 +1,4 @@
-"""What stands before every route: authentication, the origin of browsers' requests, limits."""
+"""Checks before every route: authentication, the origin of browsers' requests, rate limits."""
 
 import contextlib
 import time
@@ -44,14 +44,14 @@ class ApiSecurity:
     anonymous: AttemptLimits = field(default_factory=_create_anonymous_limits)
 
     async def authenticate_request(self, request: Request) -> Principal:
-        """Whom the request speaks for.
+        """Return the principal of the request.
 
         Raises:
             core.api.principal.AuthenticationRequired: nobody.
             CrossOriginRequest: a browser sent it with its cookie from another site.
         """
         principal = await self.authenticate(request)
-        if principal.by == "session" and request.method not in SAFE_METHODS:
+        if principal.authentication_method == "session" and request.method not in SAFE_METHODS:
             _check_same_origin(request, self.public_url)
         return principal
 

@@ -54,7 +54,7 @@ class HealthMonitor:
         self._draining = True
 
     async def check_components(self) -> tuple[ComponentHealth, ...]:
-        """Every part; while the process drains, that comes first."""
+        """Check every component; a draining process is reported first."""
         if self._draining:
             return (ComponentHealth("process", "draining"),)
         if self._clock() - self._looked_at < self._keep:
@@ -95,9 +95,9 @@ def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
         await _send_answer(scope, send, 200, ALIVE_BODY)
 
     async def ready(scope: Scope, receive: Receive, send: Send) -> None:
-        parts = await health.check_components()
-        is_ready = all(part.state == "up" for part in parts)
-        body: dict[str, Any] = {"ready": is_ready, "parts": parts}
+        components = await health.check_components()
+        is_ready = all(part.state == "up" for part in components)
+        body: dict[str, Any] = {"ready": is_ready, "components": components}
         await _send_answer(scope, send, 200 if is_ready else 503, orjson.dumps(body))
 
     return {"/healthz": alive, "/readyz": ready}
@@ -115,7 +115,8 @@ def _log_changes(before: Mapping[str, str], parts: tuple[ComponentHealth, ...]) 
     for part in parts:
         if part.state != before.get(part.name, "up"):
             level = logging.INFO if part.state == "up" else logging.WARNING
-            log.log(level, "%s is %s", part.name, part.state)
+            fields = {"component": part.name, "state": part.state}
+            log.log(level, "%s is %s", part.name, part.state, extra={"event": "component_state_changed", **fields})
 
 
 async def _send_answer(scope: Scope, send: Send, status: int, body: bytes) -> None:

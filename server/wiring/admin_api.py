@@ -41,8 +41,8 @@ def build_admin_api(
     settings: Settings,
     deployment: Deployment | None,
 ) -> ASGIApp:
-    """What answers under /api/v1; without the control plane's database, identity's part alone. `deployment` is what the
-    doctor looks at."""
+    """Build the application under /api/v1; without the control plane's database, identity's part alone. `deployment` is
+    what the doctor checks."""
     release = version("mcpist")
     clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
     identity = IdentityDependencies(

@@ -41,7 +41,7 @@ BROKER_CONNECTIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class OwnTokenSigning:
-    """What our own authorization server signs with."""
+    """Signing keys and settings of our own authorization server."""
 
     keys: SigningKeys
     access_tokens: AccessTokens
@@ -122,7 +122,8 @@ def list_vendor_urls(catalogue: Catalogue) -> dict[str, str]:
 
 
 def list_vendor_tools(catalogue: Catalogue) -> dict[tuple[str, str], bool]:
-    """Whether each tool only reads, for the modules that have a vendor: all that the broker knows of modules."""
+    """List the tools of modules that have a vendor, and whether each only reads: all that the broker knows of
+    modules."""
     return {
         (module.name, entry.tool.name): entry.tool.hints.read_only
         for module in catalogue.modules

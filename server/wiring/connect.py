@@ -1,4 +1,4 @@
-"""What connects vendor accounts, put together: the only place that knows both the vault and the modules' vendors."""
+"""Wiring of connecting vendor accounts: the only place that knows both the vault and the modules' vendors."""
 
 import asyncio
 import contextlib
@@ -60,7 +60,7 @@ DRAFT_LIMITS = 0.2, 20, 2
 async def open_connect_services(
     zone: BrokerRuntime, settings: Settings, catalogue: Catalogue
 ) -> AsyncGenerator[ConnectServices]:
-    """Everything that the connect pages and their API work with, and the way to the vendors for as long."""
+    """Open the services behind the connect pages and their API, with the HTTP session to the vendors."""
     async with open_vendor_sessions(settings) as sessions:
         check, modules = _ModuleKeyCheck(catalogue, sessions), build_module_manifests(catalogue)
         parts = build_connect_services(

@@ -1,4 +1,4 @@
-"""How a broker process asks about refused credentials: the only place that knows both them and the modules' vendors."""
+"""Wiring of the recheck of refused credentials: the only place that knows both them and the modules' vendors."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -16,6 +16,7 @@ from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.config.settings import Settings
 from core.db import Database
+from core.log_events import describe_error
 from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import Catalogue
 from server.deployment import Deployment
@@ -39,7 +40,7 @@ async def open_web_application(
     catalogue: Catalogue,
     deployment: Deployment | None = None,
 ) -> AsyncGenerator[ASGIApp]:
-    """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
+    """Open the application of every path but the gateway's own, and delete expired records meanwhile.
 
     Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
     without `deployment` it does not look at keys and folders.
@@ -95,7 +96,10 @@ async def _sweep_expired(zone: BrokerRuntime) -> None:
             for table in swept:
                 await table.sweep()
         except Exception as error:  # noqa: BLE001 nothing may end the sweeper; the next hour is early enough
-            log.warning("identity's tables are not swept for now", extra={"cause": type(error).__name__})
+            log.warning(
+                "deleting expired identity records failed; trying again in an hour",
+                extra={"event": "identity_sweep_failed", **describe_error(error)},
+            )
         await asyncio.sleep(SWEEP_SECONDS)
 
 
@@ -115,7 +119,7 @@ class _LazyApplication:
 
 
 class _PrefixRoute(BaseRoute):
-    """All paths that begin so go to another application, which sees them whole."""
+    """Route that passes all paths with a prefix, unchanged, to another application."""
 
     def __init__(self, prefix: str, app: ASGIApp) -> None:
         self._prefix = prefix

@@ -55,11 +55,11 @@ def test_set_and_unset(cli: Home, tenant: str) -> None:
         (("concurrency=1.5",), "concurrency: "),
         (("organizations=a",), "organizations: "),
         (('organizations=["a","b","c","d"]',), "organizations: "),
-        (("base_url=github.example.com",), "base_url: it has to look like https://host/path"),
-        (("base_url=https://user:hunter2@host.example",), "base_url: it has to look like"),
-        (("base_url=https://[::1",), "base_url: it has to look like"),
-        (("base_url=https://host.example:99999",), "base_url: it has to look like"),
-        (("base_url=",), "base_url: it has to look like"),
+        (("base_url=github.example.com",), "base_url: it must look like https://host/path"),
+        (("base_url=https://user:hunter2@host.example",), "base_url: it must look like"),
+        (("base_url=https://[::1",), "base_url: it must look like"),
+        (("base_url=https://host.example:99999",), "base_url: it must look like"),
+        (("base_url=",), "base_url: it must look like"),
         (("timeout",), "NAME=VALUE"),
         (("timeout=5", "timeout=6"), "timeout is given twice"),
         (("timeout=5", "--unset", "timeout"), "timeout is given twice"),
@@ -151,33 +151,33 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
     assert fresh.run("keys", "status", "--json").json() == {
         "healthy": True,
         "file": str(fresh.path / "keys" / "vault-kek.json"),
-        "keepers": ["file"],
+        "key_providers": ["file"],
         "keys": [],
-        "trouble": "",
+        "error": "",
         "to_rewrap": 0,
         "to_reencrypt": 0,
     }
     file, kept = fresh.path / "keys" / "vault-kek.json", fresh.path / "keys" / "kept"
     assert not file.exists()
-    assert vault_check(fresh)["state"] == "note"
+    assert vault_check(fresh)["state"] == "warning"
     secret = fresh.path / "secret"
     secret.write_text("hub-secret")
     given = ("credential", "set", "hub", "--user", "ada@example.com", "--no-test", "--from-file", str(secret))
     assert fresh.run(*given).code == 0
     [key] = fresh.run("keys", "status", "--json").json()["keys"]
-    assert (key["needed"], key["tenants"], key["data_keys"], key["usable"]) == (True, 1, 1, True)
+    assert (key["in_use"], key["tenants"], key["data_keys"], key["usable"]) == (True, 1, 1, True)
     assert vault_check(fresh)["state"] == "ok"
 
     file.rename(kept)
     missing = fresh.run("keys", "status", "--json")
     assert missing.code == 1
     [key] = json.loads(missing.out)["keys"]
-    assert (key["at_hand"], key["usable"], key["tenants"]) == (False, False, 1)
+    assert (key["available"], key["usable"], key["tenants"]) == (False, False, 1)
     assert vault_check(fresh) == {
         "check": "vault keys",
-        "state": "bad",
-        "told": f"the key {key['kek_id']}, needed by one tenant, is missing: "
-        f"bring it back into {file} from your copy of the keys, or name its keeper in MCPIST_KEYS",
+        "state": "error",
+        "message": f"the key {key['kek_id']}, needed by one tenant, is missing: "
+        f"restore it to {file} from your copy of the keys, or name its key provider in MCPIST_KEYS",
     }
     assert not file.exists()
     assert len(fresh.run("credential", "list", "--json").json()) == 1

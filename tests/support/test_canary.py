@@ -84,6 +84,7 @@ def test_the_test_that_leaks_fails(tmp_path: Path) -> None:
     assert sum(line.startswith("PASSED") for line in lines) == 6, done.stdout
 
 
+@pytest.mark.guarantee("G6")
 @pytest.mark.parametrize(
     "said",
     [
