@@ -27,7 +27,7 @@ MAX_ROWS = 10_000
 MAX_REDIRECT_URIS = 10
 UNUSED_AFTER = timedelta(days=90)
 ABANDONED_AFTER = timedelta(days=1)
-"""Where the table is full: a client that was never used by then was made for nothing, or to fill the table."""
+"""Age at which an unused client is deleted when the table is full: it was abandoned, or made to fill the table."""
 
 PER_SECOND, BURST, MAX_CONCURRENT = 2.0, 100, 16
 ADDRESS_PER_SECOND, ADDRESS_BURST, MAX_CONCURRENT_PER_ADDRESS = 0.1, 30, 4
@@ -36,7 +36,7 @@ REGISTRATION_CLOSED = (
     "clients do not register themselves at this MCPist: ask your administrator to run "
     "`mcpist client add NAME --redirect-uri URI`, and give the client the id that this prints"
 )
-"""What a client reads that may not register itself."""
+"""Error description for clients while registration is disabled."""
 
 _REPLACED_METHODS = ("none", "client_secret_basic", "client_secret_post")
 

@@ -12,7 +12,7 @@ from core.directory.audit_trail import Actor, audit_change
 from core.scopes import format_scopes
 
 MAX_GRANTS = 50
-"""That one person has with one client at once; a new one ends the one that was not used for longest."""
+"""Limit of live grants per person and client; a new one revokes the one that was unused for longest."""
 BROKER_ACTOR_NAME = "broker"
 
 

@@ -24,7 +24,7 @@ from core.secret import Secret
 
 MACHINE_GRANT_LIFETIME = timedelta(days=1)
 MIN_REMAINING_LIFETIME = timedelta(hours=2)
-"""What a grant without refresh token must have left to be used again: more than any access token lives."""
+"""Minimum remaining life of a reusable grant without refresh token: more than any access token's lifetime."""
 SWEEP_AFTER = timedelta(days=1)
 
 

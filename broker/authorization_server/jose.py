@@ -23,7 +23,7 @@ LEEWAY = 10.0
 ASYMMETRIC_ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "Ed25519"}
 )
-"""What others' keys may sign with."""
+"""Signature algorithms accepted from external issuers and clients."""
 
 _FORBIDDEN = frozenset({"jku", "jwk", "x5u", "x5c", "crit", "b64", "zip", "enc"})
 _TEXTS = ("alg", "typ", "kid")

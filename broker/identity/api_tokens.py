@@ -21,7 +21,7 @@ from core.secret import Secret
 from core.token_format import TokenParts, derive_id, generate_token, parse_token
 
 DEFAULT_SCOPES = MCP_SCOPES
-"""What a token may do if nothing else is asked for."""
+"""Default scopes of a token."""
 MAX_TOKENS = 200
 NIL_UUID = UUID(int=0)
 

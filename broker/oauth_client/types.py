@@ -14,7 +14,7 @@ from broker.providers.schema import Provider
 from core.secret import Secret
 
 GrantKind = Literal["authorization_code", "refresh_token", "revoke", "account", "sites", "reach", "key", "register"]
-"""What a request was for; the last ones are no grants, and are redacted in the same way."""
+"""Purpose of a request; the last ones are not grants, and are redacted in the same way."""
 
 
 class ErrorClass(StrEnum):

@@ -82,4 +82,4 @@ REASON_DESCRIPTIONS = MappingProxyType(
         TOO_LARGE: "the vendor's answer is too large",
     }
 )
-"""What each means, in a sentence for people."""
+"""Description of each reason, one sentence for users."""

@@ -143,7 +143,7 @@ class OAuthServer(Table):
     client_documents: bool = False
     """It takes the URL of a document about a client as its id (CIMD): such a client proves itself by PKCE alone."""
     registration_url: Url | None = None
-    """Where clients register themselves (RFC 7591)."""
+    """Dynamic client registration endpoint (RFC 7591)."""
     pkce: Literal["S256", "none"] = "S256"
     client_auth: ClientAuth = "post"
     body: BodyForm = "form"
@@ -160,12 +160,12 @@ class OAuthServer(Table):
     unreported_scopes: Scopes = ()
     """Those that an answer never names even where they were granted."""
     scope_prefix: Annotated[str, Field(max_length=200)] = ""
-    """What an answer may put before a scope's name, and a request need not."""
+    """Prefix of scope names in responses that requests may leave out."""
     scope_aliases: Annotated[dict[Scope, Scope], Field(max_length=50)] = Field(default_factory=dict)
     """Names in answers → names in requests."""
     scope_implies: Annotated[dict[Scope, Scopes], Field(max_length=50)] = Field(default_factory=dict)
     error_at: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=5, strict=False)] = ("/error",)
-    """Where in an answer its error code stands."""
+    """Pointers to the error code of a response."""
     description_at: Annotated[tuple[Pointer, ...], Field(min_length=1, max_length=5, strict=False)] = (
         "/error_description",
     )
@@ -233,17 +233,17 @@ class ApiKeyAuth(AccountPointers):
     password: Annotated[str, Field(max_length=100, pattern=r"^[!-~]*$")] = ""
     user: Annotated[str, Field(max_length=100, pattern=r"^[!-9;-~]*$")] = ""
     user_kind: Literal["name", "email"] | None = None
-    """What the person gives beside the key: a user name or an e-mail address."""
+    """Second part of the pair beside the key: a user name or an e-mail address."""
     header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$"), AfterValidator(_check_key_header)] = ""
     word: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,39}$")] = ""
-    """What stands before the key in `header`, such as ``Token``."""
+    """Word before the key in `header`, such as ``Token``."""
     prefixes: Annotated[tuple[Line, ...], Field(max_length=10, strict=False)] = ()
     """How such a key begins; another is refused before it is sent anywhere."""
     check_url: Url | None = None
     """Without one, the module's own harmless request at its service's address checks a key."""
     check_headers: Headers = Field(default_factory=dict)
     id: Pointer | None = None
-    """Where its answer has the account's id."""
+    """Pointer to the account's id in the response."""
     help_url: Url | None = None
 
     @property
@@ -281,15 +281,15 @@ class Provider(Table):
     id: ProviderId
     title: Line
     console_url: Url | None = None
-    """Where an administrator registers the OAuth app."""
+    """URL where an administrator registers the OAuth app."""
     docs_url: Url | None = None
     """The vendor's page on how to."""
     manage_url: Url | None = None
-    """Where a person ends the grant by hand."""
+    """URL where a person revokes the grant by hand."""
     settings: Annotated[dict[Word, ProviderSetting], Field(max_length=10)] = Field(default_factory=dict)
     api: Annotated[tuple[Url, ...], Field(max_length=20, strict=False)] = ()
-    """Where its tokens and keys may be sent: scheme and host of each count, the path does not. Without any, where the
-    service was when they were stored."""
+    """Origins that tokens and keys may be sent to; the path of each is ignored. Without any, the base URL that the
+    service had when they were stored."""
     oauth: OAuthServer | None = None
     account: AccountLookup | None = None
     sites: SitesEndpoint | None = None

@@ -16,7 +16,7 @@ from core.failpoints import failpoint
 from core.generations import DROPPED_VERSION_CHANNEL
 
 GRANT_VERSION_STEP = 1 << 20
-"""What a new grant adds to an account's version: more than refreshes ever do."""
+"""Version increment of a new grant: more than refreshes ever add."""
 
 
 class StoreResult(Enum):

@@ -101,7 +101,7 @@ async def test_one_of_mcpists_own_is_read_and_neither_changed_nor_removed(rig: R
         assert (await put(admin, copy, path="/providers/my_github")).status_code == 201
         for answer in (await put(admin, DOCUMENT, path="/providers/github"), await admin.delete("/providers/github")):
             assert answer.status_code == 400
-            assert "github is a provider of MCPist's own" in answer.json()["detail"]
+            assert "github is a built-in provider" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ async def test_what_is_found_fills_the_settings_of_a_generic_provider(site: Site
         ({"code_challenge_methods_supported": ["plain"]}, "S256 is not in its code_challenge_methods_supported"),
         ({"grant_types_supported": ["client_credentials"]}, "authorization_code is not in"),
         ({"response_types_supported": ["token"]}, "code is not in"),
-        ({"token_endpoint_auth_methods_supported": ["tls_client_auth"]}, "takes none of client_secret_basic"),
+        ({"token_endpoint_auth_methods_supported": ["tls_client_auth"]}, "supports none of client_secret_basic"),
     ],
 )
 async def test_a_server_that_will_not_do_is_refused(site: Site, changed: dict[str, Any], told: str) -> None:
