@@ -81,7 +81,7 @@ class RefreshRules(Table):
     @model_validator(mode="after")
     def _check_profile(self) -> "RefreshRules":
         if (self.profile == "grace") != (self.grace_seconds > 0):
-            raise ValueError("grace_seconds is allowed only for the profile grace")
+            raise ValueError("grace_seconds is required for the profile grace and not allowed for any other")
         return self
 
     @property
@@ -199,7 +199,7 @@ class AccountLookup(AccountPointers):
     @model_validator(mode="after")
     def _check_url(self) -> "AccountLookup":
         if (self.source == "url") != (self.url is not None):
-            raise ValueError("url is allowed only for the source url")
+            raise ValueError("url is required for the source url and not allowed for any other")
         return self
 
 
@@ -262,7 +262,7 @@ class ApiKeyAuth(AccountPointers):
         if self.user and self.scheme != "basic_password":
             raise ValueError("user is allowed only for the scheme basic_password")
         if (self.scheme == "basic_pair") != (self.user_kind is not None):
-            raise ValueError("user_kind is allowed only for the scheme basic_pair")
+            raise ValueError("user_kind is required for the scheme basic_pair and not allowed for any other")
         if (self.check_url is None) != (self.id is None):
             raise ValueError("check_url and id must be given together: the request and the pointer to the account id")
         return self
