@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
+from core.connection_causes import find_cause
 from core.connection_state import CredentialKind
 from core.generations import Generations
 from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.connection_messages import TRANSIENT, ConnectMessages
+from gateway.connection_messages import ConnectMessages
 from gateway.mcp.request_context import RequestContext
 from modules.kit import ToolError, VendorSettings
 
@@ -152,7 +153,7 @@ class LeaseCache:
         if isinstance(answer, CredentialRefusal):
             raise ToolError("your permissions have just changed; call get_module_schema again")
         if isinstance(answer, NoCredential):
-            if answer.cause in TRANSIENT:
+            if find_cause(answer.cause).transient:
                 raise self._links.build_transient_error(tool.owner, answer.cause, answer.kind, answer.retry_after)
             broken = answer.reason == "broken"
             raise self._links.build_not_connected_error(tool.owner, broken=broken, kind=answer.kind, cause=answer.cause)

@@ -87,7 +87,7 @@ class AuditEventKind(StrEnum):
     CLIENT_CREATED = "client.created"
     CLIENT_CHANGED = "client.changed"
     CLIENT_REMOVED = "client.removed"
-    CLIENT_DOCUMENT_REFUSED = "build_client_document.refused"
+    CLIENT_DOCUMENT_REFUSED = "client_document.refused"
     ISSUER_TRUSTED = "issuer.trusted"
     ISSUER_REMOVED = "issuer.removed"
     CONSENT_GIVEN = "consent.given"

@@ -43,12 +43,6 @@ MESSAGES: Mapping[str, str] = {
     "connect.standing.misconfigured": "{service} refuses the app that your administrator registered. No account is "
     "lost; tell your administrator. Connecting again does not help.",
     "connect.client.title": "{provider} refuses the OAuth client that is registered for your organisation",
-    "connect.client.cause.client_refused": "It does not know the client id, or the secret is wrong.",
-    "connect.client.cause.secret_expired": "The client secret has run out.",
-    "connect.client.cause.client_not_allowed": "It does not allow the client what MCPist asks for.",
-    "connect.client.cause.scope_refused": "It refuses a scope that was asked for.",
-    "connect.client.cause.not_found": "There is no token endpoint at the address of its settings.",
-    "connect.client.cause.other": "The history of the connection has its answer.",
     "connect.client.do": "No account is lost. Look at the app there, then store what it has now: "
     "<code>mcpist oauth-client set {id}</code>",
     "connect.client.role": "It is the one of the role {role}.",
@@ -56,18 +50,6 @@ MESSAGES: Mapping[str, str] = {
     "connect.again": "Connect again",
     "connect.manage": "Details",
     "connect.open.label": "{action}: {service}",
-    "connect.cause.revoked": "The vendor does not accept the connection any more: access was taken back there.",
-    "connect.cause.expired": "The connection has run out, because it was not used for long or the vendor limits "
-    "its time.",
-    "connect.cause.lost_rotation": "An answer of the vendor was lost on its way, and with it the connection. "
-    "Nobody has done anything wrong.",
-    "connect.cause.scope": "The vendor granted less than what is needed.",
-    "connect.cause.account_disabled": "The account is disabled at the vendor.",
-    "connect.cause.interaction": "The vendor wants you to sign in there again.",
-    "connect.cause.rejected": "The vendor refuses the token: it was revoked or has expired there.",
-    "connect.cause.elsewhere": "An administrator has given the service another address since, and your access is not "
-    "sent there. Connect again if the new address is right.",
-    "connect.cause.other": "The vendor does not accept the connection any more.",
     "connect.done.connected": "{service} is connected. You can close this page and repeat what you asked for.",
     "connect.done.connected_less": "{service} is connected.",
     "connect.done.kept": "Nothing was changed: the connection is as it was before.",

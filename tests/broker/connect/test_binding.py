@@ -42,7 +42,7 @@ async def test_a_service_that_is_given_another_address_gets_no_token(scene: Scen
     listed = await scene.schema(ada, "shop")
     assert (listed["connection"], listed["cause"]) == ("broken", "elsewhere")
     async with scene.browser(ada) as browser:
-        assert "given the service another address since" in shown(await browser.get("/connect/shop"))
+        assert "base URL was changed after it was connected" in shown(await browser.get("/connect/shop"))
     assert attacker.asked == []
     request = LeaseRequest(Secret(ada.token), "shop", "look")
     assert await scene.identity.zone.broker.lease(request) == NoCredential("shop", "broken", "personal", "elsewhere")

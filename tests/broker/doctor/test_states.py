@@ -90,7 +90,7 @@ STATES = {
     ),
     "lost rotation": Seen(
         "github", lost, "needs_reconnect", "lost_rotation", "owner", "broken", "lost_rotation",
-        "An answer of the vendor was lost", "was lost on its way, and with it", "not given twice; its owner",
+        "The vendor's answer was lost", "was lost on its way, and with it", "not given twice; its owner",
     ),
     "scope too small": Seen(
         "google", granted_less, "needs_reconnect", "scope", "owner", "broken", "scope",

@@ -217,7 +217,7 @@ def key(**more: object) -> dict[str, object]:
         ("oauth", ..., "acme: give oauth, key, or both"),
         ("account.url", ..., "acme.account: url is required for the source url"),
         ("account.id", "id", "acme.account.id: give a JSON pointer"),
-        ("key", {"check_url": "https://a.example/", "id": "/i", "scheme": "header"}, "acme.key: header is required for"),
+        ("key", {"check_url": "https://a.example/", "id": "/i", "scheme": "header"}, "acme.key: header is required"),
         ("key", key(scheme="header", header="Host"), "acme.key.header: give Authorization or a header"),
         ("key", key(scheme="header", header="Content-Length"), "acme.key.header: give Authorization or a header"),
         ("key", key(scheme="header", header="X-A\r\nX-B"), "acme.key.header: "),
