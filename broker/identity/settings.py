@@ -96,9 +96,7 @@ class ProviderSettings(_Table):
         if self.kind == "oidc" and not self.issuer:
             raise ValueError("issuer is missing: the provider's issuer URL")
         if self.kind == "microsoft" and (not self.tenant or self.tenant.lower() in MULTI_TENANT_NAMES):
-            raise ValueError(
-                "tenant must be a directory id; common, organizations and consumers would admit other directories"
-            )
+            raise ValueError("tenant must be the id of one directory, not common, organizations or consumers")
         return self
 
 
