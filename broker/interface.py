@@ -1,4 +1,4 @@
-"""What the gateway knows of the broker. One contract suite runs against every implementation."""
+"""Interface of the broker for the gateway. One contract suite runs against every implementation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a verified user may use, read by the broker itself: it does not take the gateway's word for it."""
+"""Permissions of a verified user, read by the broker itself, independently of the gateway."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -54,7 +54,7 @@ class RemoteKeySet:
         if fetching is not None:
             await asyncio.shield(fetching)
         if self._keys is None:
-            raise Unavailable("the keys of the authorization server cannot be read")
+            raise Unavailable("the authorization server's keys cannot be fetched")
         return self._keys.get(kid)
 
     def _start_fetch(self) -> "asyncio.Task[None] | None":
@@ -72,7 +72,10 @@ class RemoteKeySet:
         try:
             found = parse_jwks(await self._fetch(self._url))
         except (OSError, ValueError, TimeoutError) as error:
-            log.warning("a JWK set cannot be used; the last good one counts", extra={"cause": type(error).__name__})
+            log.warning(
+                "JWK set cannot be fetched or parsed; the last good one stays in use",
+                extra={"event": "jwks_fetch_failed", "error": type(error).__name__},
+            )
             return
         self._keys, self._read_at = found, self._clock()
 

@@ -59,7 +59,7 @@ class AutomaticClientRegistration:
 
     @property
     def has_documents(self) -> bool:
-        """Whether vendors can read our documents."""
+        """Check whether vendors can fetch our client ID metadata documents."""
         return serves_documents(self._public_url)
 
     def build_document(self, tenant_id: UUID, provider: str) -> dict[str, object]:

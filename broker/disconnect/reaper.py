@@ -1,4 +1,4 @@
-"""Accounts that nobody is going to end but us: a question that was never answered, an end that was interrupted."""
+"""Background task that revokes and deletes abandoned accounts: unanswered confirmations and interrupted disconnects."""
 
 import asyncio
 import logging
@@ -30,16 +30,19 @@ class GrantReaper:
         self._chance = chance
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             await asyncio.sleep(REAP_INTERVAL * (0.5 + self._chance()))
             try:
                 await self.sweep()
             except (MCPistError, asyncpg.PostgresError) as error:
-                log.warning("left accounts were not looked for", extra={"error": type(error).__name__})
+                log.warning(
+                    "search for abandoned accounts failed",
+                    extra={"event": "abandoned_account_sweep_failed", "error": type(error).__name__},
+                )
 
     async def sweep(self) -> int:
-        """End what is left now, at most :data:`MOST_AT_ONCE`; how many.
+        """Disconnect abandoned accounts now, at most :data:`MOST_AT_ONCE`; return their number.
 
         Raises:
             core.errors.Unavailable: the database is away.

@@ -1,4 +1,4 @@
-"""Whose account it is: what a vendor says to a token or a key, by the provider's data. Harmless requests, once each."""
+"""Account identity of a token or key, fetched from the vendor by harmless requests that the provider defines."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -55,7 +55,9 @@ class UserinfoClient:
     async def fetch_account(
         self, provider: Provider, settings: Mapping[str, str], access: Secret, extra: Mapping[str, str]
     ) -> AccountIdentity | VendorFailure | None:
-        """Whose grant it is; `extra` is that of its tokens. None where the provider has no way to tell.
+        """Fetch the account of a grant; None where the provider defines no way to identify it.
+
+        `extra` is that of the grant's tokens.
 
         Raises:
             Invalid: a setting is missing or wrong.
@@ -106,7 +108,7 @@ class UserinfoClient:
     async def check_reach(
         self, provider: Provider, settings: Mapping[str, str], access: Secret
     ) -> bool | VendorFailure | None:
-        """Whether a grant reaches anything; None where the provider's data do not say how to tell.
+        """Check whether a grant can access anything; None where the provider defines no check.
 
         Raises:
             Invalid: a setting is missing or wrong.
@@ -123,7 +125,8 @@ class UserinfoClient:
     async def check_key(
         self, provider: Provider, settings: Mapping[str, str], secret: Secret
     ) -> AccountIdentity | VendorFailure:
-        """Whether the vendor takes a key, and whose it is; of a pair, `secret` is user name and key as they are stored.
+        """Check a key at the vendor and return its account. Of a pair, `secret` is user name and key as they are
+        stored.
 
         Raises:
             Invalid: the provider has no such request, the key has not the provider's form, so it was sent nowhere, or a
@@ -131,9 +134,9 @@ class UserinfoClient:
         """
         key = provider.key
         if key is None:
-            raise Invalid(f"{provider.title} has no keys; connect it by its own page")
+            raise Invalid(f"{provider.title} does not support keys; connect it on the connect page")
         if key.check_url is None or key.id is None:
-            raise Invalid(f"{provider.title} has no request that checks a key")
+            raise Invalid(f"the provider {provider.title} defines no request to check a key")
         name, value = build_key_header(provider.title, key, secret)
         url = fill_url(key.check_url, resolve_settings(provider, settings))
         return await self._fetch_identity("key", url, {**key.check_headers, name: value}, key.id, key)
@@ -176,7 +179,7 @@ def build_key_header(title: str, key: ApiKeyAuth, secret: Secret) -> tuple[str, 
     if len(own) > LONGEST_KEY:
         raise Invalid(expected)
     if key.prefixes and not own.startswith(key.prefixes):
-        raise Invalid(f"a key of {title} begins with {' or '.join(key.prefixes)}")
+        raise Invalid(f"a {title} key must begin with {' or '.join(key.prefixes)}")
     try:
         return build_credential_header(key.credential_scheme, secret)
     except InvalidCredentialForm:

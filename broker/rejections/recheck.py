@@ -22,6 +22,7 @@ from broker.rejections.verdicts import ProbeResult
 from broker.vault.vault import Vault
 from core.db import Database
 from core.errors import Unavailable
+from core.log_events import describe_error
 
 RECHECK_INTERVAL = 15.0
 MAX_PER_ENDPOINT = 50
@@ -45,7 +46,10 @@ class CredentialProbe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecheckDependencies:
-    """What a question needs. `database` is in the broker's role; `base_urls` are those that the modules' code names."""
+    """Dependencies of a recheck.
+
+    `database` is in the broker's role; `base_urls` are those that the modules' code names.
+    """
 
     database: Database
     vault: Vault
@@ -64,13 +68,16 @@ class Rechecker:
         self._turns = FairSemaphore(each=PARALLEL_PER_ENDPOINT, tenant=PARALLEL_PER_TENANT, all=PARALLEL_TOTAL)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             await asyncio.sleep(RECHECK_INTERVAL * (0.5 + self._chance()))
             try:
                 await self.sweep()
             except (Unavailable, asyncpg.PostgresError) as error:
-                log.warning("refused credentials were not asked about", extra={"error": type(error).__name__})
+                log.warning(
+                    "recheck of rejected credentials failed",
+                    extra={"event": "recheck_sweep_failed", "error": type(error).__name__},
+                )
 
     async def sweep(self) -> int:
         """Ask about all that is due; how many questions were answered. In a copy of another's database that nobody has
@@ -92,8 +99,8 @@ class Rechecker:
         for endpoint in {endpoint for endpoint, one in settled if one is RecheckOutcome.HELD_BACK} - self._refusing:
             self._refusing.add(endpoint)
             log.error(
-                "a vendor refuses many credentials at once: nobody is asked for a new one until it refuses few",
-                extra={"endpoint": endpoint},
+                "vendor rejects many credentials at once; treated as a vendor outage, no user is asked for a new one",
+                extra={"event": "vendor_mass_rejection", "endpoint": endpoint},
             )
         self._refusing -= {endpoint for endpoint, one in settled if one is RecheckOutcome.ACCEPTED}
 
@@ -103,8 +110,12 @@ class Rechecker:
                 return await self._recheck(tenant_id, credential_id)
             except Exception as error:  # noqa: BLE001 what is wrong with one credential ends no other's turn
                 log.warning(
-                    "a refused credential was not asked about",
-                    extra={"error": type(error).__name__, "credential": str(credential_id)},
+                    "recheck of a rejected credential failed",
+                    extra={
+                        "event": "credential_recheck_failed",
+                        "credential": str(credential_id),
+                        **describe_error(error),
+                    },
                 )
                 return None
 

@@ -44,7 +44,7 @@ class DekCache:
         return None
 
     def is_recently_seen(self, name: DekName) -> bool:
-        """Whether the key's row was there within the last second."""
+        """Check whether the key's row was seen in the database within the last second."""
         entry = self._entries.get(name)
         return entry is not None and self._monotonic() < entry.seen + ROW_SEEN_SECONDS
 

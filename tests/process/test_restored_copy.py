@@ -62,7 +62,7 @@ async def test_a_restored_copy_asks_no_vendor_until_it_is_adopted(vendor: Vendor
         for name in KEYS:
             shutil.copy2(first / "keys" / name, second / "keys")
         async with running([copy]):
-            await within(SECONDS, lambda: said(copy, "accounts are not kept fresh: this is a copy"))
+            await within(SECONDS, lambda: said(copy, "background refresh is off: this deployment is a copy"))
             assert await vendor.calls() == 2, "the copy has looked, leaves what is due alone, and asked nobody"
             assert "mcpist adopt" in copy.log()
             await command(second, copy.port, "adopt")
