@@ -20,6 +20,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
+from core.observability.redaction import redact
 from core.scopes import covers
 from core.secret import Secret
 from gateway.argument_validation import InvalidToolArguments, validate_arguments
@@ -37,7 +38,6 @@ from gateway.lookup_recorder import (
 )
 from gateway.mcp.errors import InsufficientScope
 from gateway.mcp.request_context import RequestContext
-from gateway.observability.redaction import redact
 from gateway.observability.tracing import Tracer
 from gateway.sieve.sieve import Sieve
 from gateway.tool_context import ToolContext

@@ -15,10 +15,10 @@ from core.audit.sealer import AuditSealer
 from core.config.settings import Settings
 from core.errors import Unavailable
 from core.migrations import migrate
+from core.observability.logs import resolve_format
 from core.secret import Secret
 from gateway.catalogue import Catalogue, load_installed_modules
 from gateway.observability.call_log import CallLog, create_writer
-from gateway.observability.logs import resolve_format
 from gateway.observability.metrics_server import serve_metrics
 from server.bootstrap import FirstAccess, create_first_access
 from server.data_folder import Report, attach_database, start_database

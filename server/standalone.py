@@ -17,20 +17,20 @@ from broker.rpc.codec import PATHS
 from broker.rpc.gateway_keys import load_private_key, make_key_pair
 from broker.rpc.rpc_client import UNIX_PREFIX, HttpBroker, open_http_broker
 from broker.rpc.service_token import ServiceTokenSigner, ServiceTokenVerifier
+from core.audit.failed_auth import AuthFailureLog
 from core.audit.writer import AuditWriter
 from core.concurrency.rate_limits import AttemptLimits
 from core.config.settings import Settings
 from core.database_url import DatabaseAddress
 from core.db import Database, check_sessions
 from core.errors import Invalid, Unavailable
+from core.http_server.asgi import PathDispatcher
 from core.migrations import migrate
 from core.secret import Secret
-from gateway.app import PathDispatcher
-from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import load_installed_modules
-from gateway.observability.health import Check, HealthMonitor, build_health_routes, create_disk_check
 from server.data_folder import Report, attach_database
 from server.deployment import KEYS_FOLDER, Deployment, open_deployment_as
+from server.health import Check, HealthMonitor, build_health_routes, create_disk_check
 from server.listen_port import open_port
 from server.listener import open_unix_listener, serve_application, watch_stop_signals
 from server.operator_context import BROKER_ROLE, GATEWAY_ROLE

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broker.interface import CredentialRefusal, Verifier
+from core.audit.failed_auth import AuthFailureLog
 from core.audit.passes import AuditPasses
 from core.caller import Caller, Credential
 from core.db import Database
@@ -16,7 +17,6 @@ from core.scopes import MCP_SCOPES, format_scopes
 from core.secret import Secret
 from core.token_format import MAX_JWT_BYTES, is_jwt, parse_token
 from gateway.auth.caller_loader import load_caller
-from gateway.auth.failed_auth import AuthFailureLog
 from gateway.mcp.errors import Unauthenticated
 
 MAX_CACHED_CALLERS = 10_000

@@ -19,10 +19,10 @@ from broker.connect.connect_services import ConnectServices
 from broker.web import request_parsing
 from broker.web.web_dependencies import WebDependencies
 from core.api.security import ApiSecurity
+from core.audit.failed_auth import AuthFailureLog
 from core.config.settings import Settings
 from core.db import Database
-from gateway.auth.failed_auth import AuthFailureLog
-from gateway.auth.protected_resource import build_metadata_url
+from core.protected_resource import build_metadata_url
 from gateway.catalogue import Catalogue
 from server.bootstrap import list_module_names
 from server.deployment import Deployment

@@ -27,7 +27,7 @@ from core.config.settings import Settings
 from core.db import Database
 from core.http.json_documents import JsonDocumentFetcher
 from core.http.outbound_addresses import AllowedAddresses
-from gateway.auth.protected_resource import build_resource_identifier
+from core.protected_resource import build_resource_identifier
 from gateway.catalogue import Catalogue
 from server.data_folder import get_key_provider_settings
 from server.deployment import Deployment

@@ -14,9 +14,9 @@ from broker.web import account_pages, connect_session_pages, oauth_endpoints, si
 from broker.web import connect_pages as connect_pages
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
+from core.audit.failed_auth import AuthFailureLog
 from core.config.settings import Settings
 from core.db import Database
-from gateway.auth.failed_auth import AuthFailureLog
 from gateway.catalogue import Catalogue
 from server.deployment import Deployment
 from server.wiring.authorization_server import build_authorization_server, build_grants, build_registration

@@ -26,8 +26,8 @@ from broker.authorization_server.registered_clients import NewClient, Registered
 from core.config.settings import Settings
 from core.directory import allow_list
 from core.directory.tenants import Tenant
+from core.http_server.server import HttpServer, run_http_server
 from core.secret import Secret
-from gateway.http_server.server import HttpServer, run_http_server
 from gateway.observability.call_log import CallLog
 from server.wiring.broker import BrokerRuntime, open_broker_runtime
 from server.wiring.gateway import Gateway, open_gateway

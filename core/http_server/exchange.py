@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from email.utils import formatdate
 from typing import Any, Protocol
 
-from gateway.app import Application
+from core.http_server.asgi import Application
 
 _NO_BODY = frozenset({204, 304})
 _FAILED = b'{"error":"Internal Server Error"}'
