@@ -10,7 +10,7 @@ from broker.connections.connect_principal import ConnectPrincipal
 from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
 from broker.connections.credential_summary import CredentialSummary, list_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
-from broker.connections.required_scopes import ModuleManifest, RequiredTools, find_required_tools
+from broker.connections.required_scopes import RequiredTools, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.registry import ProviderRegistry
 from broker.providers.schema import Provider
@@ -18,6 +18,7 @@ from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_owners import CredentialOwner
 from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy
 from core.db import Database, UnitOfWork
+from core.module_manifest import ModuleManifest
 from core.permissions import Role, build_role
 
 ADMINISTRATOR = "admin"

@@ -15,13 +15,14 @@ from broker.connections.connection_status import (
     list_connection_statuses,
     mark_needs_reconnect,
 )
-from broker.connections.required_scopes import ModuleManifest, RequiredTools, build_scope_request, find_required_tools
+from broker.connections.required_scopes import RequiredTools, build_scope_request, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.catalogue import ProviderCatalogue
 from broker.providers.error_reasons import SCOPE
 from broker.providers.registry import ProviderRegistry
 from broker.user_policy import UserPolicy, load_user_policy
 from core.db import UnitOfWork
+from core.module_manifest import ModuleManifest
 from core.permissions import Role
 
 

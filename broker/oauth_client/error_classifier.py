@@ -100,6 +100,14 @@ def classify_by_status(reply: VendorResponse, now: datetime) -> ClassifiedError:
     return ClassifiedError(cls, reason, later if cls is ErrorClass.THROTTLED else None)
 
 
+def classify_rate_limit(reply: VendorResponse, now: datetime) -> ClassifiedError | None:
+    """A refusal that is a limit in truth, as GitHub sends it: by Retry-After or a spent x-ratelimit-remaining."""
+    later = _parse_retry_after(reply.headers, now)
+    if later is None and reply.headers.get("x-ratelimit-remaining", "").strip() != "0":
+        return None
+    return ClassifiedError(ErrorClass.THROTTLED, error_reasons.TOO_MANY, later)
+
+
 def utc_now() -> datetime:
     """The time of day, for dates in Retry-After."""
     return datetime.now(UTC)

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class CredentialProbe(Protocol):
-    """Asks a module's vendor, by the module's own harmless request, whether it takes a credential."""
+    """Asks a module's vendor, by the harmless request of the module's manifest, whether it takes a credential."""
 
     async def __call__(self, suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
         """The vendor's verdict; `settings` are the tenant's of the service. It raises nothing, and takes less than

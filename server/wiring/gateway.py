@@ -42,7 +42,7 @@ from gateway.vendor_connections import VendorConnections
 from gateway.vendor_session.client_factory import VendorClientFactory
 from server.deployment import Deployment
 from server.health import HealthMonitor, build_health_routes, create_disk_check
-from server.operator_context import GATEWAY_ROLE, open_role_database
+from server.role_database import GATEWAY_ROLE, open_role_database
 from server.start_files import load_identity_settings
 
 GATEWAY_CONNECTIONS = 16

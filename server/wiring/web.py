@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -16,12 +16,11 @@ from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
 from core.config.settings import Settings
-from core.db import Database
-from gateway.catalogue import Catalogue
-from server.deployment import Deployment
+from core.module_manifest import ModuleManifest
 from server.wiring.authorization_server import build_authorization_server, build_grants, build_registration
 from server.wiring.broker import BrokerRuntime
 from server.wiring.connect import open_connect_services
+from server.wiring.control_plane_api import ControlPlaneApi
 from server.wiring.notifications import run_notifications
 
 API_PATH = "/api/"
@@ -35,22 +34,20 @@ async def open_web_application(
     zone: BrokerRuntime,
     settings: Settings,
     refusals: AuthFailureLog,
-    console: Database | None,
-    catalogue: Catalogue,
-    deployment: Deployment | None = None,
+    manifests: Sequence[ModuleManifest],
+    control_plane: ControlPlaneApi | None = None,
 ) -> AsyncGenerator[ASGIApp]:
     """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
 
-    Without `console`, which is the database in the control plane's role, the admin API is identity's own part of it;
-    without `deployment` it does not look at keys and folders.
+    Without `control_plane` the admin API is the broker's own part of it.
     """
     sweeping = asyncio.create_task(_sweep_expired(zone), name="identity sweeper")
     try:
         async with (
-            open_connect_services(zone, settings, catalogue) as connect,
-            run_notifications(zone, settings, catalogue),
+            open_connect_services(zone, settings, manifests) as connect,
+            run_notifications(zone, settings, manifests),
         ):
-            yield _build_application(zone, settings, refusals, console, catalogue, connect, deployment)
+            yield _build_application(zone, settings, refusals, connect, control_plane)
     finally:
         sweeping.cancel()
         await asyncio.wait([sweeping])
@@ -60,16 +57,14 @@ def _build_application(
     zone: BrokerRuntime,
     settings: Settings,
     refusals: AuthFailureLog,
-    console: Database | None,
-    catalogue: Catalogue,
     connect: ConnectServices,
-    deployment: Deployment | None,
+    control_plane: ControlPlaneApi | None,
 ) -> ASGIApp:
 
     def build_api() -> ASGIApp:
         from server.wiring.admin_api import build_admin_api  # the framework's import takes half a second
 
-        return build_admin_api(zone, parts, grants, refusals, console, catalogue, connect, settings, deployment)
+        return build_admin_api(zone, parts, grants, refusals, connect, control_plane)
 
     parts = build_web_dependencies(settings, zone.identity, zone.clock)
     grants = build_grants(zone)

@@ -32,7 +32,7 @@ from core.secret import Secret
 from gateway.observability.call_log import CallLog
 from gateway.tool_runner import NO_SUCH_TOOL
 from server.deployment import KEYS_FOLDER
-from server.operator_context import BROKER_ROLE, open_role_database
+from server.role_database import BROKER_ROLE, open_role_database
 from server.wiring.gateway import open_gateway
 from tests.broker.authorization_server.grants import Grant, add_grant, revoke
 from tests.path.conftest import People
