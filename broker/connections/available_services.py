@@ -19,7 +19,8 @@ from broker.vault.credential_owners import CredentialOwner
 from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy
 from core.db import Database, UnitOfWork
 from core.module_manifest import ModuleManifest
-from core.permissions import Role, build_role
+from core.permissions import Role
+from core.policy_loader import load_roles
 
 ADMINISTRATOR = "admin"
 MAX_SHARED_SHOWN = 100
@@ -215,9 +216,7 @@ async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: 
         return None
     roles = await load_roles(work, role_id)
     return (
-        ConnectSubject(CredentialOwner("shared", role_id), tuple(roles), await _load_enabled_modules(work))
-        if roles
-        else None
+        ConnectSubject(CredentialOwner("shared", role_id), roles, await _load_enabled_modules(work)) if roles else None
     )
 
 
@@ -243,17 +242,4 @@ async def _load_enabled_modules(work: UnitOfWork) -> frozenset[str]:
     return frozenset(row["module"] for row in await work.fetch(_SERVICES))
 
 
-async def load_roles(work: UnitOfWork, role_id: UUID | None) -> list[tuple[UUID, Role]]:
-    """One role with what it permits, or all of the tenant, the highest first."""
-    given: dict[tuple[UUID, str, int], list[tuple[str, str]]] = {}
-    for row in await work.fetch(_ROLES, role_id):
-        of_role = given.setdefault((row["id"], row["name"], row["priority"]), [])
-        if row["permission"] is not None:
-            of_role.append((row["effect"], row["permission"]))
-    return [(key[0], build_role(key[1], rows, key[2])) for key, rows in given.items()]
-
-
 _SERVICES = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
-_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission FROM core.roles r
-    LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
-    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) ORDER BY r.priority DESC, r.name"""

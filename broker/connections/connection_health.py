@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
-from broker.connections.available_services import load_roles
 from broker.connections.connect_methods import has_write_scopes
 from broker.connections.connection_status import (
     MAX_STATUSES,
@@ -24,6 +23,7 @@ from broker.user_policy import UserPolicy, load_user_policy
 from core.db import UnitOfWork
 from core.module_manifest import ModuleManifest
 from core.permissions import Role
+from core.policy_loader import load_roles
 
 
 class ConnectionHealth:

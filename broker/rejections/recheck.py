@@ -14,12 +14,12 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.rejections.rejected_credentials import RejectedCredential, claim_recheck
 from broker.rejections.rejection_timing import RejectionTiming
 from broker.rejections.verdict_writer import RecheckOutcome, apply_verdict
 from broker.rejections.verdicts import ProbeResult
 from broker.vault.vault import Vault
+from core.concurrency.fair_semaphore import FairSemaphore
 from core.db import Database
 from core.errors import Unavailable
 

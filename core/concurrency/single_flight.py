@@ -17,6 +17,10 @@ class SingleFlight(Generic[K, R]):
     def __len__(self) -> int:
         return len(self._running)
 
+    def __contains__(self, key: K) -> bool:
+        """Whether a run is under way for `key`."""
+        return key in self._running
+
     def start(self, key: K, run: Callable[[], Awaitable[R]]) -> asyncio.Task[R]:
         """The run under way for `key`, begun now if there is none. Await it by way of :func:`asyncio.shield` only."""
         task = self._running.get(key)
