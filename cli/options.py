@@ -10,7 +10,7 @@ TenantOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 
-RESULT_TEXT_HELP = (
+TOOL_RESULT_FORMAT_HELP = (
     "What its client gets beside a result's structured part: short, if it shows its model that part, or full; "
     "default what is known of the client."
 )

@@ -19,7 +19,7 @@ def print_remaining_accounts(said: "Sequence[RevocationResult]") -> None:
 
 def print_disconnect_result(ended: "DisconnectResult") -> None:
     """The same for one that was disconnected."""
-    if ended.outcome == "key":
+    if ended.outcome == "api_key":
         print_note("Note: at the vendor the key stays valid until it is revoked there")
     elif ended.still_active:
         print_note(_format_note(ended.provider, ended.account, ended.manage_url))

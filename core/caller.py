@@ -11,9 +11,9 @@ from core.permissions import Policy
 class Credential:
     """What the broker vouches for after it has verified an API token. Holds no secret.
 
-    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it. `result_text` is what the
-    client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does not decide.
-    `audit_pass` lets a gateway append to the tenant's audit log.
+    `generation` is the tenant's, read in the same snapshot: whoever caches this compares it. `tool_result_format` is
+    what the client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does
+    not decide. `audit_pass` lets a gateway append to the tenant's audit log.
     """
 
     id: str
@@ -25,7 +25,7 @@ class Credential:
     expires_at: datetime | None = None
     client: str = ""
     generation: int = 0
-    result_text: str = ""
+    tool_result_format: str = ""
     audit_pass: str = field(default="", repr=False, compare=False)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-ResultText = Literal["short", "full"]
+ToolResultFormat = Literal["short", "full"]
 
-RESULT_TEXT_BY_CLIENT_ID: Mapping[str, ResultText] = MappingProxyType(
+TOOL_RESULT_FORMAT_BY_CLIENT_ID: Mapping[str, ToolResultFormat] = MappingProxyType(
     {
         "https://claude.ai/oauth/claude-code-client-metadata": "short",  # Claude Code 2.1.330
         "https://chatgpt.com/oauth/codex/client.json": "short",  # Codex 0.169.0
@@ -18,5 +18,7 @@ RESULT_TEXT_BY_CLIENT_ID: Mapping[str, ResultText] = MappingProxyType(
 )
 """By the URL of the metadata document that is the id of an OAuth client."""
 
-RESULT_TEXT_BY_CLIENT_NAME: Mapping[str, ResultText] = MappingProxyType({"claude-code": "short"})  # Claude Code 2.1.330
+TOOL_RESULT_FORMAT_BY_CLIENT_NAME: Mapping[str, ToolResultFormat] = MappingProxyType(
+    {"claude-code": "short"}
+)  # Claude Code 2.1.330
 """By the name in the `clientInfo` of a request, which revisions from 2026-07-28 on have."""

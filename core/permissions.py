@@ -80,7 +80,7 @@ def check_permissions_installed(permissions: Iterable[str], modules: Mapping[str
         more = f" and {len(wrong) - MAX_REPORTED_MISMATCHES} more" if len(wrong) > MAX_REPORTED_MISMATCHES else ""
         raise Invalid(
             f"{'; '.join(wrong[:MAX_REPORTED_MISMATCHES])}{more}. "
-            "For what is installed later: unknown_ok (--unknown-ok)"
+            "For what is installed later: allow_unknown (--allow-unknown)"
         )
 
 

@@ -3,11 +3,11 @@
    Two broker processes share one account at a vendor whose refresh tokens rotate and are single use. The names of the
    steps are those of the code:
 
-     claim     broker/refresh/claim.py       one statement takes the lease and commits the intent
-     present   broker/refresh/token_request.py     one call to the vendor
-     settle    broker/refresh/outcome_store.py       store by compare-and-set, or keep the answer as a candidate
-               broker/refresh/reauth.py       refused: adopt a candidate, else ask the owner to come back
-     recover   broker/refresh/decision.py    an intent without an outcome, by the vendor's profile
+     claim     broker/refresh/claim.py          one statement takes the lease and commits the intent
+     present   broker/refresh/token_request.py  one call to the vendor
+     settle    broker/refresh/outcome_store.py  store by compare-and-set, or keep the answer as a candidate
+               broker/refresh/reauth.py         handle_refusal: adopt a candidate, else ask the owner to come back
+     recover   broker/refresh/decision.py       an intent without an outcome, by the vendor's profile
 
    Where a process may be killed, the model names the points at which the fault table (test_fault_matrix.py) kills a
    real one: in brackets.
@@ -95,7 +95,7 @@ inline store(token, version, owner) {
   }
 }
 
-/* settle, where the vendor refused: marks.py */
+/* settle, where the vendor refused: handle_refusal of reauth.py */
 inline refused(version, owner) {
   atomic {
     if

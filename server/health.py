@@ -90,9 +90,9 @@ def build_health_routes(health: HealthMonitor) -> dict[str, ASGIApp]:
         await _send_answer(scope, send, 200, ALIVE_BODY)
 
     async def ready(scope: Scope, receive: Receive, send: Send) -> None:
-        parts = await health.check_components()
-        is_ready = all(part.state == "up" for part in parts)
-        body: dict[str, Any] = {"ready": is_ready, "parts": parts}
+        components = await health.check_components()
+        is_ready = all(part.state == "up" for part in components)
+        body: dict[str, Any] = {"ready": is_ready, "components": components}
         await _send_answer(scope, send, 200 if is_ready else 503, orjson.dumps(body))
 
     return {"/healthz": alive, "/readyz": ready}

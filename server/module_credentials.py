@@ -98,7 +98,7 @@ class ModuleCredentials:
                 "add --replace-account if that is meant. Nothing was stored"
             )
         over = before.version if before else None
-        if before and before.type == "B":
+        if before and before.type == "oauth":
             await self.disconnect_service.disconnect_module(self.actor, self.tenant_id, name, owner)
             over = None
         await self.credentials.put(
@@ -114,7 +114,7 @@ class ModuleCredentials:
         asked for its account, and is accepted is stored anew, so that it is used again. Whatever else fails changes
         nothing. An account that was connected by OAuth is looked after by itself, and is only told about.
         """
-        if stored.type == "B":
+        if stored.type == "oauth":
             told = "connected by OAuth" if stored.state == "ok" else f"to be connected again: {stored.cause}"
             return self._build_test_result(stored, stored.state, stored.state == "ok", told)
         try:

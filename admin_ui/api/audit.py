@@ -46,7 +46,7 @@ class AuditItemView(ResponseModel):
     """One thing that happened; a call's intent and outcome are one. `arguments` is JSON, where the tenant keeps it."""
 
     seq: int
-    at: datetime
+    occurred_at: datetime
     kind: str
     user_id: UUID | None
     actor: str
@@ -57,7 +57,7 @@ class AuditItemView(ResponseModel):
     tool: str
     outcome: str
     duration_us: int | None
-    digest: str
+    arguments_digest: str
     arguments: str | None
     detail: dict[str, str | int]
 
@@ -102,5 +102,20 @@ def _resolve_user(caller: Principal, user: UUID | None) -> UUID | None:
 
 def _build_view(item: query.AuditEntry) -> AuditItemView:
     kept = None if item.arguments is None else item.arguments.decode("utf-8", "replace")
-    same = {name: getattr(item, name) for name in AuditItemView.model_fields if name not in ("digest", "arguments")}
-    return AuditItemView(**same, digest=item.digest.hex(), arguments=kept)
+    return AuditItemView(
+        seq=item.seq,
+        occurred_at=item.at,
+        kind=item.kind,
+        user_id=item.user_id,
+        actor=item.actor,
+        credential_id=item.credential_id,
+        client=item.client,
+        request_id=item.request_id,
+        module=item.module,
+        tool=item.tool,
+        outcome=item.outcome,
+        duration_us=item.duration_us,
+        arguments_digest=item.digest.hex(),
+        arguments=kept,
+        detail=dict(item.detail),
+    )

@@ -12,15 +12,15 @@ routes = create_router("doctor")
 
 
 class FindingView(ResponseModel):
-    """One thing that was looked at; `told` says what was found, and what to do about it."""
+    """One thing that was looked at; `message` says what was found, and what to do about it."""
 
     check: str
-    state: Literal["ok", "note", "bad"]
-    told: str
+    state: Literal["ok", "warning", "error"]
+    message: str
 
 
 class DoctorView(ResponseModel):
-    """It is `healthy` unless something is bad. Accounts that wait for their owner are notes."""
+    """It is `healthy` unless a check has an error. Accounts that wait for their owner are warnings."""
 
     healthy: bool
     checks: list[FindingView]
@@ -35,4 +35,4 @@ async def show_doctor(caller: CurrentUserRead, parts: AdminDeps) -> DoctorView:
     found = list(await parts.checks.check_deployment()) if caller.operator and covers(caller.scopes, ADMIN_READ) else []
     found += await parts.checks.check_tenant(caller.tenant_id, None if administers else caller.user_id)
     checks = [FindingView.model_validate(one) for one in found]
-    return DoctorView(healthy=all(one.state != "bad" for one in checks), checks=checks)
+    return DoctorView(healthy=all(one.state != "error" for one in checks), checks=checks)

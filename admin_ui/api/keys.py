@@ -10,29 +10,29 @@ routes = create_router("keys")
 
 class KeyView(ResponseModel):
     """One key-encryption key, and what hangs on it: data keys of how many tenants, and keys that sign access tokens.
-    `told` says what to do about one that is needed and not usable."""
+    `message` says what to do about one that is in use and not usable."""
 
     kek_id: str
     active: bool
-    needed: bool
-    at_hand: bool
+    in_use: bool
+    available: bool
     usable: bool
     tenants: int
     data_keys: int
     signing_keys: int
-    told: str
+    message: str
 
 
 class KeysView(ResponseModel):
-    """`keepers` keep the keys, the first one's wrap; `trouble` is what keeps them from working now. `to_rewrap` are the
-    data keys and signing keys that another key than the active one wraps, `to_reencrypt` the secrets that are sealed
-    under another data key than their tenant's newest: both are 0 when a change of keys is through."""
+    """`key_providers` keep the keys, the first one's wrap; `error` is what keeps them from working now. `to_rewrap` are
+    the data keys and signing keys that another key than the active one wraps, `to_reencrypt` the secrets that are
+    sealed under another data key than their tenant's newest: both are 0 when a change of keys is through."""
 
     healthy: bool
     file: str
-    keepers: list[str]
+    key_providers: list[str]
     keys: list[KeyView]
-    trouble: str
+    error: str
     to_rewrap: int
     to_reencrypt: int
 

@@ -32,7 +32,7 @@ class CurrentUserView(ResponseModel):
     roles: list[str]
     tenant: CurrentTenantView
     scopes: list[str]
-    by: str
+    authentication_method: str
     authenticated_at: datetime | None
     operator: bool
 
@@ -50,7 +50,7 @@ async def show_me(caller: CurrentUser, console: ConsoleDatabase) -> CurrentUserV
         roles=list(user.roles),
         tenant=CurrentTenantView.model_validate(tenant),
         scopes=sorted(caller.scopes & ALL_SCOPES),
-        by=caller.by,
+        authentication_method=caller.authentication_method,
         authenticated_at=caller.authenticated_at,
         operator=caller.operator,
     )

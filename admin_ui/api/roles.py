@@ -38,13 +38,13 @@ class RoleView(ResponseModel):
 
 class NewRole(RequestModel):
     """`priority` orders shared credentials, the highest first, and nothing else. A permission that matches no installed
-    tool is refused unless `unknown_ok`."""
+    tool is refused unless `allow_unknown`."""
 
     name: ShortName
     priority: Priority = 0
     allow: Permissions = Field(default=[])
     deny: Permissions = Field(default=[])
-    unknown_ok: bool = False
+    allow_unknown: bool = False
 
 
 class RoleChange(RequestModel):
@@ -55,11 +55,11 @@ class RoleChange(RequestModel):
 
 
 class RolePermissions(RequestModel):
-    """All permissions of a role. A new one that matches no installed tool is refused unless `unknown_ok`."""
+    """All permissions of a role. A new one that matches no installed tool is refused unless `allow_unknown`."""
 
     allow: Permissions
     deny: Permissions
-    unknown_ok: bool = False
+    allow_unknown: bool = False
 
     @property
     def grants(self) -> PermissionGrants:
@@ -98,7 +98,7 @@ async def list_roles(
 async def add_role(asked: NewRole, caller: AdminWrite, parts: AdminDeps, response: Response) -> RoleView:
     """Make a role with its permissions. Asked again, it answers 200 with the one that is there."""
     console, granted = parts.console, _build_grants(asked.allow, asked.deny)
-    if not asked.unknown_ok:
+    if not asked.allow_unknown:
         _check_installed(parts, granted)
     try:
         made = await roles.make_role(console, caller.actor, caller.tenant_id, asked.name, asked.priority, granted)
@@ -137,7 +137,7 @@ async def remove_role(role_id: UUID, caller: AdminWrite, parts: AdminDeps) -> Re
 async def replace_permissions(role_id: UUID, asked: RolePermissions, caller: AdminWrite, parts: AdminDeps) -> RoleView:
     """Give a role exactly these permissions, all at once."""
     console = parts.console
-    if not asked.unknown_ok:
+    if not asked.allow_unknown:
         before = await roles.get_role(console, caller.tenant_id, role_id)
         _check_installed(parts, asked.grants - _build_grants([*before.allow], [*before.deny]))
     changed = await roles.change_role(console, caller.actor, caller.tenant_id, role_id, granted=asked.grants)

@@ -33,17 +33,17 @@ class ServiceSettingView(ResponseModel):
 
 
 class TenantServiceView(ResponseModel):
-    """A module as the tenant has it; no setting is a secret. `available` are the settings that there are. One that is
-    not `installed` is only remembered."""
+    """A module as the tenant has it; no setting is a secret. `available_settings` are the settings that there are. One
+    that is not `installed` is only remembered."""
 
     module: str
     title: str
     description: str
     installed: bool
     enabled: bool
-    tools: int
+    tool_count: int
     settings: dict[str, Any]
-    available: list[ServiceSettingView]
+    available_settings: list[ServiceSettingView]
 
 
 class ServiceChange(RequestModel):
@@ -115,9 +115,9 @@ def _build_view(module: str, found: TenantService | None, installed: InstalledMo
         description=known.description if known else "not installed",
         installed=known is not None,
         enabled=found is not None and found.enabled,
-        tools=len(known.tools) if known else 0,
+        tool_count=len(known.tools) if known else 0,
         settings={} if found is None else dict(found.settings),
-        available=[ServiceSettingView(name=one.name, description=one.description) for one in known.settings]
+        available_settings=[ServiceSettingView(name=one.name, description=one.description) for one in known.settings]
         if known
         else [],
     )

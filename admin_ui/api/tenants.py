@@ -60,7 +60,7 @@ class TenantView(ResponseModel):
     name: str
     status: Literal["active", "suspended"]
     record_arguments: bool
-    longest_token_days: int | None
+    max_token_lifetime_days: int | None
 
 
 class NewTenant(RequestModel):
@@ -72,11 +72,11 @@ class NewTenant(RequestModel):
 
 
 class TenantChange(RequestModel):
-    """`longest_token_days` is how long API tokens made from now on may live at most; null for no limit."""
+    """`max_token_lifetime_days` is how long API tokens made from now on may live at most; null for no limit."""
 
     name: NotEmptyName | None = None
     record_arguments: bool | None = None
-    longest_token_days: Annotated[int, Field(ge=1, le=MAX_TOKEN_DAYS)] | None = None
+    max_token_lifetime_days: Annotated[int, Field(ge=1, le=MAX_TOKEN_DAYS)] | None = None
 
 
 class OperatorTenantChange(TenantChange):
@@ -154,14 +154,14 @@ async def change_own_tenant(asked: TenantChange, caller: AdminWrite, console: Co
 
 async def _apply_change(console: Database, caller: Principal, tenant_id: UUID, asked: TenantChange) -> TenantView:
     there = await get_tenant(console, tenant_id)
-    limited = "longest_token_days" in asked.model_fields_set
+    limited = "max_token_lifetime_days" in asked.model_fields_set
     now = await change_tenant(
         console,
         caller.actor,
         tenant_id,
         name=there.name if asked.name is None else asked.name,
         record_arguments=there.record_arguments if asked.record_arguments is None else asked.record_arguments,
-        longest_token_days=asked.longest_token_days if limited else there.longest_token_days,
+        max_token_lifetime_days=asked.max_token_lifetime_days if limited else there.max_token_lifetime_days,
     )
     return TenantView.model_validate(now)
 

@@ -131,7 +131,7 @@ class ApiAuthenticator:
             system_role=row["system_role"],
             scopes=scopes & (MCP_SCOPES | ADMIN_SCOPES if administers else MCP_SCOPES),
             authenticated_at=authenticated_at,
-            by=by,
+            authentication_method=by,
             credential_id=credential_id,
             client=row["client_id"] or "",
             operator=administers and bool(self._operator_tenant) and row["slug"] == self._operator_tenant,

@@ -46,30 +46,30 @@ IdempotencyKey = Annotated[
 
 class ConnectSessionCreate(RequestModel):
     """Without `services` it is for all of one's own that need it. With `role_id` an administrator shares what is
-    connected with that role. `again` wants a new connection where there is a good one. `return_path` is the page of
+    connected with that role. `reconnect` wants a new connection where there is a good one. `return_path` is the page of
     MCPist's own that the person comes to in the end."""
 
     services: Annotated[list[Service], Field(min_length=1, max_length=MAX_SESSION_MODULES)] | None = None
     role_id: UUID | None = None
-    again: bool = False
+    reconnect: bool = False
     return_path: ReturnPath = ""
 
 
 class ServiceProgressView(ResponseModel):
     """How one service stands; `cause` is a fixed word, such as `declined` or `not_set_up`."""
 
-    service: str
+    module: str
     state: ServiceProgressState
     cause: str
     account: str
 
 
 class ConnectSessionView(ResponseModel):
-    """A session. `link` is for its person's browser and has no authority: they sign in there. It is `failed` when
+    """A session. `url` is for its person's browser and has no authority: they sign in there. It is `failed` when
     nothing waits any more and something was tried in vain; the link still leads there until it has expired."""
 
     id: UUID
-    link: str
+    url: str
     state: ConnectSessionState
     role_id: UUID | None
     role: str
@@ -90,7 +90,7 @@ async def start_connect_session(
     """Begin one for oneself, or as an administrator for what a role shares."""
     if asked.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
-    wish = ConnectSessionRequest(asked.services, asked.role_id, asked.again, asked.return_path)
+    wish = ConnectSessionRequest(asked.services, asked.role_id, asked.reconnect, asked.return_path)
     made, new = await connect.connect_sessions.start(caller.actor, caller, wish, idempotency_key)
     response.status_code = 201 if new else 200
     return _build_view(made, connect.public_url)
@@ -125,12 +125,12 @@ async def cancel_connect_session(connect_session_id: SessionId, caller: CurrentU
 def _build_view(one: ConnectSession, public_url: str) -> ConnectSessionView:
     return ConnectSessionView(
         id=one.id,
-        link=public_url + get_session_path(one.id),
+        url=public_url + get_session_path(one.id),
         state=one.state,
         role_id=one.role_id,
         role=one.role,
         services=[
-            ServiceProgressView(service=done.module, state=done.state, cause=done.cause, account=done.account)
+            ServiceProgressView(module=done.module, state=done.state, cause=done.cause, account=done.account)
             for done in one.services
         ],
         return_path=one.return_path,

@@ -9,7 +9,7 @@ from fastapi import Path
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import AccountEvent, ConnectionStatus, HealthState, ResponsibleParty
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, IncludeEveryone, resolve_owner_filter
+from core.api.dependencies import AllOwners, CurrentUserRead, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.errors import NotFound
@@ -19,9 +19,9 @@ routes = create_router("connections")
 
 
 class ConnectionView(ResponseModel):
-    """How a credential stands, or that there is none yet (`credential_id` null). `cause` is a fixed word and `meaning`
-    its sentence; `who` can do something about it, at `link`; `again_at` is when MCPist asks the vendor next by
-    itself."""
+    """How a credential stands, or that there is none yet (`credential_id` null). `cause` is a fixed word and `message`
+    its sentence; `responsible` can do something about it, at `action_url`; `next_retry_at` is when MCPist asks the
+    vendor next by itself."""
 
     credential_id: UUID | None
     module: str
@@ -31,16 +31,16 @@ class ConnectionView(ResponseModel):
     account: str
     state: HealthState
     cause: str
-    meaning: str
-    who: ResponsibleParty
-    link: str
-    again_at: datetime | None
+    message: str
+    responsible: ResponsibleParty
+    action_url: str
+    next_retry_at: datetime | None
 
 
 class AccountEventView(ResponseModel):
     """One event of the account's history; `exchange` is what was said at the token endpoint, without secrets."""
 
-    at: datetime
+    occurred_at: datetime
     kind: str
     error_class: str
     exchange: dict[str, Any]
@@ -57,13 +57,13 @@ async def list_connections(
     caller: CurrentUserRead,
     connect: ConnectDeps,
     user: UUID | None = None,
-    everyone: IncludeEveryone = False,
+    all_owners: AllOwners = False,
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[ConnectionView]:
     """One's own, those that one's roles share, and what is not connected yet; for administrators those of a `user`, or
-    the credentials of `everyone`."""
-    user_id = resolve_owner_filter(caller, user, everyone)
+    with `all_owners` everybody's."""
+    user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, UUID])
     async with connect.database.tenant(caller.tenant_id) as work:
         if user_id is None:
@@ -103,12 +103,12 @@ def _build_view(one: ConnectionStatus, public_url: str) -> ConnectionView:
         account=one.account,
         state=one.state,
         cause=one.cause,
-        meaning=one.message,
-        who=one.responsible,
-        link=public_url + one.link,
-        again_at=one.next_retry_at,
+        message=one.message,
+        responsible=one.responsible,
+        action_url=public_url + one.link,
+        next_retry_at=one.next_retry_at,
     )
 
 
 def _build_event_view(one: AccountEvent) -> AccountEventView:
-    return AccountEventView(at=one.at, kind=one.kind, error_class=one.error_class, exchange=dict(one.exchange))
+    return AccountEventView(occurred_at=one.at, kind=one.kind, error_class=one.error_class, exchange=dict(one.exchange))

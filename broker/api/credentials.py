@@ -9,9 +9,9 @@ from fastapi import Path
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.credential_summary import list_owner_credentials
 from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
-from broker.vault.stored_credentials import StoredCredential
+from broker.vault.stored_credentials import CredentialType, StoredCredential
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, CurrentUserWrite, IncludeEveryone, resolve_owner_filter
+from core.api.dependencies import AllOwners, CurrentUserRead, CurrentUserWrite, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.errors import NotFound
@@ -28,7 +28,7 @@ class VendorCredentialView(ResponseModel):
 
     id: UUID
     module: str
-    type: Literal["A", "B"]
+    type: CredentialType
     provider: str
     kind: Literal["personal", "shared"]
     owner: str
@@ -41,13 +41,13 @@ class VendorCredentialView(ResponseModel):
 
 
 class DisconnectionView(ResponseModel):
-    """What was ended. `revoked` says whether the vendor was told, and `vendor` how that went: revoked; shared with
-    another account, so left; no_way to tell it; unreachable; unreadable, the tokens are lost here; key, which its
-    owner revokes. Where it was not told, `manage_url` is where to end it, if known."""
+    """What was ended. `revoked` says whether the vendor was told, and `revocation` how that went: revoked;
+    shared_grant, with another account, so left; unsupported by it; unreachable; tokens_unreadable, lost here;
+    timed_out; api_key, which its owner revokes. Where it was not told, `manage_url` is where to end it, if known."""
 
     modules: list[str]
     revoked: bool
-    vendor: Outcome
+    revocation: Outcome
     manage_url: str
 
 
@@ -56,12 +56,13 @@ async def list_credentials(
     caller: CurrentUserRead,
     connect: ConnectDeps,
     user: UUID | None = None,
-    everyone: IncludeEveryone = False,
+    all_owners: AllOwners = False,
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[VendorCredentialView]:
-    """One's own and those that one's roles share; or for administrators those of a `user`, or of `everyone`."""
-    user_id = resolve_owner_filter(caller, user, everyone)
+    """One's own and those that one's roles share; or for administrators those of a `user`, or with `all_owners`
+    everybody's."""
+    user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     found = await connect.credentials.list_page(caller.tenant_id, user_id, after=after, limit=limit + 1)
     shown, following = split_page(found, limit, lambda one: (one.module, one.kind, one.owner))
@@ -81,7 +82,7 @@ async def disconnect(credential_id: CredentialId, caller: CurrentUserWrite, conn
         raise NotFound("there is no such credential")
     ended = await connect.disconnect_service.disconnect(caller.actor, caller.tenant_id, held[0], owner)
     return DisconnectionView(
-        modules=list(ended.modules), revoked=ended.revoked, vendor=ended.outcome, manage_url=ended.manage_url
+        modules=list(ended.modules), revoked=ended.revoked, revocation=ended.outcome, manage_url=ended.manage_url
     )
 
 

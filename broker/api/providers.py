@@ -33,18 +33,18 @@ class ProviderSettingView(ResponseModel):
 
 class ProviderView(ResponseModel):
     """A vendor. `origin` says where it comes from, `problem` why one that was added cannot be used. `redirect_uri` is
-    what is registered there, where it has OAuth. `introduction` is how MCPist becomes a client by itself where no
-    administrator registers one: by the URL of a document about itself, by dynamic registration, or not at all."""
+    what is registered there, where it has OAuth. `client_registration` is how MCPist becomes a client by itself where
+    no administrator registers one: by the URL of a document about itself, by dynamic registration, or not at all."""
 
     id: str
     title: str
-    origin: Literal["built_in", "added"]
+    origin: Literal["built_in", "custom"]
     problem: str
     oauth: bool
     key: bool
     modules: tuple[str, ...]
     redirect_uri: str | None
-    introduction: RegistrationMethod
+    client_registration: RegistrationMethod
     console_url: str | None
     docs_url: str | None
     settings: tuple[ProviderSettingView, ...]
@@ -66,7 +66,7 @@ class ProviderDetailView(ProviderView):
     created_at: datetime | None
     updated_at: datetime | None
     client_document_url: str | None
-    standing: ProviderUsageView
+    usage: ProviderUsageView
 
 
 class ProviderUpsert(RequestModel):

@@ -15,7 +15,7 @@ from core.api.dependencies import AdminRead, AdminWrite, RecentlySignedInAdmin
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, ResponseModel, ShortName
 from core.errors import Forbidden, Invalid, NotFound
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 from core.scopes import covers
 
 routes = create_router("oauth")
@@ -29,7 +29,7 @@ Uri = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=NO
 
 
 class ClientView(ResponseModel):
-    """A registered client. `user_id` is whom it acts as where no person is there (client credentials)."""
+    """A registered client. `acts_as_user_id` is whom it acts as where no person is there (client credentials)."""
 
     id: str
     name: str
@@ -37,16 +37,16 @@ class ClientView(ResponseModel):
     redirect_uris: list[str]
     grant_types: list[str]
     scopes: list[str]
-    user_id: UUID | None
+    acts_as_user_id: UUID | None
     user_email: str
     created_at: datetime
     disabled_at: datetime | None
-    result_text: ResultText | None
+    tool_result_format: ToolResultFormat | None
 
 
 class ClientCreate(RequestModel):
-    """`jwks` are the public keys of a client that proves who it is by `private_key_jwt`; `result_text` is as of an API
-    token."""
+    """`jwks` are the public keys of a client that proves who it is by `private_key_jwt`; `tool_result_format` is as of
+    an API token."""
 
     name: ShortName
     auth_method: ClientAuthMethod = "none"
@@ -55,9 +55,9 @@ class ClientCreate(RequestModel):
         default=["authorization_code", "refresh_token"]
     )
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)] = Field(default=["mcp:read", "mcp:write"])
-    user_id: UUID | None = None
+    acts_as_user_id: UUID | None = None
     jwks: dict[str, Any] | None = None
-    result_text: ResultText | None = None
+    tool_result_format: ToolResultFormat | None = None
 
 
 class CreatedClientView(ResponseModel):
@@ -68,16 +68,16 @@ class CreatedClientView(ResponseModel):
 
 
 class ClientUpdate(RequestModel):
-    """What is left out stays. Switched off, everything that was granted to a client ends within a second; `result_text`
-    null leaves it to what is known of the client."""
+    """What is left out stays. Switched off, everything that was granted to a client ends within a second;
+    `tool_result_format` null leaves it to what is known of the client."""
 
     enabled: bool = True
-    result_text: ResultText | None = None
+    tool_result_format: ToolResultFormat | None = None
 
     @model_validator(mode="after")
     def check_not_empty(self) -> "ClientUpdate":
         if not self.model_fields_set:
-            raise ValueError("name enabled, result_text or both")
+            raise ValueError("name enabled, tool_result_format or both")
         return self
 
 
@@ -106,22 +106,22 @@ async def register_client(asked: ClientCreate, caller: RecentlySignedInAdmin, pa
         redirect_uris=tuple(asked.redirect_uris),
         grant_types=frozenset(asked.grant_types),
         scopes=frozenset(asked.scopes),
-        user_id=asked.user_id,
+        user_id=asked.acts_as_user_id,
         jwks=asked.jwks,
-        result_text=asked.result_text,
+        tool_result_format=asked.tool_result_format,
     )
     try:
         client, secret = await parts.clients.create(caller.actor, caller.tenant_id, wanted)
     except NotFound:
-        raise Invalid("user_id: there is no active user of this id") from None
+        raise Invalid("acts_as_user_id: there is no active user of this id") from None
     return CreatedClientView(id=client.id, secret=None if secret is None else secret.reveal())
 
 
 @routes.patch("/oauth/clients/{client_id}", status_code=204)
 async def change_client(client_id: ClientId, asked: ClientUpdate, caller: AdminWrite, parts: IdentityDeps) -> None:
     """Switch a client off or on, or change what it is sent."""
-    if "result_text" in asked.model_fields_set:
-        await parts.clients.set_result_text(caller.actor, caller.tenant_id, client_id, asked.result_text)
+    if "tool_result_format" in asked.model_fields_set:
+        await parts.clients.set_tool_result_format(caller.actor, caller.tenant_id, client_id, asked.tool_result_format)
     if "enabled" in asked.model_fields_set:
         await parts.clients.set_enabled(caller.actor, caller.tenant_id, client_id, asked.enabled)
 
@@ -141,9 +141,9 @@ def _build_view(listed: ListedClient) -> ClientView:
         redirect_uris=[*client.redirect_uris],
         grant_types=sorted(client.grant_types),
         scopes=sorted(client.scopes),
-        user_id=client.user_id,
+        acts_as_user_id=client.user_id,
         user_email=listed.user_email,
         created_at=listed.created_at,
         disabled_at=listed.disabled_at,
-        result_text=client.result_text,
+        tool_result_format=client.tool_result_format,
     )

@@ -25,15 +25,15 @@ ModulePath = Annotated[str, Path(pattern="^[a-z][a-z0-9_]{0,62}$")]
 
 
 class VendorKeyUpsert(RequestModel):
-    """One's own key, or as an administrator one that a role shares. `user` is the user name or e-mail address that
+    """One's own key, or as an administrator one that a role shares. `username` is the user name or e-mail address that
     belongs to it, where the vendor wants both; `provider` names whose key it is, where several serve the service.
-    `replace_account` says that it may belong to another account than the one before."""
+    `allow_account_change` says that it may belong to another account than the one before."""
 
     secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_KEY_LENGTH)]
-    user: Annotated[str, Field(max_length=MAX_USER_LENGTH)] = ""
+    username: Annotated[str, Field(max_length=MAX_USER_LENGTH)] = ""
     provider: Annotated[str, Field(max_length=40)] = ""
     role_id: UUID | None = None
-    replace_account: bool = False
+    allow_account_change: bool = False
 
 
 class SavedVendorKeyView(ResponseModel):
@@ -58,9 +58,11 @@ async def store_key(
     if found is None:
         raise NotFound("there is no such service for you")
     before, whom = found[0].own, found[1]
-    pasted = PastedKey(Secret(asked.secret.get_secret_value()), asked.user, asked.provider)
+    pasted = PastedKey(Secret(asked.secret.get_secret_value()), asked.username, asked.provider)
     try:
-        account = await connect.api_keys.connect(caller, module, asked.role_id, pasted, replace=asked.replace_account)
+        account = await connect.api_keys.connect(
+            caller, module, asked.role_id, pasted, replace=asked.allow_account_change
+        )
     except OtherAccount as other:
         raise Conflict(_OTHER.format(now=other.now, before=other.before)) from None
     except ConnectError as refused:
@@ -74,6 +76,6 @@ async def store_key(
 
 
 _OTHER = (
-    "this secret belongs to the account {now}, the stored one to {before}; say replace_account if that is meant. "
+    "this secret belongs to the account {now}, the stored one to {before}; send allow_account_change if that is meant. "
     "Nothing was stored"
 )

@@ -46,7 +46,7 @@ async def end_sessions(
     """End all of one's own sessions at once, or for administrators those of a `user`; with `keep_current` all but the
     one that asks. Clients that were let in, and API tokens, go on.
     """
-    current = UUID(caller.credential_id) if keep_current and caller.by == "session" else None
+    current = UUID(caller.credential_id) if keep_current and caller.authentication_method == "session" else None
     owner = resolve_owner(caller, user, ADMIN_WRITE)
     await parts.sessions.end_all(caller.actor, caller.tenant_id, owner, but=current)
 

@@ -13,7 +13,7 @@ from core.api.dependencies import CurrentUserRead, CurrentUserWrite, RecentlySig
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortName, UtcDatetime
 from core.errors import Forbidden
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_READ, ADMIN_WRITE, covers
 
 routes = create_router("tokens")
@@ -42,21 +42,21 @@ class TokenView(ResponseModel):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
-    result_text: ResultText | None
+    tool_result_format: ToolResultFormat | None
 
 
 class TokenCreate(RequestModel):
     """Without `expires_at` the token does not expire; where the tenant sets a longest life, it has to be named.
 
-    `result_text` is what its client is sent beside a result's structured part: `short` if it shows its model that part,
-    `full` if it shows the text; without it, what is known of the client decides.
+    `tool_result_format` is what its client is sent beside a result's structured part: `short` if it shows its model
+    that part, `full` if it shows the text; without it, what is known of the client decides.
     """
 
     name: ShortName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
     read_only: bool = False
     expires_at: UtcDatetime | None = None
-    result_text: ResultText | None = None
+    tool_result_format: ToolResultFormat | None = None
 
 
 class CreatedTokenView(ResponseModel):
@@ -94,7 +94,7 @@ async def make_token(
         scopes=asked.scopes,
         read_only=asked.read_only,
         expires_at=asked.expires_at,
-        result_text=asked.result_text,
+        tool_result_format=asked.tool_result_format,
         request_key=idempotency_key,
     )
     return CreatedTokenView(id=token_id, token=token.reveal())

@@ -20,7 +20,7 @@ from broker.interface import CredentialRefusal, RefusalReason
 from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
-from core.known_clients import RESULT_TEXT_BY_CLIENT_ID
+from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_ID
 from core.secret import Secret
 
 ACCESS_TOKEN_TYPE = "at+jwt"  # noqa: S105 no secret
@@ -205,7 +205,7 @@ def _build_credential(claimed: _VerifiedClaims, row: Row) -> Credential:
         expires_at=min(claimed.expires_at, row["expires_at"]),
         client=row["client_name"],
         generation=row["generation"],
-        result_text=row["result_text"] or RESULT_TEXT_BY_CLIENT_ID.get(claimed.client_id, ""),
+        tool_result_format=row["result_text"] or TOOL_RESULT_FORMAT_BY_CLIENT_ID.get(claimed.client_id, ""),
     )
 
 

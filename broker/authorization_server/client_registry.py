@@ -11,7 +11,7 @@ import orjson
 
 from broker.authorization_server.errors import OAuthError
 from core.db import Database, Row
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 from core.scopes import MCP_SCOPES
 
 ClientKind = Literal["registered", "dynamic", "metadata"]
@@ -33,8 +33,8 @@ class Client:
     """A client that may be asked with now. `name` was chosen by a stranger unless `kind` is registered.
 
     `user_id` is whom it acts as where no person is there (client credentials). Keys for `private_key_jwt` are in `jwks`
-    or at `jwks_uri`. `verified_host` is the host whose owner vouches for a metadata client, else empty. `result_text`
-    is a setting of a registered client (core.known_clients).
+    or at `jwks_uri`. `verified_host` is the host whose owner vouches for a metadata client, else empty.
+    `tool_result_format` is a setting of a registered client (core.known_clients).
     """
 
     id: str
@@ -49,7 +49,7 @@ class Client:
     jwks: Mapping[str, Any] | None = None
     jwks_uri: str = ""
     verified_host: str = ""
-    result_text: ResultText | None = None
+    tool_result_format: ToolResultFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def build_registered_client(row: Row) -> Client:
         scopes=frozenset(row["scopes"]),
         user_id=row["user_id"],
         jwks=orjson.loads(row["jwks"]) if row["jwks"] else None,
-        result_text=row["result_text"],
+        tool_result_format=row["result_text"],
     )
 
 

@@ -22,7 +22,7 @@ from core import scopes
 from core.caller import Credential
 from core.db import Database, Row
 from core.http.json_documents import JsonDocumentFetcher
-from core.known_clients import RESULT_TEXT_BY_CLIENT_ID
+from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_ID
 from core.secret import Secret
 
 CREDENTIAL_KIND = "oauth"
@@ -144,7 +144,7 @@ class ExternalIssuerVerifier:
             expires_at=claimed.expires_at,
             client=claimed.client_id,
             generation=row["generation"],
-            result_text=RESULT_TEXT_BY_CLIENT_ID.get(claimed.client_id, ""),
+            tool_result_format=TOOL_RESULT_FORMAT_BY_CLIENT_ID.get(claimed.client_id, ""),
         )
 
     def _build_credential_id(self, claimed: _VerifiedClaims) -> str:

@@ -29,7 +29,7 @@ from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Invalid, LimitReached, NotFound
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 from core.scopes import ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
 from core.token_format import BASE62_ALPHABET, SECRET_LENGTH, TOKEN_PREFIX
@@ -44,7 +44,7 @@ SECRET_PREFIX = TOKEN_PREFIX + "secret_"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewClient:
     """What an administrator asks for. `user_id` is whom a machine acts as; `jwks` are its keys for private_key_jwt.
-    Without `result_text` what is known of the client decides (core.known_clients)."""
+    Without `tool_result_format` what is known of the client decides (core.known_clients)."""
 
     name: str
     auth_method: AuthMethod = "none"
@@ -53,7 +53,7 @@ class NewClient:
     scopes: frozenset[str] = MCP_SCOPES
     user_id: UUID | None = None
     jwks: Mapping[str, Any] | None = None
-    result_text: ResultText | None = None
+    tool_result_format: ToolResultFormat | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class RegisteredClients:
                 work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, enabled=int(enabled), grants_ended=ended
             )
 
-    async def set_result_text(
-        self, actor: Actor, tenant_id: UUID, client_id: str, result_text: ResultText | None
+    async def set_tool_result_format(
+        self, actor: Actor, tenant_id: UUID, client_id: str, tool_result_format: ToolResultFormat | None
     ) -> None:
         """Say what the client is sent beside a result's structured part; with None, what is known of it decides.
 
@@ -121,10 +121,14 @@ class RegisteredClients:
             NotFound: the tenant has no such client.
         """
         async with self._database.tenant(tenant_id) as work:
-            if not await work.execute(_SET_RESULT_TEXT, client_id, result_text):
+            if not await work.execute(_SET_TOOL_RESULT_FORMAT, client_id, tool_result_format):
                 raise _build_not_found(client_id)
             await audit_change(
-                work, actor, AuditEventKind.CLIENT_CHANGED, client=client_id, result_text=result_text or "default"
+                work,
+                actor,
+                AuditEventKind.CLIENT_CHANGED,
+                client=client_id,
+                tool_result_format=tool_result_format or "default",
             )
 
     async def remove(self, actor: Actor, tenant_id: UUID, client_id: str) -> None:
@@ -156,7 +160,7 @@ class RegisteredClients:
             sorted(client.scopes),
             client.user_id,
             self._clock(),
-            client.result_text,
+            client.tool_result_format,
         )
 
 
@@ -183,7 +187,7 @@ def _build_client(asked: NewClient, tenant_id: UUID) -> Client:
         scopes=asked.scopes,
         user_id=asked.user_id,
         jwks=None if asked.jwks is None else validate_jwks(asked.jwks),
-        result_text=asked.result_text,
+        tool_result_format=asked.tool_result_format,
     )
 
 
@@ -233,7 +237,7 @@ _LIST = """SELECT c.tenant_id, c.id, c.name, c.auth_method, c.jwks, c.redirect_u
     FROM auth.clients c LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
     WHERE c.tenant_id = $1 ORDER BY c.created_at DESC, c.id LIMIT 1000"""
 _ENABLE = "UPDATE auth.clients SET disabled_at = $3 WHERE tenant_id = $1 AND id = $2"
-_SET_RESULT_TEXT = "UPDATE auth.clients SET result_text = $3 WHERE tenant_id = $1 AND id = $2"
+_SET_TOOL_RESULT_FORMAT = "UPDATE auth.clients SET result_text = $3 WHERE tenant_id = $1 AND id = $2"
 _REMOVE = "DELETE FROM auth.clients WHERE tenant_id = $1 AND id = $2"
 _END_GRANTS = """UPDATE auth.grants SET revoked_at = $3, cause = $4
     WHERE tenant_id = $1 AND client_id = $2 AND revoked_at IS NULL"""

@@ -6,10 +6,13 @@ from typing import Literal
 DisconnectCause = Literal[
     "asked", "replaced", "declined", "unanswered", "interrupted", "owner_removed", "client_removed"
 ]
-RevocationOutcome = Literal["revoked", "shared", "no_way", "unreachable", "unreadable", "late", "key"]
-"""revoked: the vendor knows the grant no more. shared: another account of the tenant is the same grant, so it was left.
-no_way: the vendor has none. unreachable: it was asked and did not say yes. unreadable: the tokens are lost here. late:
-there were too many to wait for. key: it was pasted, and its owner revokes it where it was made."""
+RevocationOutcome = Literal[
+    "revoked", "shared_grant", "unsupported", "unreachable", "tokens_unreadable", "timed_out", "api_key"
+]
+"""revoked: the vendor knows the grant no more. shared_grant: another account of the tenant is the same grant, so it was
+left. unsupported: the vendor has no revocation. unreachable: it was asked and did not say yes. tokens_unreadable: the
+tokens are lost here. timed_out: there were too many to wait for. api_key: it was pasted, and its owner revokes it where
+it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,4 +33,4 @@ class DisconnectResult:
     @property
     def still_active(self) -> bool:
         """Whether somebody had better end it at the vendor by hand."""
-        return self.outcome not in ("revoked", "shared")
+        return self.outcome not in ("revoked", "shared_grant")

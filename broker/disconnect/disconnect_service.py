@@ -67,7 +67,7 @@ class DisconnectService:
         self.require_adopted()
         if held.account_id is None:
             await self._credentials.remove(actor, tenant_id, held.module, owner)
-            return DisconnectResult((held.module,), "key", account=held.name)
+            return DisconnectResult((held.module,), "api_key", account=held.name)
         ended = await self.end_account(actor, tenant_id, held.account_id, "asked")
         if ended is None:
             raise NotFound("this is disconnected already")
@@ -138,7 +138,7 @@ class DisconnectService:
         if ending is None:
             return None
         return await self._delete_and_audit(
-            actor, tenant_id, ending, "late", _build_manage_url(_RevocationContext(provider)), cause
+            actor, tenant_id, ending, "timed_out", _build_manage_url(_RevocationContext(provider)), cause
         )
 
     async def _delete_and_audit(
@@ -166,15 +166,15 @@ class DisconnectService:
             provider = await self._book.find(work, ending.provider)
             chosen = await self._clients.find(work, ending.oauth_client_id)
             if provider is None or chosen is None:
-                return _RevocationContext(provider, outcome="unreadable")
+                return _RevocationContext(provider, outcome="tokens_unreadable")
             client = OAuthClientConfig(chosen.client_id, None, chosen.auth_method, chosen.settings)
             if await is_shared_grant(work, ending.id, with_others):
-                return _RevocationContext(provider, client, outcome="shared")
+                return _RevocationContext(provider, client, outcome="shared_grant")
             try:
                 client = await self._clients.decrypt_client(work, chosen)
                 return _RevocationContext(provider, client, await self._rows.load_grant(work, ending.id))
             except MCPistError:  # changed in the database, without its key, or in a copy that may not tell anybody
-                return _RevocationContext(provider, client, outcome="unreadable")
+                return _RevocationContext(provider, client, outcome="tokens_unreadable")
 
     async def _revoke_at_vendor(self, held: "_RevocationContext") -> RevocationOutcome:
         provider, client, grant = held.provider, held.client, held.grant
@@ -184,13 +184,13 @@ class DisconnectService:
             or grant is None
             or (grant.access_token is None and grant.refresh_token is None)
         ):
-            return "unreadable"
+            return "tokens_unreadable"
         access = grant.access_token or Secret("")
         revocation = await self._endpoint.revoke(provider, client, access=access, refresh=grant.refresh_token)
         if revocation.done:
             return "revoked"
         if revocation.exchange is None:
-            return "no_way"
+            return "unsupported"
         log.warning("a vendor was not told that a grant is over", extra={"provider": provider.id})
         return "unreachable"
 
@@ -228,7 +228,7 @@ async def _audit_disconnect(
         actor,
         kind,
         credential=str(ending.id),
-        vendor=ended.outcome,
+        revocation=ended.outcome,
         **detail,
         **told,
         **ending.owner.audit_details,

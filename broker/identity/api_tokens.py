@@ -15,7 +15,7 @@ from core.caller import Credential
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
 from core.errors import Conflict, Invalid, NotFound
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 from core.scopes import ADMIN_SCOPES, ALL_SCOPES, MCP_SCOPES
 from core.secret import Secret
 from core.token_format import TokenParts, derive_id, generate_token, parse_token
@@ -40,7 +40,7 @@ class ApiToken:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
-    result_text: ResultText | None = None
+    tool_result_format: ToolResultFormat | None = None
 
 
 class ApiTokens:
@@ -83,12 +83,12 @@ class ApiTokens:
         scopes: Iterable[str] = DEFAULT_SCOPES,
         read_only: bool = False,
         expires_at: datetime | None = None,
-        result_text: ResultText | None = None,
+        tool_result_format: ToolResultFormat | None = None,
         request_key: str | None = None,
     ) -> tuple[str, Secret]:
         """Make a token for a user: its id, and the token, which nobody can be shown again. Whoever asks again after a
-        lost answer, with the same `request_key`, gets no second token. Without `result_text` what is known of the
-        client decides (core.known_clients).
+        lost answer, with the same `request_key`, gets no second token. Without `tool_result_format` what is known of
+        the client decides (core.known_clients).
 
         Raises:
             NotFound: the tenant has no such user.
@@ -104,7 +104,7 @@ class ApiTokens:
                 raise Invalid(f"this user has {MAX_TOKENS} tokens; revoke some first")
             hashed = _hash_secret(self._peppers.keys[self._peppers.active], parts)
             stored = (parts.id, user_id, name, self._peppers.active, hashed, sorted(wanted), read_only, expires_at)
-            if not await work.execute(_INSERT, *stored, result_text):
+            if not await work.execute(_INSERT, *stored, tool_result_format):
                 raise Conflict(f"this request has made the token {parts.id} already; revoke it if you do not have it")
             await audit_change(
                 work, actor, AuditEventKind.TOKEN_CREATED, token=parts.id, user=str(user_id), read_only=int(read_only)
@@ -185,7 +185,7 @@ _INSERT = """INSERT INTO auth.api_tokens
     (tenant_id, id, user_id, name, pepper_kid, secret_hmac, scopes, read_only, expires_at, result_text)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING"""
 _LIST = """SELECT a.id, a.user_id, u.email AS user_email, a.name, a.scopes, a.read_only, a.created_at, a.expires_at,
-    a.revoked_at, a.last_used_at, a.result_text
+    a.revoked_at, a.last_used_at, a.result_text AS tool_result_format
     FROM auth.api_tokens a JOIN core.users u ON u.tenant_id = a.tenant_id AND u.id = a.user_id
     WHERE a.tenant_id = $1 AND ($2::uuid IS NULL OR a.user_id = $2)
     AND ($3::timestamptz IS NULL OR (a.created_at, a.id) < ($3, $4)) ORDER BY a.created_at DESC, a.id DESC LIMIT $5"""
@@ -229,7 +229,7 @@ def _build_credential(row: Row) -> Credential:
         read_only=row["read_only"],
         expires_at=row["expires_at"],
         generation=row["generation"],
-        result_text=row["result_text"] or "",
+        tool_result_format=row["result_text"] or "",
     )
 
 

@@ -27,18 +27,18 @@ class ProviderSettingSummary:
 @dataclass(frozen=True, slots=True)
 class ProviderSummary:
     """A vendor. `origin` says where it comes from, `problem` why one that was added cannot be used. `redirect_uri` is
-    what is registered there, where it has OAuth. `introduction` is how MCPist becomes a client by itself where no
-    administrator registers one: by the URL of a document about itself, by dynamic registration, or not at all."""
+    what is registered there, where it has OAuth. `client_registration` is how MCPist becomes a client by itself where
+    no administrator registers one: by the URL of a document about itself, by dynamic registration, or not at all."""
 
     id: str
     title: str
-    origin: Literal["built_in", "added"]
+    origin: Literal["built_in", "custom"]
     problem: str
     oauth: bool
     key: bool
     modules: tuple[str, ...]
     redirect_uri: str | None
-    introduction: RegistrationMethod
+    client_registration: RegistrationMethod
     console_url: str | None
     docs_url: str | None
     settings: tuple[ProviderSettingSummary, ...]
@@ -53,7 +53,7 @@ class DetailedProvider(ProviderSummary):
     created_at: datetime | None
     updated_at: datetime | None
     client_document_url: str | None
-    standing: ProviderUsage
+    usage: ProviderUsage
 
 
 class ProviderViews:
@@ -81,7 +81,7 @@ class ProviderViews:
         every = self._book.own if added is None else self._book.own.merge_custom([(provider, added.document)])
         shown = self._build_summary(provider, every)
         document = self._book.own.known[provider].as_document() if added is None else added.document
-        by_document = shown.introduction == "document"
+        by_document = shown.client_registration == "document"
         return DetailedProvider(
             **{name: getattr(shown, name) for name in ProviderSummary.__dataclass_fields__},
             document=document,
@@ -89,12 +89,12 @@ class ProviderViews:
             client_document_url=build_client_document_url(self._public_url, tenant_id, provider)
             if by_document
             else None,
-            standing=standing,
+            usage=standing,
         )
 
     def _build_summary(self, provider: str, every: ProviderCatalogue) -> ProviderSummary:
         known = every.known.get(provider)
-        origin = "built_in" if provider in self._book.own.known else "added"
+        origin = "built_in" if provider in self._book.own.known else "custom"
         if known is None:
             nothing: tuple[ProviderSettingSummary, ...] = ()
             problem = every.broken[provider]
@@ -108,7 +108,7 @@ class ProviderViews:
             key=known.key is not None,
             modules=tuple(sorted(known.modules)),
             redirect_uri=build_redirect_uri(self._public_url, provider) if known.oauth else None,
-            introduction=choose_registration_method(known, self._public_url),
+            client_registration=choose_registration_method(known, self._public_url),
             console_url=known.console_url,
             docs_url=known.docs_url,
             settings=_build_settings(known),

@@ -11,13 +11,14 @@ from core.errors import Invalid
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """A key-encryption key as the operator sees it. `right` is False for a key that is not the one that was used."""
+    """A key-encryption key as the operator sees it. `is_genuine` is False for a key that is not the one that was
+    used."""
 
     kek_id: str
     active: bool
-    at_hand: bool
-    used: bool
-    right: bool
+    available: bool
+    in_use: bool
+    is_genuine: bool
 
 
 async def list_key_states(database: Database, provider: KeyProvider) -> list[KeyState]:
@@ -44,12 +45,12 @@ async def check_keys(database: Database, provider: KeyProvider) -> None:
     """
     for kek_id, mac in sorted((await _load_checks(database)).items()):
         state = _build_state(provider, kek_id, "", mac)
-        if state.used and not state.at_hand:
+        if state.in_use and not state.available:
             raise Invalid(
                 f"the vault's key {kek_id} is missing; restore it from your copy of the keys, "
                 "or name its keeper in MCPIST_KEYS"
             )
-        if state.used and not state.right:
+        if state.in_use and not state.is_genuine:
             raise Invalid(
                 f"the vault's key {kek_id} is not the key that the stored credentials were sealed with; "
                 "restore the right one from your copy of the keys"

@@ -14,17 +14,18 @@ from core.errors import NotFound
 from core.http.credential_headers import CredentialScheme
 
 MAX_LISTED = 1000
+CredentialType = Literal["api_key", "oauth"]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCredential:
-    """A credential. `owner` is an e-mail address or a role's name, and `provider` whose OAuth server made it, "" for
-    type A. One that works can have a `cause` too: there is something that its owner had better do. `origins` are where
+    """A credential. `owner` is an e-mail address or a role's name, and `provider` whose OAuth server made it, "" for an
+    API key. One that works can have a `cause` too: there is something that its owner had better do. `origins` are where
     it may be sent; without any, to the address that the module names itself. `scheme` is how it is sent."""
 
     id: UUID
     module: str
-    type: Literal["A", "B"]
+    type: CredentialType
     provider: str
     kind: CredentialKind
     owner: str
@@ -79,7 +80,8 @@ def decode_scheme(column: str) -> CredentialScheme:
 
 
 _WHOSE = "SELECT module, user_id, role_id FROM vault.credentials WHERE tenant_id = $1 AND id = $2"
-_LIST = """SELECT c.id, c.module, c.type, coalesce(a.provider, '') AS provider, k.kind, k.owner,
+_LIST = """SELECT c.id, c.module, CASE c.type WHEN 'A' THEN 'api_key' ELSE 'oauth' END AS type,
+    coalesce(a.provider, '') AS provider, k.kind, k.owner,
     coalesce(a.account, c.account) AS account,
     CASE WHEN a.id IS NULL THEN c.state WHEN a.status = 'active' THEN 'ok' ELSE 'broken' END AS state,
     CASE WHEN a.id IS NULL THEN c.cause WHEN a.status = 'active' THEN coalesce(a.details ->> 'warning', '')

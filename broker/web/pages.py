@@ -7,7 +7,7 @@ The templates and what each has to be given besides `request` (times are aware, 
     tenant.html      email, choices [(tenant_id, name)], fields {hidden}
     consent.html     client, host (verified, or ""), destination, loopback, unknown, email, tenant, scopes, fields
     refused.html     email, provider, contact (or "")
-    show_signed_out.html  -
+    signed_out.html  -
     account.html     see broker/web/templates/account.html
     connect*.html    see broker/web/connect_pages.py and broker/web/connect_views.py
 

@@ -170,7 +170,7 @@ class SignInPages:
         return response
 
     async def show_signed_out(self, request: Request) -> Response:
-        return self._parts.pages.render(request, "show_signed_out.html")
+        return self._parts.pages.render(request, "signed_out.html")
 
     async def _start_session(self, outcome: SignInResult, before: Session | None) -> Response:
         """A new session in the place of the browser's old one, whoever's that was."""

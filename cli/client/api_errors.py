@@ -25,7 +25,7 @@ class MissingScope(MCPistError):
 class NewSignInRequired(MCPistError):
     """This needs a person who has signed in just now."""
 
-    status, code, exit_code = 403, "sign_in_again", 3
+    status, code, exit_code = 403, "recent_sign_in_required", 3
 
 
 _ERROR_TYPES: Mapping[str, type[MCPistError]] = {

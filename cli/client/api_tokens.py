@@ -10,7 +10,7 @@ from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile
 from cli.client.users import fetch_user
 from core.errors import Forbidden
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 from core.secret import Secret
 
 
@@ -26,7 +26,7 @@ def create_token(
     scopes: Sequence[str],
     read_only: bool,
     expires_at: datetime | None,
-    result_text: ResultText | None,
+    tool_result_format: ToolResultFormat | None,
 ) -> tuple[str, Secret, str]:
     """Make a token; its id, the token, and whose it is.
 
@@ -37,8 +37,8 @@ def create_token(
     if user is not None and user.lower() != mine:
         raise Forbidden(f"at a server people make tokens for themselves, and you are {mine}: leave out --user")
     body = {"name": name, "scopes": sorted(scopes), "read_only": read_only, "expires_at": expires_at}
-    if result_text is not None:  # a server of before it knows no such field
-        body["result_text"] = result_text
+    if tool_result_format is not None:  # a server of before it knows no such field
+        body["tool_result_format"] = tool_result_format
     made, _ = api.create("/tokens", _CreatedToken, body)
     return made.id, Secret(made.token), mine
 

@@ -13,7 +13,7 @@ from core.audit.query import AuditEntry, AuditFilter, AuditPage
 
 class _AuditItem(msgspec.Struct):
     seq: int
-    at: datetime
+    occurred_at: datetime
     kind: str
     user_id: UUID | None
     actor: str
@@ -24,7 +24,7 @@ class _AuditItem(msgspec.Struct):
     tool: str
     outcome: str
     duration_us: int | None
-    digest: str
+    arguments_digest: str
     arguments: str | None
     detail: dict[str, str | int]
 
@@ -75,7 +75,7 @@ def _fetch_page(
 def _to_audit_item(one: _AuditItem) -> AuditEntry:
     return AuditEntry(
         seq=one.seq,
-        at=one.at,
+        at=one.occurred_at,
         kind=one.kind,
         user_id=one.user_id,
         credential_id=one.credential_id,
@@ -85,7 +85,7 @@ def _to_audit_item(one: _AuditItem) -> AuditEntry:
         tool=one.tool,
         outcome=one.outcome,
         duration_us=one.duration_us,
-        digest=bytes.fromhex(one.digest),
+        digest=bytes.fromhex(one.arguments_digest),
         arguments=None if one.arguments is None else one.arguments.encode(),
         detail=one.detail,
         actor=one.actor,

@@ -20,7 +20,7 @@ UNAVAILABLE_TIMEOUT = 60.0
 class RemoteServiceProgress(msgspec.Struct, frozen=True):
     """How one service stands."""
 
-    service: str
+    module: str
     state: str
     cause: str
     account: str
@@ -30,20 +30,20 @@ class RemoteConnectSession(msgspec.Struct, frozen=True):
     """A session as the server tells it."""
 
     id: UUID
-    link: str
+    url: str
     state: str
     services: tuple[RemoteServiceProgress, ...]
     expires_at: datetime
 
 
 def start_connect_session(
-    api: AdminApiClient, services: Sequence[str] | None, role: str | None, *, again: bool
+    api: AdminApiClient, services: Sequence[str] | None, role: str | None, *, reconnect: bool
 ) -> RemoteConnectSession:
     """Begin one, for these services or for all that need it."""
     body: Mapping[str, Any] = {
         "services": None if services is None else list(services),
         "role_id": None if role is None else str(fetch_role(api, role).id),
-        "again": again,
+        "reconnect": reconnect,
     }
     missing = "you have no such service; `mcpist credential list` shows what is connected, /connect what can be"
     return msgspec.convert(api.change("POST", "/connect-sessions", body, missing=missing).json(), RemoteConnectSession)
@@ -62,7 +62,7 @@ def follow_connect_session(
     Raises:
         Unavailable: the server was away for too long.
     """
-    seen = {one.service: one.state for one in session.services}
+    seen = {one.module: one.state for one in session.services}
     answered = clock()
     while session.state == "open":
         sleep(POLL_SECONDS)
@@ -74,7 +74,7 @@ def follow_connect_session(
             continue
         answered = clock()
         for one in session.services:
-            if seen.get(one.service) != one.state:
+            if seen.get(one.module) != one.state:
                 told(one)
-            seen[one.service] = one.state
+            seen[one.module] = one.state
     return session

@@ -41,8 +41,8 @@ class _StoredView(msgspec.Struct, frozen=True):
 
 def fetch_credentials(api: AdminApiClient, module: str | None = None) -> list[RemoteCredential]:
     """Everybody's, for an administrator; else one's own and those that one's roles share."""
-    everyone = True if fetch_profile(api).system_role == "admin" else None
-    found = api.iterate("/credentials", RemoteCredential, everyone="true" if everyone else None)
+    administers = fetch_profile(api).system_role == "admin"
+    found = api.iterate("/credentials", RemoteCredential, all_owners="true" if administers else None)
     return [one for one in found if module in (None, one.module)]
 
 
@@ -78,10 +78,10 @@ def store_credential(
     role_id = None if role is None else str(fetch_role(api, role).id)
     body = {
         "secret": pasted.secret.reveal(),
-        "user": pasted.user,
+        "username": pasted.user,
         "provider": pasted.provider,
         "role_id": role_id,
-        "replace_account": replace_account,
+        "allow_account_change": replace_account,
     }
     missing = f"there is no service {module[:100]!r} that takes a key, for you or that role"
     answer = api.change("PUT", "/services/{}/credential", body, module, missing=missing)
@@ -106,5 +106,5 @@ def remove_credential(api: AdminApiClient, module: str, user: str | None, role: 
     for one in fetch_credentials(api, module):
         if (one.kind, one.owner) == wanted:
             told = api.delete("/credentials/{}", str(one.id)).json()
-            return DisconnectResult((module,), told["vendor"], str(told["manage_url"]), one.provider, one.account)
+            return DisconnectResult((module,), told["revocation"], str(told["manage_url"]), one.provider, one.account)
     raise NotFound(f"there is no such credential for {module[:63]!r}; `mcpist credential list` shows them")

@@ -11,9 +11,9 @@ from server.diagnostics.vault_key_report import KeyReport, VaultKeys
 
 class _KeysView(msgspec.Struct, frozen=True):
     file: str
-    keepers: tuple[str, ...]
+    key_providers: tuple[str, ...]
     keys: tuple[KeyReport, ...]
-    trouble: str
+    error: str
     to_rewrap: int
     to_reencrypt: int
 
@@ -25,7 +25,9 @@ class _DoctorView(msgspec.Struct, frozen=True):
 def fetch_keys(api: AdminApiClient) -> VaultKeys:
     """The keys, for whoever operates the server."""
     found = api.get("/keys", _KeysView)
-    return VaultKeys(Path(found.file), found.keepers, found.keys, found.trouble, found.to_rewrap, found.to_reencrypt)
+    return VaultKeys(
+        Path(found.file), found.key_providers, found.keys, found.error, found.to_rewrap, found.to_reencrypt
+    )
 
 
 def fetch_findings(api: AdminApiClient) -> list[Finding]:

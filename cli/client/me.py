@@ -27,7 +27,7 @@ class UserProfile(msgspec.Struct, frozen=True):
     roles: tuple[str, ...]
     tenant: ProfileTenant
     scopes: tuple[str, ...]
-    by: str
+    authentication_method: str
     authenticated_at: datetime | None
     operator: bool
 

@@ -9,7 +9,7 @@ from broker.authorization_server.client_registry import AuthMethod, Client
 from broker.authorization_server.registered_clients import ListedClient, NewClient
 from cli.client.admin_api import AdminApiClient
 from cli.client.me import fetch_profile
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 from core.secret import Secret
 
 
@@ -20,11 +20,11 @@ class _ClientView(msgspec.Struct):
     redirect_uris: tuple[str, ...]
     grant_types: frozenset[str]
     scopes: frozenset[str]
-    user_id: UUID | None
+    acts_as_user_id: UUID | None
     user_email: str
     created_at: datetime
     disabled_at: datetime | None
-    result_text: ResultText | None = None
+    tool_result_format: ToolResultFormat | None = None
 
 
 class _CreatedClient(msgspec.Struct):
@@ -40,11 +40,11 @@ def create_client(api: AdminApiClient, wanted: NewClient) -> tuple[Client, Secre
         "redirect_uris": wanted.redirect_uris,
         "grant_types": sorted(wanted.grant_types),
         "scopes": sorted(wanted.scopes),
-        "user_id": wanted.user_id,
+        "acts_as_user_id": wanted.user_id,
         "jwks": wanted.jwks,
     }
-    if wanted.result_text is not None:  # a server of before it knows no such field
-        body["result_text"] = wanted.result_text
+    if wanted.tool_result_format is not None:  # a server of before it knows no such field
+        body["tool_result_format"] = wanted.tool_result_format
     made, _ = api.create("/oauth/clients", _CreatedClient, body)
     client = Client(
         id=made.id,
@@ -57,7 +57,7 @@ def create_client(api: AdminApiClient, wanted: NewClient) -> tuple[Client, Secre
         scopes=wanted.scopes,
         user_id=wanted.user_id,
         jwks=wanted.jwks,
-        result_text=wanted.result_text,
+        tool_result_format=wanted.tool_result_format,
     )
     return client, None if made.secret is None else Secret(made.secret)
 
@@ -72,9 +72,11 @@ def set_client_enabled(api: AdminApiClient, client_id: str, enabled: bool) -> No
     api.change("PATCH", "/oauth/clients/{}", {"enabled": enabled}, client_id, missing=_format_not_found(client_id))
 
 
-def set_client_result_text(api: AdminApiClient, client_id: str, result_text: ResultText | None) -> None:
+def set_client_tool_result_format(
+    api: AdminApiClient, client_id: str, tool_result_format: ToolResultFormat | None
+) -> None:
     """Say what a client is sent beside a result's structured part."""
-    change = {"result_text": result_text}
+    change = {"tool_result_format": tool_result_format}
     api.change("PATCH", "/oauth/clients/{}", change, client_id, missing=_format_not_found(client_id))
 
 
@@ -96,7 +98,7 @@ def _to_listed_client(one: _ClientView) -> ListedClient:
         auth_method=one.auth_method,
         grant_types=one.grant_types,
         scopes=one.scopes,
-        user_id=one.user_id,
-        result_text=one.result_text,
+        user_id=one.acts_as_user_id,
+        tool_result_format=one.tool_result_format,
     )
     return ListedClient(client, one.user_email, one.created_at, one.disabled_at)

@@ -14,5 +14,5 @@ def parse_remaining_accounts(answer: ServerResponse) -> Sequence[RevocationResul
         RevocationResult(
             str(one["provider"]), str(one["account"]), still_active=True, manage_url=str(one["manage_url"])
         )
-        for one in told.get("left", ())
+        for one in told.get("remaining_accounts", ())
     ]

@@ -55,12 +55,12 @@ def delete_role(api: AdminApiClient, name: str) -> Sequence[RevocationResult]:
     )
 
 
-def grant(api: AdminApiClient, name: str, effect: str, permission: str, *, unknown_ok: bool = False) -> None:
-    """Add a permission to what a role allows or denies; one that matches no tool there only if `unknown_ok`."""
+def grant(api: AdminApiClient, name: str, effect: str, permission: str, *, allow_unknown: bool = False) -> None:
+    """Add a permission to what a role allows or denies; one that matches no tool there only if `allow_unknown`."""
     wanted, role = parse_permission(permission), fetch_role(api, name)
     allow, deny = {*role.allow}, {*role.deny}
     (allow if effect == "allow" else deny).add(wanted)
-    _put_permissions(api, role, allow, deny, unknown_ok=unknown_ok)
+    _put_permissions(api, role, allow, deny, allow_unknown=allow_unknown)
 
 
 def revoke(api: AdminApiClient, name: str, permission: str) -> None:
@@ -76,7 +76,7 @@ def revoke(api: AdminApiClient, name: str, permission: str) -> None:
 
 
 def _put_permissions(
-    api: AdminApiClient, role: RoleRecord, allow: set[str], deny: set[str], *, unknown_ok: bool = False
+    api: AdminApiClient, role: RoleRecord, allow: set[str], deny: set[str], *, allow_unknown: bool = False
 ) -> None:
-    body = {"allow": sorted(allow), "deny": sorted(deny)} | ({"unknown_ok": True} if unknown_ok else {})
+    body = {"allow": sorted(allow), "deny": sorted(deny)} | ({"allow_unknown": True} if allow_unknown else {})
     api.change("PUT", "/roles/{}/permissions", body, str(role.id))

@@ -23,9 +23,9 @@ class RemoteService(msgspec.Struct, frozen=True):
     description: str
     installed: bool
     enabled: bool
-    tools: int
+    tool_count: int
     settings: dict[str, Any]
-    available: tuple[RemoteServiceSetting, ...]
+    available_settings: tuple[RemoteServiceSetting, ...]
 
 
 def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
             "module": one.module,
             "enabled": one.enabled,
             "installed": one.installed,
-            "tools": one.tools,
+            "tool_count": one.tool_count,
             "settings": one.settings,
             "description": one.description,
         }
@@ -47,7 +47,7 @@ def fetch_services(api: AdminApiClient) -> list[dict[str, Any]]:
 def fetch_available_settings(api: AdminApiClient, module: str) -> list[tuple[str, str]]:
     """The settings that a module has, with what they are."""
     found = api.get("/services/{}", RemoteService, module)
-    return [(one.name, one.description) for one in found.available]
+    return [(one.name, one.description) for one in found.available_settings]
 
 
 def set_service_enabled(api: AdminApiClient, module: str, enabled: bool) -> None:

@@ -222,7 +222,7 @@ def _format_actor(item: "AuditEntry", emails: dict[UUID, str]) -> str:
 def _build_document(item: "AuditEntry", emails: dict[UUID, str]) -> dict[str, Any]:
     return {
         "seq": item.seq,
-        "at": item.at,
+        "occurred_at": item.at,
         "kind": item.kind,
         "user": emails.get(item.user_id) if item.user_id else None,
         "user_id": item.user_id,
@@ -234,7 +234,7 @@ def _build_document(item: "AuditEntry", emails: dict[UUID, str]) -> dict[str, An
         "tool": item.tool,
         "outcome": item.outcome,
         "duration_us": item.duration_us,
-        "digest": item.digest,
+        "arguments_digest": item.digest,
         "arguments": None if item.arguments is None else item.arguments.decode("utf-8", "replace"),
         "detail": item.detail,
     }

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
-from cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, create_group
+from cli.options import TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import run_admin_command
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -43,7 +43,7 @@ class _ClientOptions:
     secret: bool
     jwks: Path | None
     scopes: frozenset[str]
-    result_text: ResultText | None
+    tool_result_format: ToolResultFormat | None
 
 
 @app.command("add", epilog="Example: mcpist client add Claude --redirect-uri https://claude.ai/api/mcp/auth_callback")
@@ -70,15 +70,15 @@ def add(
         list[str] | None,
         typer.Option("--scope", metavar="SCOPE", help="What it may ask for; default mcp:read, mcp:write."),
     ] = None,
-    result_text: Annotated[
-        ResultText | None, typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True)
+    tool_result_format: Annotated[
+        ToolResultFormat | None, typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True)
     ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Register a program, and show its id; and its secret, this once and never again."""
     uris, wanted = tuple(redirect_uri or ()), frozenset(scope or ("mcp:read", "mcp:write"))
-    wishes = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, wanted, result_text)
+    wishes = _ClientOptions(name, uris, acts_as, enterprise, secret, jwks, wanted, tool_result_format)
 
     async def work(operating: "OperatorContext") -> "tuple[Client, Secret | None]":
         from cli.lookup import resolve_tenant, resolve_user
@@ -170,18 +170,18 @@ def enable(client_id: ClientId, tenant: TenantOption = None, as_json: JsonOption
     )
 
 
-@app.command("set", epilog="Example: mcpist client set client_3kTq0ZbW81xY3kTq0ZbW81 --result-text short")
+@app.command("set", epilog="Example: mcpist client set client_3kTq0ZbW81xY3kTq0ZbW81 --tool-result-format short")
 def set_(
     client_id: ClientId,
-    result_text: Annotated[
+    tool_result_format: Annotated[
         Literal["short", "full", "default"],
-        typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True),
+        typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True),
     ],
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change what a client is sent; it holds within a second, on every process."""
-    wanted: ResultText | None = None if result_text == "default" else result_text
+    wanted: ToolResultFormat | None = None if tool_result_format == "default" else tool_result_format
 
     async def work(operating: "OperatorContext") -> None:
         from cli.lookup import resolve_tenant
@@ -190,16 +190,18 @@ def set_(
 
         found = await resolve_tenant(operating, tenant)
         async with open_registered_clients(operating.deployment) as clients:
-            await clients.set_result_text(OPERATOR_ACTOR, found.id, client_id, wanted)
+            await clients.set_tool_result_format(OPERATOR_ACTOR, found.id, client_id, wanted)
 
     def call_api(api: "AdminApiClient") -> None:
-        from cli.client.registered_clients import set_client_result_text
+        from cli.client.registered_clients import set_client_tool_result_format
 
-        set_client_result_text(api, client_id, wanted)
+        set_client_tool_result_format(api, client_id, wanted)
 
     run_admin_command(work, call_api, tenant=tenant)
-    document = {"client_id": client_id, "result_text": wanted}
-    print_result(as_json, document, lambda: print_line(f"Client {client_id} gets the {result_text} text of results."))
+    document = {"client_id": client_id, "tool_result_format": wanted}
+    print_result(
+        as_json, document, lambda: print_line(f"Client {client_id} gets the {tool_result_format} text of results.")
+    )
 
 
 @app.command("remove", epilog="Example: mcpist client remove client_3kTq0ZbW81xY3kTq0ZbW81")
@@ -266,7 +268,7 @@ def _build_new_client(wishes: _ClientOptions, acts_as: "UUID | None") -> "NewCli
         scopes=wishes.scopes,
         user_id=acts_as,
         jwks=keys,
-        result_text=wishes.result_text,
+        tool_result_format=wishes.tool_result_format,
     )
 
 
@@ -294,5 +296,5 @@ def _build_document(client: "Client") -> dict[str, Any]:
         "grant_types": sorted(client.grant_types),
         "redirect_uris": client.redirect_uris,
         "scopes": sorted(client.scopes),
-        "result_text": client.result_text,
+        "tool_result_format": client.tool_result_format,
     }

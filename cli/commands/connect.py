@@ -29,7 +29,7 @@ def connect(
     role: Annotated[
         str | None, typer.Option("--role", metavar="NAME", help="Share the accounts with this role's members.")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Connect anew what is connected already.")] = False,
+    reconnect: Annotated[bool, typer.Option("--reconnect", help="Connect anew what is connected already.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Follow it to its end, or only show the link.")] = True,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser, or only show the link.")
@@ -47,13 +47,13 @@ def connect(
     def call_api(api: "AdminApiClient") -> "RemoteConnectSession":
         from cli.client.connect_sessions import follow_connect_session, start_connect_session
 
-        session = start_connect_session(api, service or None, role, again=again)
+        session = start_connect_session(api, service or None, role, reconnect=reconnect)
         if session.state != "open":
             return session
         if wait or not as_json:
-            print_note(session.link)
-        if wait and browser and not as_json and session.link.startswith(f"{api.server}/connect/"):
-            open_browser(session.link)  # and nothing else that a server may have named
+            print_note(session.url)
+        if wait and browser and not as_json and session.url.startswith(f"{api.server}/connect/"):
+            open_browser(session.url)  # and nothing else that a server may have named
         if wait:
             print_note(
                 "Waiting until the services are connected, for as long as the link counts (an hour); Ctrl-C stops it."
@@ -76,10 +76,10 @@ def _fail_without_server() -> NoReturn:
 def _print_progress(one: "RemoteServiceProgress") -> None:
     account = f" as {one.account}" if one.account else ""
     texts = {
-        "done": f"{one.service} is connected{account}.",
-        "failed": f"{one.service} was not connected: {one.cause}.",
+        "done": f"{one.module} is connected{account}.",
+        "failed": f"{one.module} was not connected: {one.cause}.",
     }
-    print_note(texts.get(one.state, f"{one.service} is to be connected."))
+    print_note(texts.get(one.state, f"{one.module} is to be connected."))
 
 
 def _print_summary(session: "RemoteConnectSession") -> None:
@@ -91,7 +91,7 @@ def _print_summary(session: "RemoteConnectSession") -> None:
             f"{done} of {len(session.services)} services are connected; the link counts until {session.expires_at}."
         )
     else:
-        left = ", ".join(f"{one.service} ({one.cause or one.state})" for one in session.services if one.state != "done")
+        left = ", ".join(f"{one.module} ({one.cause or one.state})" for one in session.services if one.state != "done")
         print_line(f"{done} of {len(session.services)} services are connected" + (f"; not {left}." if left else "."))
 
 
@@ -99,9 +99,9 @@ def _build_document(session: "RemoteConnectSession") -> dict[str, Any]:
     return {
         "id": session.id,
         "state": session.state,
-        "link": session.link,
+        "url": session.url,
         "services": [
-            {"service": one.service, "state": one.state, "cause": one.cause, "account": one.account}
+            {"module": one.module, "state": one.state, "cause": one.cause, "account": one.account}
             for one in session.services
         ],
         "expires_at": session.expires_at,

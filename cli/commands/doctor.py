@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cli.client.admin_api import AdminApiClient
     from server.diagnostics.finding import Finding
 
-STATE_MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
+STATE_MARKS = {"ok": "ok", "warning": "WARNING", "error": "ERROR"}
 
 
 def register(app: typer.Typer) -> None:
@@ -26,8 +26,8 @@ def doctor(as_json: JsonOption = False) -> None:
     """Look for everything that can be wrong.
 
     It checks data folder, keys, database, schema, clock, audit log, modules, port and accounts, and changes nothing. At
-    a server, administrators are told of their tenant, and whoever operates it of all the rest. Exit code 1 if something
-    is bad.
+    a server, administrators are told of their tenant, and whoever operates it of all the rest. Exit code 1 if one of
+    the checks fails.
     """
 
     def run_here() -> "list[Finding]":
@@ -43,13 +43,13 @@ def doctor(as_json: JsonOption = False) -> None:
         return fetch_findings(api)
 
     found = run_local_or_remote(run_here, call_api)
-    healthy = all(finding.state != "bad" for finding in found)
+    healthy = all(finding.state != "error" for finding in found)
     print_result(as_json, {"healthy": healthy, "checks": found}, lambda: _print_findings(found, healthy))
     if not healthy:
         raise CommandExit(1)
 
 
 def _print_findings(found: "list[Finding]", healthy: bool) -> None:
-    rows = [(STATE_MARKS[finding.state], finding.check, finding.told) for finding in found]
+    rows = [(STATE_MARKS[finding.state], finding.check, finding.message) for finding in found]
     print_table(("", "Check", "Found"), rows, empty="")
-    print_line("\nAll is well." if healthy else "\nSomething is bad: the lines above say what to do.")
+    print_line("\nAll is well." if healthy else "\nThere are errors: the lines above say what to do.")

@@ -98,7 +98,7 @@ def _print_signing_keys(found: "list[SigningKeyInfo]") -> None:
 def _print_vault_keys(found: "VaultKeys") -> None:
     columns = ("Key", "Active", "Needed", "Usable", "Tenants", "Data keys", "Signing keys", "Found")
     rows = [
-        (key.kek_id, key.active, key.needed, key.usable, key.tenants, key.data_keys, key.signing_keys, key.told)
+        (key.kek_id, key.active, key.in_use, key.usable, key.tenants, key.data_keys, key.signing_keys, key.message)
         for key in found.keys
     ]
     print_table(columns, rows, empty="No key yet: the first start makes one.")
@@ -107,12 +107,12 @@ def _print_vault_keys(found: "VaultKeys") -> None:
             f"\n{found.to_rewrap} data and signing keys hang on another key than the active one: mcpist keys rewrap"
         )
         print_line(f"{found.to_reencrypt} secrets hang on another data key than the newest: mcpist keys reencrypt")
-    if found.trouble:
-        print_line(f"\n{found.trouble}")
-    if "file" in found.keepers:
+    if found.error:
+        print_line(f"\n{found.error}")
+    if "file" in found.key_providers:
         print_line(
             f"\nThe keys are in {found.file}. Copy that file, and keep the copy apart from the backups of the "
             "database: together they open every stored credential, and without the keys nobody opens any."
         )
     else:
-        print_line(f"\nThe keys are kept by {', '.join(found.keepers)}.")
+        print_line(f"\nThe keys are kept by {', '.join(found.key_providers)}.")

@@ -142,7 +142,7 @@ def _build_profile_document(server: str, found: "UserProfile") -> dict[str, Any]
         "system_role": found.system_role,
         "roles": found.roles,
         "scopes": found.scopes,
-        "by": found.by,
+        "authentication_method": found.authentication_method,
         "authenticated_at": found.authenticated_at,
     }
 

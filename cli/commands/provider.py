@@ -229,7 +229,7 @@ def _print_draft(found: "ProviderDraft", as_json: bool) -> None:
 
 def _print_added(found: "DetailedProvider", new: bool) -> None:
     print_line(f"The provider {found.id} is {'added' if new else 'there as you asked for'}.")
-    if found.introduction:
+    if found.client_registration:
         print_line("MCPist becomes a client there by itself; an OAuth app that you register comes before that.")
     elif found.redirect_uri:
         print_line(f"Register an OAuth app there with the redirect URI {found.redirect_uri}")
@@ -242,11 +242,11 @@ def _print_provider(found: "DetailedProvider") -> None:
         "From": _format_origin(found),
         "Problem": found.problem,
         "Redirect URI": found.redirect_uri,
-        "Without a registered OAuth app": found.introduction and f"by {found.introduction}",
+        "Without a registered OAuth app": found.client_registration and f"by {found.client_registration}",
         "Register an OAuth app at": found.console_url,
         "The vendor's page on how": found.docs_url,
         "Version": found.version,
-        "Stand on it": str(found.standing),
+        "Stand on it": str(found.usage),
     }
     for name, value in told.items():
         if value:
@@ -255,7 +255,7 @@ def _print_provider(found: "DetailedProvider") -> None:
 
 
 def _format_origin(one: "ProviderSummary") -> str:
-    return "MCPist" if one.origin == "built_in" else "added"
+    return "MCPist" if one.origin == "built_in" else "custom"
 
 
 def _list_methods(one: "ProviderSummary") -> list[str]:

@@ -29,8 +29,9 @@ Permission = Annotated[
 ]
 
 
-UnknownOk = Annotated[
-    bool, typer.Option("--unknown-ok", help="Take a permission that matches nothing: what it names is installed later.")
+AllowUnknown = Annotated[
+    bool,
+    typer.Option("--allow-unknown", help="Take a permission that matches nothing: what it names is installed later."),
 ]
 
 
@@ -138,12 +139,12 @@ def delete(name: Name, tenant: TenantOption = None, as_json: JsonOption = False)
 def allow(
     name: Name,
     permission: Permission,
-    unknown_ok: UnknownOk = False,
+    allow_unknown: AllowUnknown = False,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Let a role's members use something."""
-    _grant(tenant, name, "allow", permission, unknown_ok=unknown_ok)
+    _grant(tenant, name, "allow", permission, allow_unknown=allow_unknown)
     document = {"role": name, "effect": "allow", "permission": permission}
     print_result(as_json, document, lambda: print_line(f"{name} allows {permission}."))
 
@@ -152,12 +153,12 @@ def allow(
 def deny(
     name: Name,
     permission: Permission,
-    unknown_ok: UnknownOk = False,
+    allow_unknown: AllowUnknown = False,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Take something out of what a role allows; other roles of a member are not touched."""
-    _grant(tenant, name, "deny", permission, unknown_ok=unknown_ok)
+    _grant(tenant, name, "deny", permission, allow_unknown=allow_unknown)
     document = {"role": name, "effect": "deny", "permission": permission}
     print_result(as_json, document, lambda: print_line(f"{name} denies {permission}."))
 
@@ -170,7 +171,7 @@ def revoke(name: Name, permission: Permission, tenant: TenantOption = None, as_j
     print_result(as_json, document, lambda: print_line(f"{name} says nothing of {permission} any more."))
 
 
-def _grant(tenant: str | None, name: str, effect: str, permission: str, *, unknown_ok: bool) -> None:
+def _grant(tenant: str | None, name: str, effect: str, permission: str, *, allow_unknown: bool) -> None:
     async def work(operating: "OperatorContext") -> None:
         from cli.lookup import resolve_tenant
         from core.directory.roles import grant
@@ -179,14 +180,14 @@ def _grant(tenant: str | None, name: str, effect: str, permission: str, *, unkno
         from server.diagnostics.server_checks import list_tools_by_module
 
         found = await resolve_tenant(operating, tenant)
-        if not unknown_ok:
+        if not allow_unknown:
             check_permissions_installed({parse_permission(permission)}, list_tools_by_module(operating.catalogue))
         await grant(operating.console, OPERATOR_ACTOR, found.id, name, effect, permission)
 
     def call_api(api: "AdminApiClient") -> None:
         from cli.client.roles import grant
 
-        grant(api, name, effect, permission, unknown_ok=unknown_ok)
+        grant(api, name, effect, permission, allow_unknown=allow_unknown)
 
     run_admin_command(work, call_api, tenant=tenant)
 

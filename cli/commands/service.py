@@ -42,7 +42,7 @@ def list_(tenant: TenantOption = None, as_json: JsonOption = False) -> None:
 
     found = run_admin_command(work, call_api, tenant=tenant)
     rows = [
-        (one["module"], one["enabled"], one["tools"], _format_settings(one["settings"]), one["description"])
+        (one["module"], one["enabled"], one["tool_count"], _format_settings(one["settings"]), one["description"])
         for one in found
     ]
     columns = ("Module", "Enabled", "Tools", "Settings", "What for")
@@ -199,7 +199,7 @@ def _build_documents(catalogue: "Catalogue", services: "Mapping[str, TenantServi
             "module": one.name,
             "enabled": one.name in services and services[one.name].enabled,
             "installed": True,
-            "tools": len(one.tools),
+            "tool_count": len(one.tools),
             "settings": services[one.name].settings if one.name in services else {},
             "description": one.description,
         }
@@ -211,7 +211,7 @@ def _build_documents(catalogue: "Catalogue", services: "Mapping[str, TenantServi
             "module": one.module,
             "enabled": one.enabled,
             "installed": False,
-            "tools": 0,
+            "tool_count": 0,
             "settings": one.settings,
             "description": "not installed",
         }

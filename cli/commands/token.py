@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.options import RESULT_TEXT_HELP, JsonOption, TenantOption, create_group
+from cli.options import TOOL_RESULT_FORMAT_HELP, JsonOption, TenantOption, create_group
 from cli.output import print_line, print_note, print_result, print_table
 from cli.runner import run_admin_command
-from core.known_clients import ResultText
+from core.known_clients import ToolResultFormat
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,8 +36,8 @@ def create(
     expires: Annotated[
         str | None, typer.Option("--expires", metavar="WHEN", help="30d, 12h or a date; default never.")
     ] = None,
-    result_text: Annotated[
-        ResultText | None, typer.Option("--result-text", help=RESULT_TEXT_HELP, show_choices=True)
+    tool_result_format: Annotated[
+        ToolResultFormat | None, typer.Option("--tool-result-format", help=TOOL_RESULT_FORMAT_HELP, show_choices=True)
     ] = None,
     tenant: TenantOption = None,
     as_json: JsonOption = False,
@@ -62,7 +62,7 @@ def create(
             scopes=scope or DEFAULT_SCOPES,
             read_only=read_only,
             expires_at=until,
-            result_text=result_text,
+            tool_result_format=tool_result_format,
         )
         return made_id, token, person.email, until
 
@@ -73,7 +73,7 @@ def create(
         from server.role_database import get_utc_now
 
         until = parse_future_time(expires, get_utc_now())
-        return *create_token(api, user, name, scope or [*DEFAULT_SCOPES], read_only, until, result_text), until
+        return *create_token(api, user, name, scope or [*DEFAULT_SCOPES], read_only, until, tool_result_format), until
 
     made_id, token, email, until = run_admin_command(work, call_api, tenant=tenant)
 
@@ -88,7 +88,7 @@ def create(
         "name": name,
         "read_only": read_only,
         "expires_at": until,
-        "result_text": result_text,
+        "tool_result_format": tool_result_format,
     }
     print_result(as_json, document, print_text)
 

@@ -20,13 +20,14 @@ RequiredRole = Literal["anyone", "user", "admin", "operator"]
 class RouteAccess:
     """A declaration, and the dependency that gives a route its principal.
 
-    One of `scopes` is enough; none means that any credential is. `fresh` routes make credentials: they need a person
-    who signed in less than ten minutes ago, in a browser or with one of MCPist's own clients, never an API token.
+    One of `scopes` is enough; none means that any credential is. `recent_sign_in` routes make credentials: they need a
+    person who signed in less than ten minutes ago, in a browser or with one of MCPist's own clients, never an API
+    token.
     """
 
     required_role: RequiredRole
     scopes: tuple[str, ...] = ()
-    fresh: bool = False
+    recent_sign_in: bool = False
 
     async def __call__(self, request: Request) -> Principal:
         """The principal, whom the route has checked before it looked at anything else of the request."""
@@ -46,7 +47,7 @@ class RouteAccess:
             raise Forbidden("only administrators may do this")
         if self.scopes and not any(covers(principal.scopes, scope) for scope in self.scopes):
             raise MissingCredentialScope(self.scopes[0])
-        if self.fresh and not _has_signed_in_recently(principal, door.own_clients, door.clock()):
+        if self.recent_sign_in and not _has_signed_in_recently(principal, door.own_clients, door.clock()):
             raise RecentSignInRequired(
                 "sign in again: this needs a sign-in of the last ten minutes, and no token will do"
             )
@@ -54,12 +55,14 @@ class RouteAccess:
 
     def to_openapi(self) -> dict[str, Any]:
         """What the OpenAPI document says of it."""
-        return {"who": self.required_role, "scopes": list(self.scopes), "fresh": self.fresh}
+        return {"required_role": self.required_role, "scopes": list(self.scopes), "recent_sign_in": self.recent_sign_in}
 
 
-def allow(who: RequiredRole, *, scope: str | tuple[str, ...] = (), fresh: bool = False) -> RouteAccess:
+def allow(
+    required_role: RequiredRole, *, scope: str | tuple[str, ...] = (), recent_sign_in: bool = False
+) -> RouteAccess:
     """Declare who may call a route: ``Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]``."""
-    return RouteAccess(who, (scope,) if isinstance(scope, str) else scope, fresh)
+    return RouteAccess(required_role, (scope,) if isinstance(scope, str) else scope, recent_sign_in)
 
 
 class DeclaredRoute(APIRoute):
@@ -93,7 +96,9 @@ class DeclaredRoute(APIRoute):
 
 
 def _has_signed_in_recently(principal: Principal, own_clients: frozenset[str], now: datetime) -> bool:
-    if principal.by == "token" or (principal.by == "oauth" and principal.client not in own_clients):
+    if principal.authentication_method == "token" or (
+        principal.authentication_method == "oauth" and principal.client not in own_clients
+    ):
         return False
     signed_in = principal.authenticated_at or datetime.min.replace(tzinfo=UTC)
     return now - signed_in < timedelta(minutes=RecentSignInRequired.minutes)

@@ -19,12 +19,12 @@ CurrentUserRead = Annotated[Principal, Depends(allow("user", scope=(READ, ADMIN_
 CurrentUserWrite = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE)))]
 """A person who changes what is theirs."""
 
-RecentlySignedInUser = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), fresh=True))]
+RecentlySignedInUser = Annotated[Principal, Depends(allow("user", scope=(WRITE, ADMIN_WRITE), recent_sign_in=True))]
 """A person who has just signed in, for what makes credentials of theirs."""
 
 AdminRead = Annotated[Principal, Depends(allow("admin", scope=ADMIN_READ))]
 AdminWrite = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE))]
-RecentlySignedInAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE, fresh=True))]
+RecentlySignedInAdmin = Annotated[Principal, Depends(allow("admin", scope=ADMIN_WRITE, recent_sign_in=True))]
 """An administrator who has just signed in, for what makes credentials that speak for others."""
 
 OperatorRead = Annotated[Principal, Depends(allow("operator", scope=ADMIN_READ))]
@@ -44,17 +44,17 @@ def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:
     return user
 
 
-IncludeEveryone = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
+AllOwners = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
 
 
-def resolve_owner_filter(caller: Principal, user: UUID | None, everyone: bool) -> UUID | None:
+def resolve_owner_filter(caller: Principal, user: UUID | None, all_owners: bool) -> UUID | None:
     """The user whose things are asked for, as :func:`whose` has it for reading; None for those of everyone.
 
     Raises:
         Forbidden: the caller is no administrator, and asks for more than their own.
     """
     owner = resolve_owner(caller, user, ADMIN_READ)
-    if not everyone:
+    if not all_owners:
         return owner
     if not caller.is_administrator_with(ADMIN_READ):
         raise Forbidden("only an administrator sees everybody's")

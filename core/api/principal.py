@@ -30,7 +30,7 @@ class Principal:
     system_role: str
     scopes: frozenset[str]
     authenticated_at: datetime | None
-    by: Literal["session", "token", "oauth"]
+    authentication_method: Literal["session", "token", "oauth"]
     credential_id: str = ""
     client: str = ""
     operator: bool = False
@@ -84,5 +84,5 @@ class MissingCredentialScope(MCPistError):
 class RecentSignInRequired(MCPistError):
     """What makes a new credential needs a person who has signed in just now."""
 
-    status, code, exit_code = 403, "sign_in_again", 3
+    status, code, exit_code = 403, "recent_sign_in_required", 3
     minutes: ClassVar[int] = 10

@@ -22,7 +22,7 @@ _CODES = {
     400: "invalid",
     404: "not_found",
     405: "method_not_allowed",
-    408: "too_slow",
+    408: "request_timeout",
     413: "too_large",
 }
 _DETAILS = {

@@ -53,13 +53,13 @@ class RemovalView(ResponseModel):
     """What was removed with its owner: how many accounts at vendors, and which of those live on there (100 at most)."""
 
     accounts: int
-    left: list[RemainingAccountView]
+    remaining_accounts: list[RemainingAccountView]
 
 
 def build_removal_view(said: Sequence[RevocationResult]) -> RemovalView:
     """What has become of the accounts of whoever was removed."""
     left = [RemainingAccountView.model_validate(one) for one in said if one.still_active]
-    return RemovalView(accounts=len(said), left=left[:MAX_REMAINING_ACCOUNTS])
+    return RemovalView(accounts=len(said), remaining_accounts=left[:MAX_REMAINING_ACCOUNTS])
 
 
 _View = TypeVar("_View")

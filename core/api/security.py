@@ -51,7 +51,7 @@ class ApiSecurity:
             CrossOriginRequest: a browser sent it with its cookie from another site.
         """
         principal = await self.authenticate(request)
-        if principal.by == "session" and request.method not in SAFE_METHODS:
+        if principal.authentication_method == "session" and request.method not in SAFE_METHODS:
             _check_same_origin(request, self.public_url)
         return principal
 

@@ -20,7 +20,7 @@ SLUG_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 class Tenant:
     """A company. `slug` is its short name at the command line; `record_arguments` keeps arguments in the audit log.
 
-    `longest_token_days` is how long new API tokens may live; None is no limit.
+    `max_token_lifetime_days` is how long new API tokens may live; None is no limit.
     """
 
     id: UUID
@@ -28,7 +28,7 @@ class Tenant:
     name: str
     status: str
     record_arguments: bool
-    longest_token_days: int | None = None
+    max_token_lifetime_days: int | None = None
 
 
 async def create_tenant(console: Database, actor: Actor, slug: str, name: str = "") -> Tenant:
@@ -103,7 +103,7 @@ async def change_tenant(
     *,
     name: str,
     record_arguments: bool,
-    longest_token_days: int | None,
+    max_token_lifetime_days: int | None,
 ) -> Tenant:
     """Set these three; the tenant as it is now. A shorter life of API tokens holds for those made from now on.
 
@@ -111,12 +111,16 @@ async def change_tenant(
         NotFound: there is none of that id.
         Invalid: a value has the wrong form.
     """
-    if longest_token_days is not None and not 1 <= longest_token_days <= MAX_TOKEN_DAYS:
+    if max_token_lifetime_days is not None and not 1 <= max_token_lifetime_days <= MAX_TOKEN_DAYS:
         raise Invalid(f"API tokens may live for at most 1 to {MAX_TOKEN_DAYS} days")
     async with console.tenant(tenant_id) as work:
         before = await _fetch_tenant(work)
         validate_tenant(before.slug, name)
-        wanted = {"name": name, "record_arguments": record_arguments, "longest_token_days": longest_token_days}
+        wanted = {
+            "name": name,
+            "record_arguments": record_arguments,
+            "max_token_lifetime_days": max_token_lifetime_days,
+        }
         detail = {field: _to_audit_detail(value) for field, value in wanted.items() if getattr(before, field) != value}
         if detail:
             await work.execute(_CHANGE, *wanted.values())

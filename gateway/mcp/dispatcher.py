@@ -9,7 +9,7 @@ import orjson
 
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
-from core.known_clients import RESULT_TEXT_BY_CLIENT_NAME
+from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority_renewal import AuthorityRenewal
@@ -276,9 +276,9 @@ def _build_context(
 def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
     """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
     request of a revision that has a field for it."""
-    wanted = arrival.caller.credential.result_text
+    wanted = arrival.caller.credential.tool_result_format
     if not wanted and revision.modern:
-        wanted = RESULT_TEXT_BY_CLIENT_NAME.get(arrival.client_name)
+        wanted = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(arrival.client_name)
     return wanted == "short" and revision.structured
 
 

@@ -41,33 +41,33 @@ async def diagnose(settings: Settings) -> list[Finding]:
     """Every finding, in the order in which one depends on another."""
     base = [_check_folder(settings), *_check_keys(settings)]
     found = [*base, *_check_files(settings), await _check_port(settings), *_check_metrics(settings)]
-    if not settings.home.is_dir() or any(one.state == "bad" and one.check in _REQUIRED_CHECKS for one in found):
+    if not settings.home.is_dir() or any(one.state == "error" and one.check in _REQUIRED_CHECKS for one in found):
         return found
     try:
         async with attach_database(settings, _ignore_progress) as deployment:
             return found + [finding async for finding in _diagnose_database(deployment, settings.public_url)]
     except (PostgresError, MCPistError) as error:
-        return [*found, Finding("database", "bad", str(error))]
+        return [*found, Finding("database", "error", str(error))]
     except asyncpg.InvalidPasswordError as error:
-        return [*found, Finding("database", "bad", explain_refused_login(error))]
+        return [*found, Finding("database", "error", explain_refused_login(error))]
     except (OSError, asyncpg.PostgresError) as error:
-        return [*found, Finding("database", "bad", f"it cannot be reached ({type(error).__name__})")]
+        return [*found, Finding("database", "error", f"it cannot be reached ({type(error).__name__})")]
 
 
 def _check_folder(settings: Settings) -> Finding:
     home = settings.home
     if not home.is_dir():
-        return Finding("data folder", "bad", f"{home} does not exist; `mcpist up` makes it")
+        return Finding("data folder", "error", f"{home} does not exist; `mcpist up` makes it")
     if home.stat().st_mode & 0o022:
-        return Finding("data folder", "bad", f"others can write to {home}; run: chmod go-w '{home}'")
+        return Finding("data folder", "error", f"others can write to {home}; run: chmod go-w '{home}'")
     if is_read_only(home):
         told = f"{home} is on a read-only file system: make it writable, or choose another MCPIST_HOME"
-        return Finding("data folder", "bad", told)
+        return Finding("data folder", "error", told)
     free = get_free_bytes(home)
     if free < MIN_FREE_BYTES:
-        return Finding("data folder", "bad", explain_full_disk(home))
+        return Finding("data folder", "error", explain_full_disk(home))
     if free < LOW_FREE_BYTES:
-        return Finding("data folder", "bad", f"{home} has only {free >> 20} MiB of free space left")
+        return Finding("data folder", "error", f"{home} has only {free >> 20} MiB of free space left")
     return Finding("data folder", "ok", f"{home}, {free >> 30} GiB free")
 
 
@@ -76,17 +76,17 @@ def _check_keys(settings: Settings) -> list[Finding]:
     home, folder = settings.home, settings.home / KEYS_FOLDER
     if not folder.is_dir():
         if not (home / "postgres" / "data").exists():
-            return [Finding("keys", "note", "none yet; the first start makes them")]
-        return [Finding("keys", "bad", f"{folder} is gone; restore it from your copy")]
+            return [Finding("keys", "warning", "none yet; the first start makes them")]
+        return [Finding("keys", "error", f"{folder} is gone; restore it from your copy")]
     others = {folder, *folder.iterdir()} - {file.path for file in list_start_files(settings)}
     open_to_all = sorted(path for path in others if stat.S_IMODE(path.stat().st_mode) & 0o077)
     if open_to_all:
         return [
-            Finding("keys", "bad", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_all
+            Finding("keys", "error", f"{path} can be read by others; run: chmod go= '{path}'") for path in open_to_all
         ]
     missing = [name for name in (PASSWORDS_FILE, DIGEST_KEY_FILE) if not (folder / name).exists()]
     if missing:
-        return [Finding("keys", "bad", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
+        return [Finding("keys", "error", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
     return [Finding("keys", "ok", f"{folder}, readable by nobody else; backups do not hold them")]
 
 
@@ -97,7 +97,7 @@ def _check_files(settings: Settings) -> list[Finding]:
         try:
             file.read()
         except Invalid as error:
-            found.append(Finding(file.check, "bad", str(error)))
+            found.append(Finding(file.check, "error", str(error)))
         else:
             found.append(Finding(file.check, "ok", f"{file.path} can be used"))
     return found
@@ -110,7 +110,7 @@ def _check_metrics(settings: Settings) -> list[Finding]:
         with contextlib.closing(open_metrics_socket(settings.metrics_host, settings.metrics_port)):
             return [Finding("metrics", "ok", f"port {settings.metrics_port} is free")]
     except Unavailable as error:
-        return [Finding("metrics", "bad", str(error))]
+        return [Finding("metrics", "error", str(error))]
 
 
 async def _check_port(settings: Settings) -> Finding:
@@ -119,13 +119,13 @@ async def _check_port(settings: Settings) -> Finding:
         if await is_answering(running.mcp_url, "/readyz"):
             return Finding("product", "ok", f"running and ready: {running.mcp_url}")
         return Finding(
-            "product", "bad", f"process {running.pid} runs and is not ready at {running.mcp_url}; see its log"
+            "product", "error", f"process {running.pid} runs and is not ready at {running.mcp_url}; see its log"
         )
     try:
         with socket.create_server((settings.host, settings.port)):
-            return Finding("product", "note", f"not running; port {settings.port} is free for `mcpist up`")
+            return Finding("product", "warning", f"not running; port {settings.port} is free for `mcpist up`")
     except OSError as error:
-        return Finding("product", "bad", f"not running, and {build_port_error(settings, error)}")
+        return Finding("product", "error", f"not running, and {build_port_error(settings, error)}")
 
 
 async def diagnose_deployment(settings: Settings, deployment: Deployment) -> list[Finding]:
@@ -193,14 +193,16 @@ async def _count_unsealed_events(deployment: Deployment) -> int:
 def _check_peppers(deployment: Deployment, tokens: int) -> Finding:
     if tokens:
         told = f"{deployment.peppers} is gone, and no token works without it; restore it from your copy"
-        return Finding("token keys", "bad", told)
-    return Finding("token keys", "note", "none yet; the first token makes them")
+        return Finding("token keys", "error", told)
+    return Finding("token keys", "warning", "none yet; the first token makes them")
 
 
 def _check_clock(theirs: datetime) -> Finding:
     skew = abs((get_utc_now() - theirs).total_seconds())
     if skew > MAX_CLOCK_SKEW:
-        return Finding("clock", "bad", f"the database's differs from this machine's by {skew:.0f} s; set up time sync")
+        return Finding(
+            "clock", "error", f"the database's differs from this machine's by {skew:.0f} s; set up time sync"
+        )
     return Finding("clock", "ok", f"{get_utc_now().astimezone().isoformat(sep=' ', timespec='seconds')}")
 
 
@@ -208,12 +210,12 @@ def _check_schema(current: str | None) -> Finding:
     if current == get_head_revision():
         return Finding("schema", "ok", f"{current}, the newest")
     if current is None:
-        return Finding("schema", "bad", "the database is empty; run `mcpist up` or `mcpist migrate`")
+        return Finding("schema", "error", "the database is empty; run `mcpist up` or `mcpist migrate`")
     if current in list_revisions():
         return Finding(
-            "schema", "bad", f"{current}, and this version needs {get_head_revision()}; run `mcpist migrate`"
+            "schema", "error", f"{current}, and this version needs {get_head_revision()}; run `mcpist migrate`"
         )
-    return Finding("schema", "bad", f"{current}, newer than this MCPist knows; start the newer version")
+    return Finding("schema", "error", f"{current}, newer than this MCPist knows; start the newer version")
 
 
 async def _check_role(deployment: Deployment, role: str) -> Finding:
@@ -221,9 +223,9 @@ async def _check_role(deployment: Deployment, role: str) -> Finding:
         async with open_role_database(deployment, role, most=1) as database:
             await database.call("SELECT true")
     except asyncpg.InvalidPasswordError as error:
-        return Finding(f"role {role}", "bad", explain_refused_login(error))
+        return Finding(f"role {role}", "error", explain_refused_login(error))
     except (MCPistError, asyncpg.PostgresError, OSError) as error:
-        return Finding(f"role {role}", "bad", f"cannot log in ({type(error).__name__})")
+        return Finding(f"role {role}", "error", f"cannot log in ({type(error).__name__})")
     return Finding(f"role {role}", "ok", "can log in")
 
 
@@ -232,18 +234,18 @@ async def _check_audit(console: Database, waiting: int) -> Finding:
     broken = [one for one in [await verify_chain(console, head.tenant_id) for head in heads] if not one.ok]
     if broken:
         told = f"{len(broken)} of {len(heads)} chains are broken; `mcpist audit verify` names the events"
-        return Finding("audit log", "bad", told)
+        return Finding("audit log", "error", told)
     lag = _check_sealer_lag(waiting)
     if lag.state != "ok":
         return lag
-    told = f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag.told}"
+    told = f"{sum(head.seq for head in heads)} events in {len(heads)} whole chains; {lag.message}"
     return Finding("audit log", "ok", told)
 
 
 def _check_sealer_lag(waiting: int) -> Finding:
     told = f"{waiting} records wait to be sealed"
     if waiting > MAX_UNSEALED_EVENTS:
-        return Finding("audit log", "bad", f"{told}: the sealer does not keep up; see the log of `mcpist up`")
+        return Finding("audit log", "error", f"{told}: the sealer does not keep up; see the log of `mcpist up`")
     return Finding("audit log", "ok", told)
 
 
@@ -259,13 +261,13 @@ async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
     gone = [one.module for one in services if one.enabled and one.module not in names]
     if not gone:
         return []
-    return [Finding("modules", "note", f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed")]
+    return [Finding("modules", "warning", f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed")]
 
 
 async def _check_tenants(console: Database) -> Finding:
     tenants = await list_tenants(console)
     if not tenants:
-        return Finding("tenants", "note", "none yet; `mcpist up` makes the first one")
+        return Finding("tenants", "warning", "none yet; `mcpist up` makes the first one")
     suspended = [tenant.slug for tenant in tenants if tenant.status != "active"]
     return Finding("tenants", "ok", f"{len(tenants)}" + (f", suspended: {', '.join(suspended)}" if suspended else ""))
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at; `state` is ``ok``, ``note`` or ``bad``."""
+    """One thing that was looked at; `state` is ``ok``, ``warning`` or ``error``."""
 
     check: str
     state: str
-    told: str
+    message: str

@@ -38,9 +38,9 @@ async def _check_original(deployment: Deployment) -> Finding:
         async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
             standing = await get_adoption_state(broker, get_id_file_path(deployment))
     except Invalid as error:
-        return Finding("deployment", "bad", str(error))
+        return Finding("deployment", "error", str(error))
     if standing is None:
-        return Finding("deployment", "note", "never started; the first start gives it its id")
+        return Finding("deployment", "warning", "never started; the first start gives it its id")
     if standing:
         return Finding("deployment", "ok", "the original: services are asked")
     told = (
@@ -48,20 +48,21 @@ async def _check_original(deployment: Deployment) -> Finding:
         "mcpist adopt; on a second machine of the same deployment, "
         f"copy {DEPLOYMENT_ID_FILE} from the first one's data folder"
     )
-    return Finding("deployment", "bad", told)
+    return Finding("deployment", "error", told)
 
 
 async def _check_vault_keys(deployment: Deployment, console: Database) -> list[Finding]:
     try:
         found = await inspect_vault_keys(deployment, console)
     except Invalid as error:
-        return [Finding("vault keys", "bad", str(error))]
-    if found.trouble:
-        return [Finding("vault keys", "bad", f"{', '.join(found.keepers)}: {found.trouble}")]
+        return [Finding("vault keys", "error", str(error))]
+    if found.error:
+        return [Finding("vault keys", "error", f"{', '.join(found.key_providers)}: {found.error}")]
     wrong = [key for key in found.keys if not key.healthy]
     if wrong:
         return [
-            Finding("vault keys", "bad", f"the key {key.kek_id}, {_describe_need(key)}, is {key.told}") for key in wrong
+            Finding("vault keys", "error", f"the key {key.kek_id}, {_describe_need(key)}, is {key.message}")
+            for key in wrong
         ]
     return [_summarize_keys(found)]
 
@@ -69,9 +70,9 @@ async def _check_vault_keys(deployment: Deployment, console: Database) -> list[F
 def _summarize_keys(found: VaultKeys) -> Finding:
     active = next((key for key in found.keys if key.active), None)
     if active is None:
-        return Finding("vault keys", "note", "none yet; the first start makes one")
-    needed = sum(key.needed for key in found.keys)
-    where = str(found.file) if found.keepers == ("file",) else ", ".join(found.keepers)
+        return Finding("vault keys", "warning", "none yet; the first start makes one")
+    needed = sum(key.in_use for key in found.keys)
+    where = str(found.file) if found.key_providers == ("file",) else ", ".join(found.key_providers)
     told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and at hand; backups hold none"
     return Finding("vault keys", "ok", told)
 
@@ -117,11 +118,11 @@ async def check_tenant_credentials(
 def limit_credential_findings(found: list[Finding]) -> list[Finding]:
     """The first fifty of credentials, what needs somebody first, what nobody has begun with last; the others are
     counted."""
-    found = sorted(found, key=lambda finding: (NOT_CONNECTED_TEXT in finding.told, finding.state == "ok"))
+    found = sorted(found, key=lambda finding: (NOT_CONNECTED_TEXT in finding.message, finding.state == "ok"))
     if len(found) > MAX_SHOWN_CREDENTIALS:
         rest = len(found) - MAX_SHOWN_CREDENTIALS
         told = f"and {rest} more; `mcpist credential list --tenant SLUG` shows them all"
-        found[MAX_SHOWN_CREDENTIALS:] = [Finding("credential", "note", told)]
+        found[MAX_SHOWN_CREDENTIALS:] = [Finding("credential", "warning", told)]
     return found
 
 
@@ -147,7 +148,7 @@ def _check_unconnected(tenant: Tenant, modules: set[str], catalogue: Catalogue, 
     """Services with a vendor that nobody has connected an account for, in one line."""
     wanting = sorted(one.name for one in catalogue.modules if one.vendor is not None and one.name in modules)
     told = f"{tenant.slug}: {NOT_CONNECTED_TEXT} for {', '.join(wanting)}; at {public_url}/connect"
-    return [Finding("credential", "note", told)] if wanting else []
+    return [Finding("credential", "warning", told)] if wanting else []
 
 
 def _check_credential(
@@ -157,14 +158,14 @@ def _check_credential(
     if one.state is not HealthState.CONNECTED:
         return Finding(
             "credential",
-            "note",
+            "warning",
             f"{who} {_STATE_TEXTS[one.state]}{_format_meaning(one)}{_format_remedy(tenant, one, public_url)}",
         )
     if one.module not in catalogue.tools:
-        return Finding("credential", "note", f"{who} is not used: the module is not installed")
+        return Finding("credential", "warning", f"{who} is not used: the module is not installed")
     if one.module not in enabled:
         told = f"{who} is not used: mcpist service enable {one.module} --tenant {tenant.slug}"
-        return Finding("credential", "note", told)
+        return Finding("credential", "warning", told)
     return Finding("credential", "ok", f"{who} is connected{f' as {one.account}' if one.account else ''}")
 
 

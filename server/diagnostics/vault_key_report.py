@@ -18,42 +18,42 @@ from server.role_database import BROKER_ROLE, open_role_database
 @dataclass(frozen=True, slots=True)
 class KeyReport:
     """One key-encryption key. `tenants` is the number of tenants whose data keys it wraps, `data_keys` that of those
-    keys, `signing_keys` that of the keys that sign access tokens. It is `needed` as soon as it has wrapped one,
-    `usable` if it is at hand and is the one that did."""
+    keys, `signing_keys` that of the keys that sign access tokens. It is `in_use` as soon as it has wrapped one,
+    `usable` if it is available and is the one that did."""
 
     kek_id: str
     active: bool
-    needed: bool
-    at_hand: bool
+    in_use: bool
+    available: bool
     usable: bool
     tenants: int
     data_keys: int
     signing_keys: int
-    told: str
+    message: str
 
     @property
     def healthy(self) -> bool:
-        return self.usable or not self.needed
+        return self.usable or not self.in_use
 
 
 @dataclass(frozen=True, slots=True)
 class VaultKeys:
-    """All keys, by id, and who keeps them; `trouble` is what keeps the keepers from working now, if anything.
+    """All keys, by id, and who keeps them; `error` is what keeps the keepers from working now, if anything.
 
     `to_rewrap` are the data keys and signing keys that another key than the active one wraps, `to_reencrypt` the
     secrets under another data key than their tenant's newest.
     """
 
     file: Path
-    keepers: tuple[str, ...]
+    key_providers: tuple[str, ...]
     keys: tuple[KeyReport, ...]
-    trouble: str
+    error: str
     to_rewrap: int = 0
     to_reencrypt: int = 0
 
     @property
     def healthy(self) -> bool:
-        return not self.trouble and all(key.healthy for key in self.keys)
+        return not self.error and all(key.healthy for key in self.keys)
 
 
 async def inspect_vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
@@ -84,7 +84,7 @@ async def inspect_vault_keys(deployment: Deployment, console: Database) -> Vault
         keepers,
         tuple(
             KeyReport(
-                state.kek_id, state.active, state.used, state.at_hand, state.at_hand and state.right,
+                state.kek_id, state.active, state.in_use, state.available, state.available and state.is_genuine,
                 tenants[state.kek_id], wrapped[state.kek_id], signing.get(state.kek_id, 0),
                 _describe_key_state(state, path),
             )
@@ -97,8 +97,8 @@ async def inspect_vault_keys(deployment: Deployment, console: Database) -> Vault
 
 
 def _describe_key_state(state: KeyState, path: Path) -> str:
-    if not state.at_hand:
+    if not state.available:
         return f"missing: bring it back into {path} from your copy of the keys, or name its keeper in MCPIST_KEYS"
-    if not state.right:
+    if not state.is_genuine:
         return f"not the key of that id that credentials were sealed with: bring the right one back into {path}"
     return "at hand, and the right one"

@@ -91,17 +91,17 @@ class Checks:
         self.asked: list[tuple[UUID, UUID | None]] = []
 
     async def check_keys(self) -> object:
-        key = {"kek_id": "k1", "active": True, "needed": True, "at_hand": True, "usable": True, "told": "fine"}
+        key = {"kek_id": "k1", "active": True, "in_use": True, "available": True, "usable": True, "message": "fine"}
         counts = {"tenants": 1, "data_keys": 2, "signing_keys": 3}
-        more = {"trouble": "", "to_rewrap": 0, "to_reencrypt": 4}
-        return {"healthy": True, "file": "/keys", "keepers": ["file"], "keys": [key | counts], **more}
+        more = {"error": "", "to_rewrap": 0, "to_reencrypt": 4}
+        return {"healthy": True, "file": "/keys", "key_providers": ["file"], "keys": [key | counts], **more}
 
     async def check_deployment(self) -> Sequence[object]:
-        return [{"check": "clock", "state": "bad", "told": "it is late"}]
+        return [{"check": "clock", "state": "error", "message": "it is late"}]
 
     async def check_tenant(self, tenant_id: UUID, user_id: UUID | None) -> Sequence[object]:
         self.asked.append((tenant_id, user_id))
-        return [{"check": "credential", "state": "note", "told": "one waits"}]
+        return [{"check": "credential", "state": "warning", "message": "one waits"}]
 
 
 def _changed(stored: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:

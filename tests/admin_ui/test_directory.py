@@ -159,9 +159,9 @@ async def test_a_permission_that_matches_nothing_is_refused(rig: Rig, acme: Tena
         for effect in ("allow", "deny"):
             refused = await admin.post("/roles", json={"name": "x", effect: ["*", permission]})
             assert (refused.status_code, told in refused.json()["detail"]) == (400, True), refused.json()
-            assert "unknown_ok" in refused.json()["detail"]
+            assert "allow_unknown" in refused.json()["detail"]
         assert "x" not in [one["name"] for one in await everything(admin, "/roles")]
-        made = await admin.post("/roles", json={"name": "x", "allow": [permission], "unknown_ok": True})
+        made = await admin.post("/roles", json={"name": "x", "allow": [permission], "allow_unknown": True})
         assert (made.status_code, made.json()["allow"]) == (201, [permission])
         path = f"/roles/{made.json()['id']}/permissions"
         kept = await admin.put(path, json={"allow": [permission, "kg:read"], "deny": []})
@@ -170,7 +170,9 @@ async def test_a_permission_that_matches_nothing_is_refused(rig: Rig, acme: Tena
         assert other.status_code == 400, "it was allowed, and is denied now: that is new"
         more = await admin.put(path, json={"allow": [permission, "no.such"], "deny": []})
         assert (more.status_code, permission.partition(".")[0] in more.json()["detail"]) == (400, "no" in permission)
-        assert (await admin.put(path, json={"allow": ["no.such"], "deny": [], "unknown_ok": True})).status_code == 200
+        assert (
+            await admin.put(path, json={"allow": ["no.such"], "deny": [], "allow_unknown": True})
+        ).status_code == 200
 
 
 async def test_pages_hold_each_item_once(rig: Rig, acme: Tenant) -> None:
@@ -287,7 +289,7 @@ async def test_people_read_what_they_did_and_administrators_everything(rig: Rig,
     assert own == same == seen_by_admin
     assert len(everybody) > len(own)
     assert {one["kind"] for one in everybody} >= {"tenant.created", "user.created", "sign_in", "token.created"}
-    assert everybody == sorted(everybody, key=lambda one: (one["at"], one["seq"]), reverse=True)
+    assert everybody == sorted(everybody, key=lambda one: (one["occurred_at"], one["seq"]), reverse=True)
     assert (refused.status_code, wrong.status_code, unknown.status_code) == (403, 400, 400)
 
 
@@ -309,10 +311,10 @@ async def test_changing_500_permissions_writes_few_events_with_all_names(rig: Ri
     path = f"/roles/{acme.role_id}/permissions"
     async with rig.browser(acme.admin) as admin:
         for granted in ({"allow": allow, "deny": deny}, {"allow": ["kg.one"], "deny": []}):
-            assert (await admin.put(path, json={**granted, "unknown_ok": True})).status_code == 200
+            assert (await admin.put(path, json={**granted, "allow_unknown": True})).status_code == 200
         await rig.seal()
         told = [one["detail"] for one in await everything(admin, "/audit", kind="permission")][::-1]
-        other = await rig.browser(globex.admin).put(path, json={"allow": allow, "deny": deny, "unknown_ok": True})
+        other = await rig.browser(globex.admin).put(path, json={"allow": allow, "deny": deny, "allow_unknown": True})
     assert other.status_code == 404
     made, was = [one for one in told if "permission" in one], [one for one in told if "count" in one]
     assert [one["permission"] for one in made] == ["kg:read", "kg:read", "kg.one"], "a single permission has no list"

@@ -39,7 +39,7 @@ async def test_each_kind_of_credential_reaches_it(identity: Identity, ada: Perso
     cookie = await identity.session(ada)
     async with calling(identity, Cookie=cookie) as browser, calling(identity) as nobody:
         me = (await browser.get("/me")).json()
-        assert (me["email"], me["by"], me["operator"]) == ("ada@acme.test", "session", True)
+        assert (me["email"], me["authentication_method"], me["operator"]) == ("ada@acme.test", "session", True)
         assert (await browser.put("/allow-list/%40acme.test")).status_code == 403
         assert (await browser.put("/allow-list/%40acme.test", headers={"Origin": identity.url})).status_code == 200
         assert (await browser.get("/tenants")).json()["items"][0]["slug"] == "default"
@@ -65,7 +65,7 @@ async def test_an_access_token_counts_until_its_grant_ends(identity: Identity, a
     token, _ = await zone.own_tokens.access_tokens.mint(grant, clock())
     async with calling(identity, Authorization=f"Bearer {token.reveal()}") as client:
         me = (await client.get("/me")).json()
-        assert (me["by"], me["scopes"]) == ("oauth", ["admin:read", "mcp:read"])
+        assert (me["authentication_method"], me["scopes"]) == ("oauth", ["admin:read", "mcp:read"])
         assert (await client.get("/users")).status_code == 200
         assert (await client.put("/allow-list/%40acme.test")).json()["code"] == "insufficient_scope"
         await revoke(zone.database, clock, grant)
@@ -101,4 +101,4 @@ async def test_the_pages_have_the_clock_of_the_rest(identity: Identity, ada: Per
         assert made.status_code == 201
         identity.product.clock.ahead = timedelta(minutes=11)
         later = await browser.post("/tokens", json={"name": "late", "scopes": ["mcp:read"]})
-        assert later.json()["code"] == "sign_in_again"
+        assert later.json()["code"] == "recent_sign_in_required"

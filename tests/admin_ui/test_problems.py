@@ -152,7 +152,7 @@ async def test_a_body_that_does_not_come_ends_the_request(
     monkeypatch.setattr("core.api.middleware.BODY_SECONDS", 0.2)
     async with rig.browser(acme.admin) as admin:
         answer = await admin.post("/users", content=never(), headers={"Content-Type": "application/json"})
-    assert (answer.status_code, answer.json()["code"]) == (408, "too_slow")
+    assert (answer.status_code, answer.json()["code"]) == (408, "request_timeout")
 
 
 async def test_one_person_cannot_ask_for_everything_at_once(rig: Rig, acme: Tenant) -> None:

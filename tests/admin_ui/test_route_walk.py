@@ -27,7 +27,7 @@ BODIES: Mapping[str, Any] = {
         "name": "Machine",
         "auth_method": "client_secret_basic",
         "grant_types": ["client_credentials"],
-        "user_id": "$user_id",
+        "acts_as_user_id": "$user_id",
     },
     "PATCH /oauth/clients/{client_id}": {"enabled": False},
     "POST /tokens": {"name": "mine", "scopes": ["mcp:read"]},
@@ -74,8 +74,8 @@ class Operation:
     def admits(self, kind: str, by: str) -> bool:
         """Whether the declaration lets this kind of caller through, whose session is young."""
         ranks = {"nobody": 0, "user": 1, "admin": 2, "operator": 3}
-        needed = {"anyone": 0, "user": 1, "admin": 2, "operator": 3}[self.access["who"]]
-        return ranks[kind] >= needed and not (self.access["fresh"] and by == "token")
+        needed = {"anyone": 0, "user": 1, "admin": 2, "operator": 3}[self.access["required_role"]]
+        return ranks[kind] >= needed and not (self.access["recent_sign_in"] and by == "token")
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[Operation]:
@@ -183,6 +183,7 @@ async def rows_of(rig: Rig, tenant: Tenant) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.guarantee("G9")
 async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> None:
     acme, globex = await rig.tenant("acme"), await rig.tenant("globex")
     operators = await rig.tenant(OPERATORS)
@@ -191,7 +192,7 @@ async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> Non
     walked = list(operations(rig.openapi()))
     for caller in callers(rig, acme, operators):
         for one in walked:
-            if caller.kind == "operator" and one.access["who"] == "operator":
+            if caller.kind == "operator" and one.access["required_role"] == "operator":
                 continue  # the deployment's tenants are the operator's own
             if one.name in ("POST /users", "POST /roles", "PUT /allow-list/{entry}", "PUT /providers/{provider_id}"):
                 continue  # a new thing of one's own, whatever others call theirs
@@ -202,11 +203,12 @@ async def test_another_tenant_s_things_answer_like_made_up_ones(rig: Rig) -> Non
                 continue
             assert told(theirs) == told(random), where
             assert not any(value in theirs.text for value in foreign.values()), where
-            if "{" in one.path and one.admits(caller.kind, caller.by) and one.access["who"] != "operator":
+            if "{" in one.path and one.admits(caller.kind, caller.by) and one.access["required_role"] != "operator":
                 assert theirs.status_code == 404, where
     assert await rows_of(rig, globex) == before
 
 
+@pytest.mark.guarantee("G9")
 async def test_each_route_admits_whom_it_declares_and_nobody_else(rig: Rig) -> None:
     acme, operators = await rig.tenant("acme"), await rig.tenant(OPERATORS)
     walked = sorted(operations(rig.openapi()), key=lambda one: ORDER.index(one.method))
@@ -231,7 +233,7 @@ async def test_each_route_admits_whom_it_declares_and_nobody_else(rig: Rig) -> N
                 assert answer.status_code == (401 if caller.kind == "nobody" else 403), where
             if (
                 caller.kind == "user"
-                and one.access["who"] == "user"
+                and one.access["required_role"] == "user"
                 and "{" in one.path
                 and one.admits("user", caller.by)
             ):
@@ -300,12 +302,14 @@ async def test_what_is_for_others_than_administrators_is_this_and_no_more(rig: R
     }
     walked = list(operations(rig.openapi()))
     assert {
-        one.name: (one.access["who"], one.access["scopes"]) for one in walked if one.access["who"] != "admin"
+        one.name: (one.access["required_role"], one.access["scopes"])
+        for one in walked
+        if one.access["required_role"] != "admin"
     } == known
     for one in walked:
-        if one.access["who"] == "admin":
+        if one.access["required_role"] == "admin":
             assert one.access["scopes"] == ["admin:read" if one.method == "GET" else "admin:write"], one.name
-    fresh = {one.name for one in walked if one.access["fresh"]}
+    fresh = {one.name for one in walked if one.access["recent_sign_in"]}
     assert fresh == {
         "POST /tokens",
         "POST /oauth/clients",

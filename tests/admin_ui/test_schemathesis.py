@@ -71,6 +71,8 @@ def _of_operation(operation: Any, tenants: tuple[Tenant, Tenant], ids: list[Want
         which = data.draw(st.integers(0, 2))
         for own, other in (tenants, tenants[::-1]):
             response = case.call(headers=headers_of(own)[which])
+            if response.status_code == 431:
+                continue  # the server's own answer to a head of over 32 KiB, which reaches no route
             case.validate_response(response, checks=CHECKS)
             asked += 1
             sent = f"{case.path_parameters} {case.body} {case.query}"
@@ -101,6 +103,7 @@ def _of_tenants(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"paths": paths}
 
 
+@pytest.mark.guarantee("G9")
 @pytest.mark.no_canary("what it has made up for a secret it sends as anything else, too")
 async def test_a_few_examples_of_every_operation(rig: Rig) -> None:
     assert await run(rig, 4) > 200

@@ -9,8 +9,13 @@ from tests.admin_ui.rig import ACTOR, OPERATORS, Rig, Tenant
 async def test_a_service_is_switched_and_set(rig: Rig, acme: Tenant) -> None:
     async with rig.browser(acme.admin) as admin:
         before = (await admin.get("/services/kg")).json()
-        assert (before["enabled"], before["settings"], before["installed"], before["tools"]) == (False, {}, True, 3)
-        assert before["available"] == [{"name": "timeout", "description": "Seconds"}]
+        assert (before["enabled"], before["settings"], before["installed"], before["tool_count"]) == (
+            False,
+            {},
+            True,
+            3,
+        )
+        assert before["available_settings"] == [{"name": "timeout", "description": "Seconds"}]
         changed = await admin.patch("/services/kg", json={"enabled": True, "settings": {"timeout": 5}})
         assert changed.json() == before | {"enabled": True, "settings": {"timeout": 5}}
         assert (await admin.patch("/services/kg", json={"settings": {"made_up": 1}})).status_code == 400

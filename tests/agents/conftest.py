@@ -36,7 +36,7 @@ def packages() -> Path:
 async def short_token(product_environment: dict[str, str], gateway: Gateway) -> str:
     """A token whose client is said to show its model the structured part."""
     home, port = Path(product_environment["MCPIST_HOME"]), int(product_environment["MCPIST_PORT"])
-    return (await command(home, port, "token", "create", "--name", "agent", "--result-text", "short"))["token"]
+    return (await command(home, port, "token", "create", "--name", "agent", "--tool-result-format", "short"))["token"]
 
 
 @pytest.fixture

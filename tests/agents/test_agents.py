@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.known_clients import RESULT_TEXT_BY_CLIENT_NAME
+from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
 from tests.agents.conftest import Run
 from tests.agents.programs import CLAUDE_CODE, CODEX_CLI, GEMINI_CLI, PROGRAMS, Program, Running
 from tests.clients.story import META_TOOLS, Gateway
@@ -71,7 +71,7 @@ async def test_what_does_not_exist_reaches_the_model_too(gateway: Gateway, run: 
 
 async def test_claude_code_shows_the_structured_part_and_is_known_by_its_name(gateway: Gateway, run: Run) -> None:
     """With the token that every client has: it names itself in each request."""
-    assert RESULT_TEXT_BY_CLIENT_NAME["claude-code"] == "short"
+    assert TOOL_RESULT_FORMAT_BY_CLIENT_NAME["claude-code"] == "short"
     async with run(CLAUDE_CODE, BATCH, gateway.token) as running:
         (step,) = structured(result_of(running))["steps"]
         assert (step["id"], step["status"]) == ("seen", "ok")

@@ -19,6 +19,7 @@ FIELDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.guarantee("G4")
 @pytest.mark.long
 @pytest.mark.reuse("what others do; and after a kill the rule of recovery")
 @pytest.mark.parametrize(("way", "fault"), [("mcpist", "none"), ("mcpist", "kill_9"), ("none", "none")])

@@ -227,6 +227,7 @@ def test_every_statement_of_pieces_is_known() -> None:
     assert [piece for piece in filtered(pieces()) if not any(piece in sql for sql in BUILT)] == []
 
 
+@pytest.mark.guarantee("G9")
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +255,7 @@ BY_AN_ID_OF_ITS_OWN = (
 )
 
 
+@pytest.mark.guarantee("G9")
 async def test_without_row_level_security_the_same_mutants_are_noticed(
     database: ScratchDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -253,7 +253,7 @@ PAGES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
         "refused.html",
         {"email": "eve@elsewhere.test", "provider": "Google", "contact": render_contact("it@acme.test")},
     ),
-    "signed-out": ("show_signed_out.html", {}),
+    "signed-out": ("signed_out.html", {}),
     "account": ("account.html", ACCOUNT),
     "account-no-tokens": ("account.html", {**ACCOUNT, "tokens": [], "grants": [], "done": "token_revoked"}),
     "connect-list": ("connect_list.html", SERVICES),

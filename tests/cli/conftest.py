@@ -90,7 +90,8 @@ class Home:
 
     def start_held(self, folder: Path, point: str, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start a command as a process that waits at a fail-point, and return when it is there."""
-        arm = f"from pathlib import Path; from core.failpoints import arm; arm(Path({str(folder)!r}), {point!r}); "
+        given = f"Path({str(folder)!r}), {point!r}"
+        arm = f"from pathlib import Path; from core.failpoints import arm_failpoints; arm_failpoints({given}); "
         process = self._start(arm, arguments, subprocess.DEVNULL, {})
         deadline = time.monotonic() + LONG
         while not (folder / f"{point}.reached").exists():

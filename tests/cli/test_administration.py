@@ -219,9 +219,9 @@ def test_a_permission_that_matches_nothing_is_refused(cli: Home, tenant: str, pe
     for effect in ("allow", "deny"):
         refused = cli.run("role", effect, "reader", permission, *given, "--json").error()
         assert (refused["code"], told in refused["message"]) == ("invalid", True)
-        assert "--unknown-ok" in refused["message"]
+        assert "--allow-unknown" in refused["message"]
     assert cli.run("role", "show", "reader", *given, "--json").json()["allow"] == []
-    meant = cli.run("role", "allow", "reader", permission, "--unknown-ok", *given)
+    meant = cli.run("role", "allow", "reader", permission, "--allow-unknown", *given)
     assert (meant.code, meant.err) == (0, "")
     assert cli.run("role", "show", "reader", *given, "--json").json()["allow"] == [permission]
     assert cli.run("role", "revoke", "reader", permission, *given).code == 0

@@ -87,7 +87,7 @@ CHANGES = [
     ("role", "allow", "{}", "knowledge_graph:read"),
     ("role", "deny", "{}", "knowledge_graph.delete_entities"),
     ("role", "allow", "{}", "*"),
-    ("role", "allow", "{}", "of_later.*", "--unknown-ok"),
+    ("role", "allow", "{}", "of_later.*", "--allow-unknown"),
     ("role", "revoke", "{}", "of_later.*"),
     ("role", "revoke", "{}", "*"),
     ("user", "assign", "{}@acme.example", "{}"),
@@ -130,12 +130,12 @@ def test_tokens(both: Both) -> None:
     here = both.locally("token", "create", "--user", ADMIN, "--name", "n", "--expires", "30d", "--read-only").json()
     there = both.at_the_server("token", "create", "--name", "n", "--expires", "30d", "--read-only").json()
     assert here.keys() == there.keys()
-    assert (there["user"], there["read_only"], there["result_text"]) == (ADMIN, True, None)
+    assert (there["user"], there["read_only"], there["tool_result_format"]) == (ADMIN, True, None)
     for run in (both.locally, both.at_the_server):
-        short = run("token", "create", "--user", ADMIN, "--name", "n", "--result-text", "short").json()
-        assert short["result_text"] == "short"
+        short = run("token", "create", "--user", ADMIN, "--name", "n", "--tool-result-format", "short").json()
+        assert short["tool_result_format"] == "short"
         (listed,) = [one for one in both.documents("token", "list") if one["id"] == short["id"]]
-        assert listed["result_text"] == "short"
+        assert listed["tool_result_format"] == "short"
         assert run("token", "revoke", short["id"]).code == 0
     both.documents("token", "list", "--user", ADMIN)
     assert both.locally("token", "revoke", here["id"]).code == both.at_the_server("token", "revoke", there["id"]).code
@@ -147,13 +147,13 @@ def test_clients_and_sessions(both: Both) -> None:
     made = both.locally("client", "add", "some client", "--redirect-uri", "https://c.example/callback").json()
     for run in (both.locally, both.at_the_server):
         for wanted in ("short", "default"):
-            assert run("client", "set", made["client_id"], "--result-text", wanted).code == 0
+            assert run("client", "set", made["client_id"], "--tool-result-format", wanted).code == 0
             both.documents("client", "list")
     other = both.at_the_server(
-        "client", "add", "another", "--redirect-uri", "https://c.example/", "--result-text", "full"
+        "client", "add", "another", "--redirect-uri", "https://c.example/", "--tool-result-format", "full"
     ).json()
-    assert other["result_text"] == "full"
-    assert both.documents("client", "list")[0]["result_text"] == "full"
+    assert other["tool_result_format"] == "full"
+    assert both.documents("client", "list")[0]["tool_result_format"] == "full"
     assert both.at_the_server("client", "remove", other["client_id"]).code == 0
     for change in ("disable", "enable", "remove"):
         assert both.at_the_server("client", change, made["client_id"]).code == 0

@@ -354,14 +354,14 @@ def test_doctor_explains_each(desk: Desk, cli: Home) -> None:
     desk.run("credential", "test", "hub")
     report = desk.searched(cli.run("doctor", "--json")).json()
     assert report["healthy"]
-    told = {one["state"]: one["told"] for one in report["checks"] if desk.tenant in one["told"]}
+    told = {one["state"]: one["message"] for one in report["checks"] if desk.tenant in one["message"]}
     assert told["ok"] == f"{desk.tenant}: hub of role team is connected as the-bot"
-    assert f"mcpist credential set hub --user ada@example.com --tenant {desk.tenant}" in told["note"]
+    assert f"mcpist credential set hub --user ada@example.com --tenant {desk.tenant}" in told["warning"]
     [keys] = [one for one in report["checks"] if one["check"] == "vault keys"]
-    assert "active" in keys["told"]
+    assert "active" in keys["message"]
     desk.run("service", "disable", "hub")
     report = cli.run("doctor", "--json").json()
-    off = [one["told"] for one in report["checks"] if one["check"] == "credential" and desk.tenant in one["told"]]
+    off = [one["message"] for one in report["checks"] if one["check"] == "credential" and desk.tenant in one["message"]]
     assert any(f"mcpist service enable hub --tenant {desk.tenant}" in one for one in off)
 
 

@@ -131,7 +131,7 @@ def refusal(home: Home, command: tuple[str, ...]) -> str:
 def bad(home: Home) -> list[str]:
     """What the doctor finds to be bad."""
     ended = home.run("doctor", "--json")
-    found = [one["told"] for one in json.loads(ended.out)["checks"] if one["state"] == "bad"]
+    found = [one["message"] for one in json.loads(ended.out)["checks"] if one["state"] == "error"]
     assert (ended.code == 1) == bool(found), ended
     return found
 

@@ -46,7 +46,7 @@ class Server:
         heard: list[RemoteServiceProgress] = []
         server: Any = self
         ended = follow_connect_session(server, begun, heard.append, sleep=self.sleep, clock=lambda: self.now)
-        return ended, [(one.service, one.state) for one in heard]
+        return ended, [(one.module, one.state) for one in heard]
 
 
 def test_each_change_is_told_once() -> None:

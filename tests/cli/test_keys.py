@@ -59,6 +59,7 @@ def active(home: Home) -> str:
     return next(kek_id for kek_id, key in status(home).items() if key["active"])
 
 
+@pytest.mark.guarantee("G8")
 def test_a_whole_rotation_beside_a_running_product(home: Home, hub: HubServer) -> None:
     file = home.path / "keys" / "vault-kek.json"
     old = active(home)
@@ -120,7 +121,7 @@ def test_a_key_service_in_the_settings(home: Home) -> None:
     assert (away.code, "HashiCorp Vault) is away" in away.out) == (1, True)
     doctor = home.run("doctor", "--json", MCPIST_KEYS=f"{url},file")
     (finding,) = [one for one in json.loads(doctor.out)["checks"] if one["check"] == "vault keys"]
-    assert (finding["state"], "is away" in finding["told"]) == ("bad", True)
+    assert (finding["state"], "is away" in finding["message"]) == ("error", True)
     assert home.run("keys", "status", MCPIST_KEYS="vault-transit:http://vault.example.com/transit/x").code == 2
 
 
@@ -132,6 +133,7 @@ def test_each_has_help(home: Home, command: str) -> None:
     assert "Example:" in shown.out
 
 
+@pytest.mark.guarantee("G16")
 def test_a_restored_copy_asks_nobody_until_it_is_adopted(home: Home, hub: HubServer, tmp_path: Path) -> None:
     assert call(home).code == 0
     asked = len(hub.asked)
@@ -148,8 +150,8 @@ def test_a_restored_copy_asks_nobody_until_it_is_adopted(home: Home, hub: HubSer
                 stored = copy.run("credential", "set", "hub", "--user", admin(copy), "--stdin")
             assert (stored.code != 0, "mcpist adopt" in stored.err) == (True, True), stored.err
             assert len(hub.asked) == asked, "nobody was asked anything"
-            assert original(copy)["state"] == "bad"
-            assert "mcpist adopt" in original(copy)["told"]
+            assert original(copy)["state"] == "error"
+            assert "mcpist adopt" in original(copy)["message"]
             assert call(home).code == 0, "the original goes on"
             assert original(home)["state"] == "ok"
 
@@ -184,6 +186,7 @@ def original(home: Home) -> dict[str, str]:
     return next(one for one in checks if one["check"] == "deployment")
 
 
+@pytest.mark.guarantee("G8")
 def test_a_command_that_is_killed_half_way_is_run_again(home: Home, tmp_path: Path) -> None:
     """Killed before its first transaction commits and after it, a command leaves a state that works."""
     old, new = active(home), home.run("keys", "add", "--json").json()["id"]

@@ -95,7 +95,12 @@ async def test_a_person_signs_in_acts_and_signs_out(scene: Scene) -> None:
     assert (asked["client_id"], asked["code_challenge_method"]) == (["mcpist-cli"], ["S256"])
     assert "MCPist command line" in person.asked[0]
     who = await scene.laptop.json("whoami")
-    assert (who["user"], who["tenant"], who["by"], who["operator"]) == ("ada@acme.test", "acme", "oauth", False)
+    assert (who["user"], who["tenant"], who["authentication_method"], who["operator"]) == (
+        "ada@acme.test",
+        "acme",
+        "oauth",
+        False,
+    )
     assert {one["email"] for one in await scene.laptop.json("user", "list")} == {"ada@acme.test", "bob@acme.test"}
     assert scene.url in (await scene.laptop.run("user", "list")).err, "nobody has named the server: it says which it is"
     (file,) = scene.laptop.files
@@ -177,7 +182,7 @@ async def test_the_api_itself_refuses_an_old_sign_in(scene: Scene) -> None:
         for tokens in (kept, refreshed):
             bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
             answer = await thief.post("/api/v1/tokens", json={"name": "x", "scopes": ["mcp:read"]}, headers=bearer)
-            assert (answer.status_code, answer.json()["code"]) == (403, "sign_in_again")
+            assert (answer.status_code, answer.json()["code"]) == (403, "recent_sign_in_required")
 
 
 async def test_somebody_else_signs_in_meanwhile(scene: Scene) -> None:
@@ -313,7 +318,7 @@ async def test_an_access_that_was_ended_says_what_to_do(scene: Scene) -> None:
 async def test_an_api_token_takes_the_place_of_a_login(scene: Scene) -> None:
     token = (await scene.product.with_token(scene.ada, scopes=ALL)).token
     script = Laptop(scene.laptop.folder, {"MCPIST_SERVER": scene.url, "MCPIST_TOKEN": token})
-    assert (await script.json("whoami"))["by"] == "token"
+    assert (await script.json("whoami"))["authentication_method"] == "token"
     assert len(await script.json("user", "list")) == 2
     refused = await script.run("token", "create")
     assert refused.code == 3

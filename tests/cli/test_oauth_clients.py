@@ -29,7 +29,7 @@ def test_a_client_for_people(cli: Home, tenant: str) -> None:
         "scopes": ["mcp:read", "mcp:write"],
         "acts_as": None,
         "disabled_at": None,
-        "result_text": None,
+        "tool_result_format": None,
     }
     assert client_id in run("client", "list").out
     assert run("client", "disable", client_id).code == 0
@@ -46,15 +46,15 @@ def test_what_a_client_is_sent(cli: Home, tenant: str) -> None:
     def run(*arguments: str) -> Ended:
         return cli.run("client", *arguments, "--tenant", tenant)
 
-    made = run("add", "App", "--redirect-uri", URI, "--result-text", "short", "--json").json()
-    assert made["result_text"] == "short"
+    made = run("add", "App", "--redirect-uri", URI, "--tool-result-format", "short", "--json").json()
+    assert made["tool_result_format"] == "short"
     for wanted, shown in (("full", "full"), ("default", None), ("short", "short")):
-        changed = run("set", made["client_id"], "--result-text", wanted, "--json").json()
-        assert changed == {"client_id": made["client_id"], "result_text": shown}
-        assert run("list", "--json").json()[0]["result_text"] == shown
-    assert run("set", "client_none", "--result-text", "full").code == 4
+        changed = run("set", made["client_id"], "--tool-result-format", wanted, "--json").json()
+        assert changed == {"client_id": made["client_id"], "tool_result_format": shown}
+        assert run("list", "--json").json()[0]["tool_result_format"] == shown
+    assert run("set", "client_none", "--tool-result-format", "full").code == 4
     assert run("set", made["client_id"]).code == 2
-    assert run("add", "x", "--redirect-uri", URI, "--result-text", "long").code == 2
+    assert run("add", "x", "--redirect-uri", URI, "--tool-result-format", "long").code == 2
 
 
 def test_a_secret_is_shown_once(cli: Home, tenant: str) -> None:

@@ -67,7 +67,7 @@ def test_doctor_on_a_running_product(cli: Home) -> None:
         report = cli.run("doctor", "--json").json()
     assert report["healthy"]
     checks = {one["check"]: one for one in report["checks"]}
-    assert checks["product"]["told"].startswith("running and ready")
+    assert checks["product"]["message"].startswith("running and ready")
     assert {one["state"] for one in report["checks"] if one["check"] != "credential"} == {"ok"}
     assert checks.keys() >= {"data folder", "keys", "database", "schema", "clock", "audit log", "role mcpist_gateway"}
 
@@ -92,7 +92,7 @@ def test_doctor_finds_keys_that_others_can_read(cli: Home) -> None:
         key.chmod(0o600)
         copy.unlink()
     assert report.code == 1
-    found = [one["told"] for one in json.loads(report.out)["checks"] if one["state"] == "bad"]
+    found = [one["message"] for one in json.loads(report.out)["checks"] if one["state"] == "error"]
     assert [f"chmod go= '{copy}'" in found[0], f"chmod 600 {key}" in found[1]] == [True, True]
     assert failed.code == 2
     assert "chmod" in failed.err
@@ -107,7 +107,7 @@ def test_doctor_finds_a_taken_port_and_an_old_schema(fresh: Home) -> None:
         report = fresh.run("doctor", "--json")
     assert report.code == 1
     checks = {one["check"]: one for one in json.loads(report.out)["checks"]}
-    assert "MCPIST_PORT" in checks["product"]["told"]
+    assert "MCPIST_PORT" in checks["product"]["message"]
     assert checks["schema"]["state"] == "ok"
-    assert "mcpist up" in checks["tenants"]["told"]
+    assert "mcpist up" in checks["tenants"]["message"]
     assert fresh.run("user", "list").code == 4

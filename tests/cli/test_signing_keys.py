@@ -34,4 +34,4 @@ def test_list_rotate_and_replace(cli: Home) -> None:
     assert "active" in shown
     assert "PRIVATE" not in shown
     status = cli.run("keys", "status", "--json").json()
-    assert [key["needed"] for key in status["keys"]] == [True], "the vault's key seals them"
+    assert [key["in_use"] for key in status["keys"]] == [True], "the vault's key seals them"

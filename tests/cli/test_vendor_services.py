@@ -151,32 +151,32 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
     assert fresh.run("keys", "status", "--json").json() == {
         "healthy": True,
         "file": str(fresh.path / "keys" / "vault-kek.json"),
-        "keepers": ["file"],
+        "key_providers": ["file"],
         "keys": [],
-        "trouble": "",
+        "error": "",
         "to_rewrap": 0,
         "to_reencrypt": 0,
     }
     file, kept = fresh.path / "keys" / "vault-kek.json", fresh.path / "keys" / "kept"
     assert not file.exists()
-    assert vault_check(fresh)["state"] == "note"
+    assert vault_check(fresh)["state"] == "warning"
     secret = fresh.path / "secret"
     secret.write_text("hub-secret")
     given = ("credential", "set", "hub", "--user", "ada@example.com", "--no-test", "--from-file", str(secret))
     assert fresh.run(*given).code == 0
     [key] = fresh.run("keys", "status", "--json").json()["keys"]
-    assert (key["needed"], key["tenants"], key["data_keys"], key["usable"]) == (True, 1, 1, True)
+    assert (key["in_use"], key["tenants"], key["data_keys"], key["usable"]) == (True, 1, 1, True)
     assert vault_check(fresh)["state"] == "ok"
 
     file.rename(kept)
     missing = fresh.run("keys", "status", "--json")
     assert missing.code == 1
     [key] = json.loads(missing.out)["keys"]
-    assert (key["at_hand"], key["usable"], key["tenants"]) == (False, False, 1)
+    assert (key["available"], key["usable"], key["tenants"]) == (False, False, 1)
     assert vault_check(fresh) == {
         "check": "vault keys",
-        "state": "bad",
-        "told": f"the key {key['kek_id']}, needed by one tenant, is missing: "
+        "state": "error",
+        "message": f"the key {key['kek_id']}, needed by one tenant, is missing: "
         f"bring it back into {file} from your copy of the keys, or name its keeper in MCPIST_KEYS",
     }
     assert not file.exists()

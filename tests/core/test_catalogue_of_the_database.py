@@ -89,6 +89,7 @@ RANDOM_KEYS = {
 }
 
 
+@pytest.mark.guarantee("G9")
 async def test_every_table_with_a_tenant_forces_row_level_security(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         loose = await admin.fetch(
@@ -100,6 +101,7 @@ async def test_every_table_with_a_tenant_forces_row_level_security(database: Scr
     assert [row[0] for row in loose] == []
 
 
+@pytest.mark.guarantee("G9")
 async def test_every_tenant_table_has_its_plain_policy(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         bare = await admin.fetch(
@@ -113,6 +115,7 @@ async def test_every_tenant_table_has_its_plain_policy(database: ScratchDatabase
     assert {row[0] for row in bare} == OF_THE_DEPLOYMENT
 
 
+@pytest.mark.guarantee("G9")
 async def test_the_other_policies_are_these_and_no_more(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
@@ -125,6 +128,7 @@ async def test_the_other_policies_are_these_and_no_more(database: ScratchDatabas
     assert found == EXTRA_POLICIES
 
 
+@pytest.mark.guarantee("G9")
 async def test_plain_policies_compare_with_the_transaction_s_tenant(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
@@ -138,6 +142,7 @@ async def test_plain_policies_compare_with_the_transaction_s_tenant(database: Sc
         assert ("core.current_user_id()" in row["using"]) == (row["polname"] == "by_user")
 
 
+@pytest.mark.guarantee("G9")
 async def test_no_product_role_may_step_round_the_policies(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
@@ -153,6 +158,7 @@ async def test_no_product_role_may_step_round_the_policies(database: ScratchData
         assert set(row["rolconfig"]) == {"search_path=pg_catalog", "temp_file_limit=1GB"}
 
 
+@pytest.mark.guarantee("G9")
 async def test_definer_functions_fix_their_search_path_and_nothing_is_public(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         rows = await admin.fetch(
@@ -176,6 +182,7 @@ async def test_definer_functions_fix_their_search_path_and_nothing_is_public(dat
     assert public_tables == []
 
 
+@pytest.mark.guarantee("G9")
 async def test_views_ask_with_the_reader_s_rights(database: ScratchDatabase) -> None:
     async with database.admin_connection() as admin:
         loose = await admin.fetch(
@@ -187,6 +194,7 @@ async def test_views_ask_with_the_reader_s_rights(database: ScratchDatabase) -> 
     assert loose == []
 
 
+@pytest.mark.guarantee("G9")
 @pytest.mark.parametrize("schema", ["auth", "vault"])
 @pytest.mark.parametrize("role", ["mcpist_gateway", "mcpist_console"])
 async def test_only_the_broker_reaches_the_trust_zone(database: ScratchDatabase, role: str, schema: str) -> None:
@@ -195,12 +203,14 @@ async def test_only_the_broker_reaches_the_trust_zone(database: ScratchDatabase,
         assert await admin.fetchval("SELECT has_schema_privilege('mcpist_broker', $1, 'USAGE')", schema)
 
 
+@pytest.mark.guarantee("G9")
 async def test_the_gateway_cannot_read_tokens(database: ScratchDatabase) -> None:
     async with database.open("mcpist_gateway") as gateway:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await gateway.call("SELECT count(*) FROM auth.api_tokens")
 
 
+@pytest.mark.guarantee("G9")
 async def test_unique_constraints_leak_nothing_of_other_tenants(database: ScratchDatabase) -> None:
     """A constraint that does not start with the tenant would tell a tenant what another one has."""
     tables = {"core.tenants", "auth.api_tokens", "audit.incoming", "audit.heads"}

@@ -20,6 +20,7 @@ class Work:
         return self.runs
 
 
+@pytest.mark.guarantee("G1")
 async def test_five_hundred_callers_share_one_run() -> None:
     flights, work = SingleFlight[str, int](), Work()
     callers = [asyncio.create_task(flights.join("a", work)) for _ in range(500)]

@@ -1,43 +1,45 @@
-"""The table of guarantees names tests and files that are there (docs/guarantees.md), and leaves none out."""
+"""The guarantees are promised, defended and tested (docs/guarantees.md, docs/dev/guarantees.md)."""
 
 import re
 
 import pytest
 
-from tests.lint.test_security_page import ROOT, defences, functions, named_tests
+from tests.lint.pages import ROOT, defences, read_page
+from tools.guarantees import marked_tests, promises, render
 
-PAGE = (ROOT / "docs" / "guarantees.md").read_text("utf-8")
-ROWS = [line for line in PAGE.splitlines() if re.match(r"\| G\d", line)]
-TESTS = named_tests(PAGE)
-
-
-def test_all_seventeen_are_there_in_order() -> None:
-    assert [row.split("|")[1].strip() for row in ROWS] == [f"G{number}" for number in range(1, 18)]
+PAGE = read_page("dev/guarantees.md")
+NUMBERS = [f"G{number}" for number in range(1, 18)]
+SECTIONS = dict(re.findall(r"^## (G\d+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("|")[1].strip())
-def test_each_names_what_defends_and_what_tests_it(row: str) -> None:
-    _, promised, defence, tests, _ = (cell.strip() for cell in row.split("|")[1:-1])
-    assert promised
-    assert defences(defence)
-    assert named_tests(tests)
+def test_all_seventeen_are_promised_in_order() -> None:
+    assert list(promises()) == list(SECTIONS) == NUMBERS
 
 
-@pytest.mark.parametrize("named", TESTS)
-def test_a_test_is_there(named: str) -> None:
-    file, _, function = named.partition("::")
-    assert function in functions(ROOT / "tests" / file)
+def test_the_lists_of_tests_are_those_of_the_marks() -> None:
+    assert render(PAGE) == PAGE, "run: python -m tools.guarantees"
 
 
-def test_every_defence_is_there() -> None:
-    assert [file for file in defences(PAGE) if not (ROOT / file).is_file()] == []
+def test_a_mark_names_a_guarantee_and_stands_on_a_test() -> None:
+    marked = marked_tests()
+    assert [one for one in marked if one.guarantee not in NUMBERS or not one.name.startswith("test_")] == []
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_each_has_defences_that_are_there_and_tests(number: str) -> None:
+    files = defences(SECTIONS[number])
+    assert files
+    assert [file for file in files if not (ROOT / file).is_file()] == []
+    assert [one for one in marked_tests() if one.guarantee == number]
 
 
 def test_what_the_model_promises_is_in_the_model() -> None:
     model = (ROOT / "docs" / "refresh.pml").read_text("utf-8")
     promised = set(re.findall(r"^ltl (\w+) ", model, re.MULTILINE))
-    of_the_model = [re.search(r"((?:`\w+`(?:, | and )?)+) in (?:the model|`docs/refresh\.pml`)", row) for row in ROWS]
-    named = {name for found in of_the_model if found for name in re.findall(r"`(\w+)`", found[1])}
-    assert len([found for found in of_the_model if found]) == 3, "G1, G2 and G4"
-    assert named
-    assert named <= promised
+    of_the_model = {
+        number: set(re.findall(r"`(\w+)`", found[1]))
+        for number, section in SECTIONS.items()
+        if (found := re.search(r"Model: (.*) in `docs/refresh\.pml`", section))
+    }
+    assert list(of_the_model) == ["G1", "G2", "G4"]
+    assert all(named and named <= promised for named in of_the_model.values())

@@ -169,6 +169,7 @@ async def test_the_audit_log_names_the_grant(
     assert (intent.credential_id, intent.user_id) == (admin.token_id, admin.id)
 
 
+@pytest.mark.guarantee("G13")
 async def test_roles_decide_what_exists_and_scopes_decide_403(
     issuer: Issuer, gates: tuple[Gate, Gate], people: People
 ) -> None:

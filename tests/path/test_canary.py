@@ -2,11 +2,14 @@
 
 import logging
 
+import pytest
+
 from tests.path.conftest import People
 from tests.support.canary import SUITE
 from tests.support.product import Node, Product
 
 
+@pytest.mark.guarantee("G6")
 async def test_everything_is_listened_to(product: Product, node: Node, people: People) -> None:
     await node.call(people.admin.token, "lab", "look")
     await node.post("malformed", "ping")

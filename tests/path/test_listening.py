@@ -135,6 +135,7 @@ async def test_all_together_are_bounded(mall: Mall, monkeypatch: pytest.MonkeyPa
         assert second.status == 429
 
 
+@pytest.mark.guarantee("G17")
 async def test_one_credential_has_so_many_and_no_more(mall: Mall) -> None:
     ada, eve = await people(mall)
     async with contextlib.AsyncExitStack() as stack:

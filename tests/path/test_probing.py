@@ -28,6 +28,7 @@ def listed(event: AuditEvent) -> tuple[int, list[str]]:
     return int(event.detail["count"]), str(event.detail["names"]).split(", ")
 
 
+@pytest.mark.guarantee("G17")
 async def test_a_schema_request_of_two_thousand_names_is_one_event(
     product: Product, node: Node, people: People
 ) -> None:

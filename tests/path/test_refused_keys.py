@@ -128,8 +128,8 @@ async def test_two_refusals_in_one_call_end_no_key(square: Square) -> None:
     assert len(square.shop.asked) == sent, "nothing is sent with it meanwhile"
     assert await square.mark(ada) == "connected", "what passes by itself is no mark"
     standing = await square.standing(ada)
-    assert (standing["state"], standing["cause"], standing["who"]) == ("refused", "in_doubt", "")
-    assert standing["again_at"]
+    assert (standing["state"], standing["cause"], standing["responsible"]) == ("refused", "in_doubt", "")
+    assert standing["next_retry_at"]
     assert "refuses this account or key just now" in await square.page(ada)
     assert not (await square.call(eve)).failed
 

@@ -54,7 +54,7 @@ async def named(node: Node, person: Person, name: str, revision: str = MODERN) -
 @pytest.mark.parametrize("revision", STRUCTURED)
 @pytest.mark.parametrize("name", ASKED)
 async def test_a_token_for_short_text(product: Product, node: Node, people: People, name: str, revision: str) -> None:
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     full, answer = await ask(node, people.admin, name, revision), await ask(node, short, name, revision)
     assert answer.result["structuredContent"] == full.result["structuredContent"]
     assert answer.result["isError"] == full.result["isError"]
@@ -68,7 +68,7 @@ async def test_a_token_for_short_text(product: Product, node: Node, people: Peop
 async def test_without_a_structured_part_the_text_is_whole(
     product: Product, node: Node, people: People, name: str, revision: str
 ) -> None:
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     full, answer = await ask(node, people.admin, name, revision), await ask(node, short, name, revision)
     assert "structuredContent" not in answer.result
     assert answer.comparable == full.comparable
@@ -90,13 +90,13 @@ async def test_errors_and_plans_are_told_whole(
     product: Product, node: Node, people: People, name: str, arguments: dict[str, Any]
 ) -> None:
     """Claude Code shows its model an error's text, whatever there is beside it."""
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     answers = [await node.tool(person.token, name, arguments) for person in (people.admin, short)]
     assert answers[0].comparable == answers[1].comparable
 
 
 async def test_a_failed_batch_keeps_the_results_in_its_text(product: Product, node: Node, people: People) -> None:
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     steps = [STEPS[0], {**STEPS[2], "output": True}]
     answer = await node.tool(short.token, "batch", {"commands": steps})
     assert answer.failed
@@ -104,12 +104,12 @@ async def test_a_failed_batch_keeps_the_results_in_its_text(product: Product, no
 
 
 async def test_a_result_that_is_shorter_is_said_whole(product: Product, node: Node, people: People) -> None:
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     assert (await node.call(short.token, "lab", "look", {"at": "x"})).text == '{"said":"x"}'
 
 
 async def test_a_note_stays_beside_the_short_text(product: Product, node: Node, people: People) -> None:
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     answer = await node.tool(short.token, "call", {**LOOK, "wait_for_previous": True})
     assert [block["text"] for block in answer.result["content"]] == [
         SHORT,
@@ -118,7 +118,7 @@ async def test_a_note_stays_beside_the_short_text(product: Product, node: Node, 
 
 
 async def test_a_schema_is_half_as_long_on_the_wire(product: Product, node: Node, people: People) -> None:
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     full, answer = [
         await node.tool(person.token, "get_module_schema", {"module": "github"}) for person in (people.admin, short)
     ]
@@ -140,14 +140,14 @@ async def test_a_client_that_was_seen_is_known_by_its_name(product: Product, nod
 
 
 async def test_the_token_s_setting_comes_before_the_client_s_name(product: Product, node: Node, people: People) -> None:
-    full = await product.with_token(people.admin, result_text="full")
-    short = await product.with_token(people.admin, result_text="short")
+    full = await product.with_token(people.admin, tool_result_format="full")
+    short = await product.with_token(people.admin, tool_result_format="short")
     assert not await named(node, full, "claude-code")
     assert await named(node, short, "anything")
 
 
 async def test_one_token_s_setting_is_nobody_else_s(product: Product, node: Node, people: People) -> None:
-    short = await product.with_token(people.admin, result_text="short")
+    short = await product.with_token(people.admin, tool_result_format="short")
     assert await is_short(node, short)
     for person in (people.admin, people.reader, people.other_admin, people.other_reader):
         assert not await is_short(node, person)
@@ -211,7 +211,7 @@ async def test_a_client_is_known_by_its_metadata_document(
 async def test_a_registered_client_s_setting_holds_within_a_second(
     issuer: Issuer, clients: RegisteredClients, gates: tuple[Gate, Gate], people: People
 ) -> None:
-    asked = NewClient(name="App", redirect_uris=("https://app.example.com/cb",), result_text="short")
+    asked = NewClient(name="App", redirect_uris=("https://app.example.com/cb",), tool_result_format="short")
     made, _ = await clients.create(ACTOR, people.acme.id, asked)
     theirs, _ = await clients.create(ACTOR, people.globex.id, asked)
     admin = await signed_in_by(issuer, people.admin, made.id)
@@ -220,7 +220,7 @@ async def test_a_registered_client_s_setting_holds_within_a_second(
         assert await is_short(gate.node, admin)
         assert await is_short(gate.node, other)
     for wanted in ("full", "short", None):
-        await clients.set_result_text(ACTOR, people.acme.id, made.id, wanted)
+        await clients.set_tool_result_format(ACTOR, people.acme.id, made.id, wanted)
         for gate in gates:
 
             async def holds(gate: Gate = gate, wanted: str | None = wanted) -> bool:
@@ -235,7 +235,7 @@ async def test_another_tenant_s_client_changes_nothing(
     issuer: Issuer, clients: RegisteredClients, gates: tuple[Gate, Gate], people: People
 ) -> None:
     """A grant that names a client of another tenant, as none does."""
-    asked = NewClient(name="App", redirect_uris=("https://app.example.com/cb",), result_text="short")
+    asked = NewClient(name="App", redirect_uris=("https://app.example.com/cb",), tool_result_format="short")
     theirs, _ = await clients.create(ACTOR, people.globex.id, asked)
     admin = await signed_in_by(issuer, people.admin, theirs.id)
     assert not await is_short(gates[0].node, admin)

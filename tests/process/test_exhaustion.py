@@ -293,11 +293,13 @@ async def _for_a_while(besieged: Besieged, attack: Attack, rounds: int) -> None:
         await attack(besieged, rounds)
 
 
+@pytest.mark.guarantee("G17")
 async def test_hostile_peers_cost_no_memory_and_no_health(besieged: Besieged) -> None:
     for attack in ATTACKS:
         await besiege(besieged, attack, 1)
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)

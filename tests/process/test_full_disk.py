@@ -135,7 +135,7 @@ async def refused_doctor(disk: SmallDisk) -> list[str]:
     )
     out, _ = await process.communicate()
     assert process.returncode == 1
-    return [one["told"] for one in json.loads(out)["checks"] if one["state"] == "bad"]
+    return [one["message"] for one in json.loads(out)["checks"] if one["state"] == "error"]
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ async def readiness(product: Product) -> dict[str, str]:
     async with aiohttp.ClientSession() as http, http.get(url) as answer:
         parts = await answer.json()
         assert answer.status == (200 if parts["ready"] else 503)
-        return {one["name"]: one["state"] for one in parts["parts"]}
+        return {one["name"]: one["state"] for one in parts["components"]}
 
 
 async def test_a_disk_that_becomes_full(filled: tuple[SmallDisk, Product]) -> None:

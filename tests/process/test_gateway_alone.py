@@ -56,6 +56,7 @@ def walked(routes: list[BaseRoute], prefix: str = "") -> Iterator[tuple[str, str
             yield from ((method, path) for method in route.methods or ())
 
 
+@pytest.mark.guarantee("G10")
 async def test_a_gateway_s_own_key_opens_no_door_of_the_broker(split: Split, doors: list[tuple[str, str]]) -> None:
     tenant = await split.product.tenant("acme", services=["shop"])
     ada = await split.product.person(tenant, "ada@acme.test", allow=["*"])

@@ -43,6 +43,7 @@ def product_on(home: Path, vendor: Vendor) -> Process:
     return Process("up", home, free_port(), variables)
 
 
+@pytest.mark.guarantee("G16")
 async def test_a_restored_copy_asks_no_vendor_until_it_is_adopted(vendor: Vendor, tmp_path: Path) -> None:
     with data_folder() as first, data_folder() as second:
         first.mkdir()

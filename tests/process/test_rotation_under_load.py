@@ -87,6 +87,7 @@ async def complete(split: Split, step: str) -> bool:
     return done.get("busy", 0) == 0
 
 
+@pytest.mark.guarantee("G8")
 @pytest.mark.parametrize(
     ("rounds", "pauses"),
     [(1, (1.0,)), pytest.param(6, (0.6, 0.9, 1.2, 1.8), marks=[pytest.mark.long, pytest.mark.timeout(900)])],

@@ -69,6 +69,7 @@ async def at_both(split: Split, who: Person, expected: Callable[[Heard], bool]) 
     await within(1.0, everywhere)
 
 
+@pytest.mark.guarantee("G10")
 async def test_a_gateway_has_nothing_of_the_broker_s(split: Split) -> None:
     """Its folder, its environment and its database role: not even a takeover of the whole process opens the vault."""
     ada = await person(split)

@@ -57,8 +57,8 @@ async def test_alive_even_when_every_part_is_down() -> None:
 async def test_ready_when_every_part_is_up() -> None:
     status, body = await get(health(database=Part(), audit=Part()), "/readyz")
     assert status == 200
-    parts = [{"name": "database", "state": "up"}, {"name": "audit", "state": "up"}]
-    assert orjson.loads(body) == {"ready": True, "parts": parts}
+    components = [{"name": "database", "state": "up"}, {"name": "audit", "state": "up"}]
+    assert orjson.loads(body) == {"ready": True, "components": components}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ async def test_ready_when_every_part_is_up() -> None:
 async def test_unready_when_one_part_is_not_up(check: Check, state: str) -> None:
     status, body = await get(health(database=check, audit=Part()), "/readyz")
     assert status == 503
-    assert orjson.loads(body)["parts"] == [{"name": "database", "state": state}, {"name": "audit", "state": "up"}]
+    assert orjson.loads(body)["components"] == [{"name": "database", "state": state}, {"name": "audit", "state": "up"}]
     assert b"hunter2" not in body
 
 
@@ -113,7 +113,7 @@ async def test_draining_is_unready_at_once() -> None:
     watched.drain()
     status, body = await get(watched, "/readyz")
     assert status == 503
-    assert orjson.loads(body)["parts"] == [{"name": "process", "state": "draining"}]
+    assert orjson.loads(body)["components"] == [{"name": "process", "state": "draining"}]
 
 
 async def test_changes_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:

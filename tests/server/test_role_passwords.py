@@ -50,7 +50,7 @@ def test_a_folder_without_the_passwords_changes_none(url: str, product: Product,
         assert not other.path.exists()
     other.path.mkdir()
     (finding,) = [one for one in _checks(other, url) if one["check"] == "database"]
-    assert (finding["state"], f"{passwords}" in finding["told"]) == ("bad", True)
+    assert (finding["state"], f"{passwords}" in finding["message"]) == ("error", True)
     assert list(other.path.iterdir()) == []
     assert asyncio.run(_still_works(url, product))
     passwords.parent.mkdir(mode=0o700)

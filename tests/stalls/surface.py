@@ -56,7 +56,9 @@ class Surface:
 @contextlib.asynccontextmanager
 async def surface_on(database: ScratchDatabase, home: Path) -> AsyncIterator[Surface]:
     catalogue = build_catalogue([*load_installed_modules().modules, Lab().module()])
-    with mock.patch.multiple(security, RATE=1e6, BURST=1_000_000, ANONYMOUS_PER_MINUTE=1_000_000):
+    with mock.patch.multiple(
+        security, REQUESTS_PER_SECOND=1e6, REQUEST_BURST=1_000_000, ANONYMOUS_PER_MINUTE=1_000_000
+    ):
         async with (
             product_on(database, home, catalogue=catalogue) as product,
             identity_on(product, providers=False, server={"dynamic_registration": True}, **GENEROUS) as identity,

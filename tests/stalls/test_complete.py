@@ -43,7 +43,7 @@ async def test_every_path_and_route_is_tried(surface: Surface) -> None:
     for route in routes_of(app.otherwise):
         for method in (route.methods or set()) - {"HEAD", "OPTIONS"}:
             assert f"{method} {route.path}" in rows
-    assert {type(one).__name__ for one in app.otherwise._router.routes} == {"Route", "_Below"}
+    assert {type(one).__name__ for one in app.otherwise._router.routes} == {"Route", "_PrefixRoute"}
     operations = {f"{method.upper()} {path}" for path, there in surface.openapi["paths"].items() for method in there}
     assert len(operations) > 50
     assert operations <= rows

@@ -66,6 +66,7 @@ async def measured(surface: Surface, asked: Asked) -> tuple[float, int]:
     return stall, answer.status
 
 
+@pytest.mark.guarantee("G17")
 async def test_no_request_stops_the_process(surface: Surface) -> None:
     await walk(surface, wide=False)
 

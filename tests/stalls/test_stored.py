@@ -26,6 +26,7 @@ async def stall(surface: Surface, tool: str, **params: Any) -> float:
     return found
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize("unit", ["a", "ab", "\ufdfa", "ア", "abcdefghij", "a b "])
 async def test_names_that_look_alike(surface: Surface, unit: str) -> None:
     """Normalisation makes up to 18 characters of one, and what compares two names takes quadratic time."""

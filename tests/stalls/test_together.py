@@ -27,6 +27,7 @@ def large(surface: Surface, tool: str, value: bytes, revision: str = "2025-11-25
     return post(surface, filled(envelope(revision, "tools/call", {"name": tool, "arguments": arguments}), value))
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize("tool", ["call", "batch"])
 @pytest.mark.parametrize("what", ["a", '"', "numbers", "fields", "small"])
 async def test_many_large_requests_at_once(surface: Surface, tool: str, what: str) -> None:
@@ -61,6 +62,7 @@ ON_THE_WIRE = {
 }
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize("name", ON_THE_WIRE)
 async def test_bytes_on_a_connection(surface: Surface, name: str) -> None:
     """The client runs in a thread, whose time does not count."""

@@ -75,7 +75,7 @@ class Scene:
 
 @pytest.fixture
 async def scene(database: ScratchDatabase, tmp_path: Path) -> AsyncIterator[Scene]:
-    with hostile_github() as github, mock.patch.multiple(security, RATE=1e6, BURST=1_000_000):
+    with hostile_github() as github, mock.patch.multiple(security, REQUESTS_PER_SECOND=1e6, REQUEST_BURST=1_000_000):
         world = github.double.world
         world.token(TOKEN, "mona")
         app = world.repository("mona", "app", description="The app")

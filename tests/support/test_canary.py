@@ -22,7 +22,7 @@ import logging
 
 import pytest
 
-from broker.vault.envelope import Place
+from broker.vault.envelope import CiphertextContext
 from broker.vault.key_wrapping import InMemoryKeyProvider
 from core.secret import Secret
 from core.token_format import generate_token
@@ -84,6 +84,7 @@ def test_the_test_that_leaks_fails(tmp_path: Path) -> None:
     assert sum(line.startswith("PASSED") for line in lines) == 6, done.stdout
 
 
+@pytest.mark.guarantee("G6")
 @pytest.mark.parametrize(
     "said",
     [

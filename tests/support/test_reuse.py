@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.reuse import Reuses
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +38,7 @@ def ran(folder: Path, text: str, *options: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.guarantee("G2")
 def test_whoever_shows_a_token_twice_fails_by_name(tmp_path: Path) -> None:
     code, said = ran(tmp_path, SUITE, "-n", "2", "--dist", "loadfile")
     assert code == 1, said

@@ -72,10 +72,10 @@ MESSAGES: Mapping[str, str] = {
     "refused.contact": "Contact: {contact}",
     "refused.again": "Use another account",
     # signed out
-    "show_signed_out.title": "You are signed out",
-    "show_signed_out.text": "Applications that you have allowed keep working. To end them too, sign in and remove them "
+    "signed_out.title": "You are signed out",
+    "signed_out.text": "Applications that you have allowed keep working. To end them too, sign in and remove them "
     "under Account.",
-    "show_signed_out.again": "Sign in again",
+    "signed_out.again": "Sign in again",
     # account
     "account.title": "Your account",
     "account.lead": "{email} in {tenant}",

@@ -72,10 +72,10 @@ MESSAGES: Mapping[str, str] = {
     "refused.contact": "連絡先: {contact}",
     "refused.again": "別のアカウントを使う",
     # signed out
-    "show_signed_out.title": "サインアウトしました",
-    "show_signed_out.text": "許可済みのアプリケーションは引き続き動作します。"
+    "signed_out.title": "サインアウトしました",
+    "signed_out.text": "許可済みのアプリケーションは引き続き動作します。"
     "それらも停止するには、サインインしてアカウント画面で削除してください。",
-    "show_signed_out.again": "もう一度サインインする",
+    "signed_out.again": "もう一度サインインする",
     # account
     "account.title": "アカウント",
     "account.lead": "{tenant} の {email}",

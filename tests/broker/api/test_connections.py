@@ -28,7 +28,10 @@ async def test_an_oauth_client_is_set_listed_and_removed_and_its_secret_never_sh
         assert wrong.status_code == 400  # another client id needs its own secret
         role = await admin.put("/oauth-clients", json={**asked, "role_id": str(acme.role_id)})
         assert role.json()["id"] != made.json()["id"]
-        assert (await admin.delete(f"/oauth-clients/{made.json()['id']}")).json() == {"accounts": 0, "left": []}
+        assert (await admin.delete(f"/oauth-clients/{made.json()['id']}")).json() == {
+            "accounts": 0,
+            "remaining_accounts": [],
+        }
         await rig.seal()
         audit = await admin.get("/audit")
         assert "oauth_client.set" in audit.text
@@ -67,14 +70,14 @@ async def test_people_see_their_own_credentials_and_those_of_their_roles(rig: Ri
         )
         mine = (await user.get("/credentials")).json()["items"]
         assert [one["kind"] for one in mine] == ["personal", "shared"]
-        assert (await user.get("/credentials", params={"everyone": True})).status_code == 403
+        assert (await user.get("/credentials", params={"all_owners": True})).status_code == 403
         assert (await user.delete(f"/credentials/{mine[1]['id']}")).status_code == 404  # shared with them, not theirs
-        first = (await admin.get("/credentials", params={"everyone": True, "limit": 2})).json()
-        query = {"everyone": True, "limit": 2, "cursor": first["next_cursor"]}
+        first = (await admin.get("/credentials", params={"all_owners": True, "limit": 2})).json()
+        query = {"all_owners": True, "limit": 2, "cursor": first["next_cursor"]}
         rest = (await admin.get("/credentials", params=query)).json()
         found = [(one["module"], one["owner"]) for one in (*first["items"], *rest["items"])]
         assert found == [("kg", acme.admin.email), ("kg", acme.user.email), ("shop", "acme-readers")]
         assert "key-of" not in str(first) + str(rest)
         ended = await user.delete(f"/credentials/{mine[0]['id']}")
-        assert ended.json() == {"modules": ["kg"], "revoked": False, "vendor": "key", "manage_url": ""}
+        assert ended.json() == {"modules": ["kg"], "revoked": False, "revocation": "api_key", "manage_url": ""}
         assert (await user.delete(f"/credentials/{mine[0]['id']}")).status_code == 404

@@ -84,9 +84,9 @@ async def test_accounts_are_listed_and_untied_but_not_one_s_own_last(rig: Rig, a
 async def test_untying_takes_a_fresh_sign_in_and_no_token(rig: Rig, acme: Tenant) -> None:
     second = await rig.account(acme.id, acme.user.id, "more@acme.example")
     async with rig.script(acme.user.token) as script, rig.browser(acme.user) as browser:
-        assert (await script.delete(f"/identities/{second}")).json()["code"] == "sign_in_again"
+        assert (await script.delete(f"/identities/{second}")).json()["code"] == "recent_sign_in_required"
         rig.clock.ahead = timedelta(minutes=11)
-        assert (await browser.delete(f"/identities/{second}")).json()["code"] == "sign_in_again"
+        assert (await browser.delete(f"/identities/{second}")).json()["code"] == "recent_sign_in_required"
         assert len((await browser.get("/identities")).json()["items"]) == 2
 
 
@@ -120,7 +120,7 @@ async def test_a_grant_is_listed_and_ended(rig: Rig, acme: Tenant) -> None:
 async def test_a_client_from_registering_to_removing(rig: Rig, acme: Tenant) -> None:
     asked = {"name": "Machine", "auth_method": "client_secret_basic", "grant_types": ["client_credentials"]}
     async with rig.browser(acme.admin) as admin:
-        made = await admin.post("/oauth/clients", json=asked | {"user_id": str(acme.user.id)})
+        made = await admin.post("/oauth/clients", json=asked | {"acts_as_user_id": str(acme.user.id)})
         assert made.status_code == 201
         assert made.json()["secret"]
         path = f"/oauth/clients/{made.json()['id']}"
@@ -140,32 +140,32 @@ async def test_what_a_client_is_sent_can_be_changed(rig: Rig, acme: Tenant) -> N
 
         async def shown() -> tuple[str | None, bool]:
             newest = (await admin.get("/oauth/clients")).json()["items"][0]
-            return newest["result_text"], newest["disabled_at"] is not None
+            return newest["tool_result_format"], newest["disabled_at"] is not None
 
-        asked = {"name": "App", "redirect_uris": ["https://x.example/"], "result_text": "short"}
+        asked = {"name": "App", "redirect_uris": ["https://x.example/"], "tool_result_format": "short"}
         path = f"/oauth/clients/{(await admin.post('/oauth/clients', json=asked)).json()['id']}"
         assert await shown() == ("short", False)
         for change, expected in (
-            ({"result_text": "full"}, ("full", False)),
+            ({"tool_result_format": "full"}, ("full", False)),
             ({"enabled": False}, ("full", True)),
-            ({"enabled": True, "result_text": None}, (None, False)),
-            ({"result_text": "short"}, ("short", False)),
+            ({"enabled": True, "tool_result_format": None}, (None, False)),
+            ({"tool_result_format": "short"}, ("short", False)),
         ):
             assert (await admin.patch(path, json=change)).status_code == 204
             assert await shown() == expected
-        for wrong in ({}, {"result_text": "none"}, {"enabled": None}, {"name": "x"}):
+        for wrong in ({}, {"tool_result_format": "none"}, {"enabled": None}, {"name": "x"}):
             assert (await admin.patch(path, json=wrong)).status_code == 400, wrong
         assert await shown() == ("short", False)
         async with rig.browser(globex.admin) as other:
-            assert (await other.patch(path, json={"result_text": "full"})).status_code == 404
+            assert (await other.patch(path, json={"tool_result_format": "full"})).status_code == 404
         async with rig.browser(acme.user) as user:
-            assert (await user.patch(path, json={"result_text": "full"})).status_code == 403
+            assert (await user.patch(path, json={"tool_result_format": "full"})).status_code == 403
         assert await shown() == ("short", False)
 
 
 async def test_a_client_that_does_not_fit_together_is_told_why(rig: Rig, acme: Tenant) -> None:
     nobody = "3f1c0a7e-0000-4000-8000-000000000000"
-    machine = {"auth_method": "client_secret_basic", "grant_types": ["client_credentials"], "user_id": nobody}
+    machine = {"auth_method": "client_secret_basic", "grant_types": ["client_credentials"], "acts_as_user_id": nobody}
     wrong = [
         {},
         {"redirect_uris": ["javascript:alert(1)"]},

@@ -44,10 +44,10 @@ async def test_a_provider_is_added_read_changed_and_removed(rig: Rig, acme: Tena
         made = await put(admin, DOCUMENT)
         assert made.status_code == 201, made.text
         told = made.json()
-        assert (told["document"], told["version"], told["origin"]) == (DOCUMENT, 1, "added")
+        assert (told["document"], told["version"], told["origin"]) == (DOCUMENT, 1, "custom")
         assert told["redirect_uri"] == f"{URL}/connect/callback/acme_crm"
         assert told["docs_url"] == DOCUMENT["docs_url"]
-        assert told["standing"] == {"clients": 0, "accounts": 0, "credentials": 0}
+        assert told["usage"] == {"clients": 0, "accounts": 0, "credentials": 0}
         assert (await admin.get(CRM)).json() == told
         same = await put(admin, DOCUMENT)
         assert (same.status_code, same.json()) == (200, told)  # asked again, nothing happens
@@ -84,7 +84,7 @@ async def test_the_list_says_where_each_comes_from_and_pages(rig: Rig, acme: Ten
         assert (await stranger.get(CRM)).status_code == 404
         assert "acme" not in (await stranger.get("/providers", params={"limit": 200})).text
     assert list(seen) == sorted(seen)
-    assert {one for one, told in seen.items() if told["origin"] == "added"} == {"acme_crm", "vendor_of_acme"}
+    assert {one for one, told in seen.items() if told["origin"] == "custom"} == {"acme_crm", "vendor_of_acme"}
     broken = seen["vendor_of_acme"]
     assert "vendor_of_acme.title" in broken["problem"]
     assert (broken["oauth"], broken["redirect_uri"]) == (False, None)
@@ -137,7 +137,7 @@ async def test_what_stands_on_a_provider_keeps_it_there_and_at_its_hosts(rig: Ri
     async with rig.browser(acme.admin) as admin:
         await put(admin, DOCUMENT)
         client = (await register(admin)).json()["id"]
-        assert (await admin.get(CRM)).json()["standing"]["clients"] == 1
+        assert (await admin.get(CRM)).json()["usage"]["clients"] == 1
         refused = await admin.delete(CRM)
         assert (refused.status_code, refused.json()["code"]) == (409, "conflict")
         assert "1 OAuth client, 0 accounts, 0 credentials" in refused.json()["detail"]

@@ -21,7 +21,11 @@ async def test_a_token_from_making_to_revoking(rig: Rig, acme: Tenant) -> None:
         assert made.status_code == 201
         async with rig.script(Secret(made.json()["token"])) as script:
             me = (await script.get("/me")).json()
-            assert (me["email"], me["by"], me["scopes"]) == ("user@acme.example", "token", ["mcp:read"])
+            assert (me["email"], me["authentication_method"], me["scopes"]) == (
+                "user@acme.example",
+                "token",
+                ["mcp:read"],
+            )
         newest, first = (await browser.get("/tokens")).json()["items"]
         assert newest["id"] == made.json()["id"]
         assert (newest["read_only"], newest["last_used_at"] is not None) == (True, True)
@@ -58,14 +62,14 @@ async def test_what_a_user_may_ask_for(rig: Rig, acme: Tenant, asked: dict[str, 
 @pytest.mark.parametrize(("wanted", "status"), [("short", 201), ("full", 201), (None, 201), ("", 400), ("none", 400)])
 async def test_what_a_token_s_client_is_sent(rig: Rig, acme: Tenant, wanted: str | None, status: int) -> None:
     async with rig.browser(acme.user) as browser:
-        made = await browser.post("/tokens", json=MINE | {"result_text": wanted})
+        made = await browser.post("/tokens", json=MINE | {"tool_result_format": wanted})
         assert made.status_code == status, made.text
         newest = (await browser.get("/tokens")).json()["items"][0]
-        assert newest["result_text"] == (wanted if status == 201 else None)
+        assert newest["tool_result_format"] == (wanted if status == 201 else None)
     if status == 201:
         verdict = await rig.parts.tokens.verify(Secret(made.json()["token"]))
         assert isinstance(verdict, Credential)
-        assert verdict.result_text == (wanted or "")
+        assert verdict.tool_result_format == (wanted or "")
 
 
 async def test_an_administrator_may_have_admin_scopes(rig: Rig, acme: Tenant) -> None:
@@ -79,7 +83,7 @@ async def test_it_takes_a_sign_in_of_the_last_ten_minutes(rig: Rig, acme: Tenant
     async with rig.browser(acme.user) as browser:
         answer = await browser.post("/tokens", json=MINE)
     assert answer.status_code == status
-    assert status == 201 or answer.json()["code"] == "sign_in_again"
+    assert status == 201 or answer.json()["code"] == "recent_sign_in_required"
 
 
 async def test_a_token_makes_no_tokens_links_or_clients(rig: Rig, acme: Tenant) -> None:
@@ -89,7 +93,7 @@ async def test_a_token_makes_no_tokens_links_or_clients(rig: Rig, acme: Tenant) 
             await script.post(f"/users/{acme.user.id}/sign-in-link"),
             await script.post("/oauth/clients", json={"name": "x", "redirect_uris": ["https://x.example/"]}),
         ]
-    assert {(one.status_code, one.json()["code"]) for one in answers} == {(403, "sign_in_again")}
+    assert {(one.status_code, one.json()["code"]) for one in answers} == {(403, "recent_sign_in_required")}
 
 
 @pytest.mark.parametrize(("client", "status"), [(OWN_CLIENT, 201), ("client_of_somebody", 403)])
@@ -98,10 +102,10 @@ async def test_only_a_client_of_our_own_makes_tokens_for_a_person(
 ) -> None:
     await rig.execute("UPDATE auth.grants SET client_id = $2 WHERE id = $1", acme.user.grant_id, client)
     async with rig.script(rig.access_token(acme.user, client)) as script:
-        assert (await script.get("/me")).json()["by"] == "oauth"
+        assert (await script.get("/me")).json()["authentication_method"] == "oauth"
         assert (await script.post("/tokens", json=MINE)).status_code == status
         rig.clock.ahead = timedelta(minutes=11)
-        assert (await script.post("/tokens", json=MINE)).json()["code"] == "sign_in_again"
+        assert (await script.post("/tokens", json=MINE)).json()["code"] == "recent_sign_in_required"
 
 
 async def test_an_access_token_gives_no_scope_that_it_lacks(rig: Rig, acme: Tenant) -> None:
@@ -116,11 +120,13 @@ async def test_a_tenant_may_set_a_longest_life(rig: Rig, acme: Tenant) -> None:
         return {"expires_at": (datetime.now(UTC) + timedelta(days=days)).isoformat()}
 
     async with rig.browser(acme.admin) as browser:
-        assert (await browser.patch("/tenant", json={"longest_token_days": 30})).json()["longest_token_days"] == 30
+        assert (await browser.patch("/tenant", json={"max_token_lifetime_days": 30})).json()[
+            "max_token_lifetime_days"
+        ] == 30
         answers = [await browser.post("/tokens", json=MINE | more) for more in ({}, within(31), within(29))]
         assert [one.status_code for one in answers] == [400, 400, 201]
         assert "30 days" in answers[0].json()["detail"]
-        await browser.patch("/tenant", json={"longest_token_days": None})
+        await browser.patch("/tenant", json={"max_token_lifetime_days": None})
         assert (await browser.post("/tokens", json=MINE)).status_code == 201
 
 

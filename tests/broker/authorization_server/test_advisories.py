@@ -49,6 +49,7 @@ async def test_ghsa_c2jp_a_new_client_gets_nothing_by_a_session_that_is_there(se
     assert await owners(server) == []
 
 
+@pytest.mark.guarantee("G11")
 async def test_ghsa_rww4_what_the_attacker_agreed_to_is_nothing_to_the_victim(server: Server) -> None:
     """GHSA-rww4-4w9c-7733: the attacker agrees in a browser of their own, and sends the victim what comes next."""
     await server.sign_in(ATTACKER)

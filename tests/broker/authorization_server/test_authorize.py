@@ -310,6 +310,7 @@ async def test_administration_is_for_administrators_by_clients_that_may(server: 
     assert answer_of(await server.authorize(scope="admin:read", redirect_uri=here))["error"] == "invalid_scope"
 
 
+@pytest.mark.guarantee("G9")
 async def test_a_client_of_another_tenant_does_not_exist(server: Server, make_tenant) -> None:
     client, _ = await server.client()
     other = await make_tenant()

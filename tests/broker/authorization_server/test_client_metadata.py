@@ -248,6 +248,7 @@ LOOPBACK_SPELLINGS = (
 )  # fmt: skip
 
 
+@pytest.mark.guarantee("G12")
 async def test_no_spelling_of_this_machine_is_asked(guarded: Guarded) -> None:
     for host in LOOPBACK_SPELLINGS:
         assert await guarded.metadata.find(f"https://{host}:{guarded.port}/client.json") is None, host

@@ -160,6 +160,7 @@ async def test_a_machine_acts_as_nobody_of_another_tenant(rig: Rig, tenant: Made
         await rig.registered.create(ACTOR, tenant.id, replace(MACHINE, user_id=tenant.users[0]))
 
 
+@pytest.mark.guarantee("G9")
 async def test_clients_of_another_tenant_are_like_made_up_ones(rig: Rig, tenant: MadeTenant, make_tenant: Any) -> None:
     other = await make_tenant()
     client, _ = await rig.registered.create(ACTOR, tenant.id, APP)

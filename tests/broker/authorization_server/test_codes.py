@@ -71,6 +71,7 @@ async def test_made_up_codes(rig: GrantsRig, text: str) -> None:
     assert await refused(rig, Secret(text)) == "invalid_grant"
 
 
+@pytest.mark.guarantee("G14")
 async def test_twenty_redemptions_at_once(rig: GrantsRig) -> None:
     """One gets tokens, and those die by the replay."""
     code = await rig.code()

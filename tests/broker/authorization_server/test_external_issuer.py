@@ -37,7 +37,7 @@ class Server:
     away: bool = False
     asked: int = 0
 
-    async def read(self, url: str, most_bytes: int) -> JsonDocument:
+    async def fetch_document(self, url: str, most_bytes: int) -> JsonDocument:
         assert url == JWKS
         assert most_bytes > 0
         self.asked += 1
@@ -151,6 +151,7 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.guarantee("G13")
 async def test_what_does_not_count(rig: Rig) -> None:
     verdicts = {name: await rig.verdict(**changes) for name, changes in WRONG.items()}
     assert verdicts == dict.fromkeys(WRONG, UNKNOWN)
@@ -317,11 +318,13 @@ async def test_the_operator_reads_once_what_does_not_fit(rig: Rig, caplog: pytes
 
 
 @pytest.mark.parametrize(
-    ("client_id", "result_text"),
+    ("client_id", "tool_result_format"),
     [("https://chatgpt.com/oauth/codex/client.json", "short"), ("their-client", ""), (None, "")],
 )
-async def test_a_client_that_was_seen_is_known_here_too(rig: Rig, client_id: str | None, result_text: str) -> None:
+async def test_a_client_that_was_seen_is_known_here_too(
+    rig: Rig, client_id: str | None, tool_result_format: str
+) -> None:
     """The URL of its metadata document is its id at every server."""
     verdict = await rig.issuer().verify(rig.token(client_id=client_id))
     assert isinstance(verdict, Credential)
-    assert verdict.result_text == result_text
+    assert verdict.tool_result_format == tool_result_format

@@ -65,6 +65,7 @@ CLAIMS: dict[str, Mapping[str, Any]] = {
 }
 
 
+@pytest.mark.guarantee("G13")
 async def test_claims_that_do_not_count(rig: Rig) -> None:
     whole, verdicts = await rig.claims(), {}
     for name, changes in CLAIMS.items():
@@ -231,6 +232,7 @@ FORGERS = (
 )  # fmt: skip
 
 
+@pytest.mark.guarantee("G13")
 async def test_forged_tokens(rig: Rig) -> None:
     claims = await rig.claims()
     assert isinstance(await rig.verdict(signed(rig.key, rig.header(), claims)), Credential), "the untouched one counts"

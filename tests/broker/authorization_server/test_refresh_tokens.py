@@ -108,6 +108,7 @@ async def test_a_client_that_does_nothing_but_refresh(rig: GrantsRig, monkeypatc
     assert (await rig.refresh(token)).grant == issued.grant, "it was not used up by the refusals"
 
 
+@pytest.mark.guarantee("G14")
 async def test_twenty_uses_at_once(rig: GrantsRig) -> None:
     issued = await rig.issued()
     answers, errors = await gathered(*(rig.refresh(issued.refresh_token) for _ in range(20)))

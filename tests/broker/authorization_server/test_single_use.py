@@ -17,6 +17,7 @@ async def rig(database: ScratchDatabase) -> AsyncIterator[Rig]:
         yield made
 
 
+@pytest.mark.guarantee("G14")
 async def test_of_twenty_at_once_one_wins(rig: Rig, database: ScratchDatabase) -> None:
     until = rig.clock.now + timedelta(minutes=5)
     async with database.open("mcpist_broker") as other_process:

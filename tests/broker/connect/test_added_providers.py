@@ -33,7 +33,7 @@ async def test_found_added_and_connected_without_a_line_of_code(scene: Scene) ->
         assert draft["document"]["oauth"]["client_documents"] is True
         made = await asked(scene, browser, "PUT", "/providers/newcomer", {"document": draft["document"]})
         assert made.status_code == 201, made.text
-        assert made.json()["introduction"] == "registration", "documents need https, which there is none of here"
+        assert made.json()["client_registration"] == "registration", "documents need https, which there is none of here"
     await scene.vendor.sign_in_as("ada-at-vendor", email="ada@vendor.test")
     async with scene.browser(ada) as browser:
         assert "Through Newcomer" in shown(await browser.get("/connect/kiosk"))

@@ -37,6 +37,7 @@ async def test_a_browser_without_a_session(scene: Scene) -> None:
         await refused(scene, await elsewhere.get(await arrived(browser)))
 
 
+@pytest.mark.guarantee("G11")
 async def test_another_person_s_browser(scene: Scene) -> None:
     ada, bob = await scene.person("ada@acme.test"), await scene.person("bob@acme.test")
     async with scene.browser(ada) as browser, scene.browser(bob) as other:
@@ -54,6 +55,7 @@ async def test_a_person_of_another_tenant(scene: Scene) -> None:
         assert shown(answer) == shown(await other.get(back))
 
 
+@pytest.mark.guarantee("G11")
 async def test_another_browser_of_the_same_person(scene: Scene) -> None:
     ada = await scene.person("ada@acme.test")
     async with scene.browser(ada) as browser, scene.browser(ada) as other:
@@ -128,6 +130,7 @@ async def test_a_state_works_once(scene: Scene) -> None:
         assert await scene.asked_for_tokens() == 1
 
 
+@pytest.mark.guarantee("G14")
 async def test_twenty_at_once_get_one(scene: Scene) -> None:
     ada = await scene.person("ada@acme.test")
     async with scene.browser(ada) as browser:
@@ -220,6 +223,7 @@ async def test_a_verifier_that_was_changed_in_the_database(scene: Scene) -> None
     assert await scene.asked_for_tokens() == 0
 
 
+@pytest.mark.guarantee("G11")
 async def test_a_question_is_for_who_began(scene: Scene) -> None:
     ada, bob = await scene.person("ada@acme.test"), await scene.person("bob@acme.test")
     eve = await scene.person("eve@globex.test", "globex")
@@ -261,6 +265,7 @@ async def test_a_question_is_not_for_who_may_not_connect_any_more(scene: Scene, 
         assert [one["id"] for one in await scene.accounts()] == [before[0]["id"]]
 
 
+@pytest.mark.guarantee("G14")
 async def test_two_answers_to_one_question(scene: Scene) -> None:
     ada = await scene.person("ada@acme.test")
     async with scene.browser(ada) as browser:
@@ -274,6 +279,7 @@ async def test_two_answers_to_one_question(scene: Scene) -> None:
         assert len(await scene.accounts()) == 1
 
 
+@pytest.mark.guarantee("G11")
 async def test_a_link_carries_no_authority(scene: Scene) -> None:
     """Whoever opens the link of a tool call connects an account of their own, and nobody's else."""
     ada, bob = await scene.person("ada@acme.test"), await scene.person("bob@acme.test")
@@ -311,6 +317,7 @@ async def test_no_answer_goes_anywhere_else(scene: Scene) -> None:
         assert "javascript" not in page.text
 
 
+@pytest.mark.guarantee("G12")
 async def test_a_provider_inside_our_network_is_never_asked(scene: Scene) -> None:
     """An administrator's own provider document is no way into the network."""
     ada = await scene.person("ada@acme.test")

@@ -30,7 +30,7 @@ async def test_a_script_follows_what_a_person_connects(scene: Scene, tmp_path: P
         again = await laptop.json("connect", "shop", "till")
         assert (again["state"], again["id"] != told["id"]) == ("done", True)
         begun = await laptop.json("connect", "--all", "--no-wait")
-        assert [(one["service"], one["state"]) for one in begun["services"]] == [("stall", "waiting")]
+        assert [(one["module"], one["state"]) for one in begun["services"]] == [("stall", "waiting")]
 
 
 async def test_what_was_declined_ends_it(scene: Scene, tmp_path: Path) -> None:

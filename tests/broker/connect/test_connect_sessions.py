@@ -28,7 +28,7 @@ async def started(browser: Browser, key: str = "", **asked: Any) -> dict[str, An
 
 async def told(browser: Browser, session: dict[str, Any]) -> tuple[str, list[tuple[str, ...]]]:
     found = (await api(browser, "GET", f"/{session['id']}")).json()
-    return found["state"], [(one["service"], one["state"], one["cause"]) for one in found["services"]]
+    return found["state"], [(one["module"], one["state"], one["cause"]) for one in found["services"]]
 
 
 def skip_of(page: httpx2.Response) -> str:
@@ -47,10 +47,10 @@ async def test_a_session_for_all_from_its_link_to_its_end(scene: Scene) -> None:
     ada = await scene.person("ada@acme.test", allow=THREE)
     async with scene.browser(ada) as browser:
         session = await started(browser, return_path="/account")
-        assert session["link"] == f"{scene.url}/connect/-/session/{session['id']}"
+        assert session["url"] == f"{scene.url}/connect/-/session/{session['id']}"
         waiting = [(name, "waiting", "") for name in ("shop", "stall", "till")]
         assert await told(browser, session) == ("open", waiting)
-        page = await browser.get(session["link"])
+        page = await browser.get(session["url"])
         assert "Service 1 of 3" in shown(page)
         page = await browser.get(skip_of(page))
         assert "Service 2 of 3" in shown(page)
@@ -60,11 +60,11 @@ async def test_a_session_for_all_from_its_link_to_its_end(scene: Scene) -> None:
         assert await told(browser, session) == ("open", [waiting[0], ("stall", "done", ""), waiting[2]])
         page = await browser.connect("till", **queue_of(page))
         assert str(page.url) == f"{scene.url}/account", "what was skipped is not asked for again by itself"
-        assert (await browser.get(session["link"])).url.path == "/connect/shop"
+        assert (await browser.get(session["url"])).url.path == "/connect/shop"
         await browser.connect("shop", **queue_of(page))
         state, services = await told(browser, session)
         assert (state, {one[1] for one in services}) == ("done", {"done"})
-        page = await browser.get(session["link"])
+        page = await browser.get(session["url"])
         assert str(page.url) == f"{scene.url}/account"
         assert (await started(browser))["state"] == "done", "nothing needs it any more"
         events = await scene.product.events(scene.tenants["acme"], "connect.started")
@@ -75,7 +75,7 @@ async def test_what_fails_has_its_cause_and_may_be_tried_again(scene: Scene) -> 
     ada = await scene.person("ada@acme.test", allow=THREE)
     async with scene.browser(ada) as browser:
         session = await started(browser, services=["shop"])
-        page = await browser.get(session["link"])
+        page = await browser.get(session["url"])
         back = await browser.consent(await browser.start("shop", **queue_of(page)))
         state = re.search(r"state=([^&]+)", back)
         assert state
@@ -95,9 +95,9 @@ async def test_again_wants_a_new_connection(scene: Scene) -> None:
         await browser.connect("shop")
         at_hand = await started(browser, services=["shop"])
         assert (at_hand["state"], at_hand["services"][0]["account"]) == ("done", "alice@example.test")
-        session = await started(browser, services=["shop"], again=True)
+        session = await started(browser, services=["shop"], reconnect=True)
         assert await told(browser, session) == ("open", [("shop", "waiting", "")])
-        assert (await browser.get(session["link"])).url.path == "/connect/shop"
+        assert (await browser.get(session["url"])).url.path == "/connect/shop"
         await browser.connect("shop")
         assert await told(browser, session) == ("done", [("shop", "done", "")])
         await scene.execute("UPDATE vault.accounts SET status = 'needs_reauth', reason = 'revoked'")
@@ -111,7 +111,7 @@ async def test_an_administrator_starts_one_for_a_role_and_nobody_else_does(scene
     asked = {"services": ["shop"], "role_id": str(role["id"])}
     async with scene.browser(boss) as browser, scene.browser(ada) as other:
         session = await started(browser, **asked)
-        page = await browser.get(session["link"])
+        page = await browser.get(session["url"])
         assert page.url.params["role"] == str(role["id"])
         assert (await api(other, "POST", json=asked)).status_code == 404
         assert (await api(browser, "POST", json={"role_id": str(role["id"])})).status_code == 400
@@ -127,12 +127,12 @@ async def test_the_link_has_no_authority(scene: Scene) -> None:
     bob = await scene.person("bob@acme.test", allow=THREE)
     async with scene.browser(ada) as browser, scene.browser() as nobody:
         session = await started(browser)
-        page = await nobody.get(session["link"])
+        page = await nobody.get(session["url"])
         assert page.url.path == "/sign-in"
         assert page.url.params["next"] == f"/connect/-/session/{session['id']}"
         for person in (bob, eve):
             async with scene.browser(person) as other:
-                assert (await other.get(session["link"])).status_code == 404
+                assert (await other.get(session["url"])).status_code == 404
                 for method in ("GET", "DELETE"):
                     assert (await api(other, method, f"/{session['id']}")).status_code == 404
                 assert (await api(other, "GET")).json()["items"] == []
@@ -149,7 +149,7 @@ async def test_it_ends_by_being_cancelled_and_by_itself(scene: Scene) -> None:
         await browser.sign_in(scene.identity, ada)
         for session, state in ((cancelled, "cancelled"), (expired, "expired")):
             assert (await told(browser, session))[0] == state
-            page = await browser.get(session["link"])
+            page = await browser.get(session["url"])
             assert page.status_code == 410
             assert "is over" in shown(page)
 

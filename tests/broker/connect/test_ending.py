@@ -34,7 +34,7 @@ async def ended(scene: Scene, slug: str = "acme") -> list[tuple[object, ...]]:
     """What the audit log says of what was ended: whether it was revoked, how that went, and why."""
     events = await scene.product.events(scene.tenants[slug], "account.disconnected")
     details = [event.detail or {} for event in events]
-    return [(one["revoked"], one["vendor"], one["cause"]) for one in details]
+    return [(one["revoked"], one["revocation"], one["cause"]) for one in details]
 
 
 async def test_who_ends_a_credential_by_the_api(scene: Scene) -> None:
@@ -54,7 +54,7 @@ async def test_who_ends_a_credential_by_the_api(scene: Scene) -> None:
     async with scene.api(admin) as api:
         told = (await api.delete(path)).json()
         assert (await api.delete(path)).status_code == 404
-    assert told == {"modules": ["shop"], "revoked": True, "vendor": "revoked", "manage_url": ""}
+    assert told == {"modules": ["shop"], "revoked": True, "revocation": "revoked", "manage_url": ""}
     assert await scene.revoked() == 1
     await scene.nothing_stored()
     assert await ended(scene) == [(1, "revoked", "asked")]
@@ -74,13 +74,13 @@ async def test_a_user_goes_and_the_vendor_is_told(scene: Scene) -> None:
     assert await scene.revoked() == 0
     async with scene.api(admin) as api:
         assert (await api.delete(f"/users/{admin.id}")).status_code == 409  # the last administrator stays
-        assert (await api.delete(f"/users/{ada.id}")).json() == {"accounts": 1, "left": []}
+        assert (await api.delete(f"/users/{ada.id}")).json() == {"accounts": 1, "remaining_accounts": []}
         assert await scene.revoked() == 1
         await out_of_reach(scene)
         gone = (await api.delete(f"/users/{bob.id}")).json()
     assert gone == {
         "accounts": 1,
-        "left": [{"provider": "vendor", "account": "bob@vendor.test", "manage_url": ""}],
+        "remaining_accounts": [{"provider": "vendor", "account": "bob@vendor.test", "manage_url": ""}],
     }
     await scene.nothing_stored()
     assert await ended(scene) == [(1, "revoked", "owner_removed"), (0, "unreachable", "owner_removed")]
@@ -93,7 +93,7 @@ async def test_a_role_goes_with_what_it_shares(scene: Scene) -> None:
     async with scene.api(ada) as api:
         assert (await api.delete(f"/roles/{role.id}")).status_code == 403
     async with scene.api(admin) as api:
-        assert (await api.delete(f"/roles/{role.id}")).json() == {"accounts": 1, "left": []}
+        assert (await api.delete(f"/roles/{role.id}")).json() == {"accounts": 1, "remaining_accounts": []}
     assert await scene.revoked() == 1
     await scene.nothing_stored()
     with pytest.raises(NotFound):  # the command line's way to the same
@@ -109,7 +109,7 @@ async def test_a_tenant_goes_and_another_keeps_what_it_has(scene: Scene) -> None
         path = f"/tenants/{ada.tenant.id}"
         assert (await api.delete(path, params={"confirm": "wrong"})).status_code == 400
         assert await scene.revoked() == 0
-        assert (await api.delete(path, params={"confirm": "acme"})).json() == {"accounts": 1, "left": []}
+        assert (await api.delete(path, params={"confirm": "acme"})).json() == {"accounts": 1, "remaining_accounts": []}
     assert await scene.revoked() == 1
     (left,) = await scene.accounts()
     assert (left["tenant_id"], left["status"]) == (eve.tenant.id, "active")
@@ -130,7 +130,7 @@ async def test_an_oauth_client_goes_with_all_that_it_has_connected(scene: Scene)
             assert (await other.delete(path)).status_code == 404
             assert (await user.delete(path)).status_code == 403
         assert await scene.revoked() == 0
-        assert (await api.delete(path)).json() == {"accounts": 2, "left": []}
+        assert (await api.delete(path)).json() == {"accounts": 2, "remaining_accounts": []}
         assert (await api.delete(path)).status_code == 404
     assert await scene.revoked() >= 1
     await scene.nothing_stored()
@@ -151,7 +151,7 @@ async def test_a_vendor_that_hangs_holds_up_nothing(scene: Scene, monkeypatch: p
     (said,) = await farewell(ACTOR, ada.tenant.id, user_id=ada.id)
     assert (said.still_active, said.account) == (True, "ada@vendor.test")
     await scene.nothing_stored()
-    assert await ended(scene) == [(0, "late", "owner_removed")]
+    assert await ended(scene) == [(0, "timed_out", "owner_removed")]
     assert await farewell(ACTOR, admin.tenant.id, user_id=admin.id) == []
 
 
@@ -170,7 +170,7 @@ async def test_what_a_command_removes_or_replaces(scene: Scene) -> None:
         await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
     await ends.credentials.put(ACTOR, ada.tenant.id, "shop", owner, Secret("pasted-key"))
     gone = await ends.disconnect_service.disconnect_module(ACTOR, ada.tenant.id, "shop", owner)
-    assert (gone.outcome, gone.still_active) == ("key", True)
+    assert (gone.outcome, gone.still_active) == ("api_key", True)
 
 
 async def asked_about_a_swap(scene: Scene, person: Person) -> tuple[str, UUID]:

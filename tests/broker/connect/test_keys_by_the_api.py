@@ -28,14 +28,14 @@ async def test_a_key_of_one_s_own(scene: Scene) -> None:
             "previous_account": None,
         }
         other = await put(browser, "kiosk", secret="xk-8-other")
-        assert (other.status_code, "replace_account" in other.json()["detail"]) == (409, True)
-        said = (await put(browser, "kiosk", secret="xk-8-other", replace_account=True)).json()
+        assert (other.status_code, "allow_account_change" in other.json()["detail"]) == (409, True)
+        said = (await put(browser, "kiosk", secret="xk-8-other", allow_account_change=True)).json()
         assert (said["replaced"], said["previous_account"], said["account"]) == (True, "Ada", "Eve")
         assert not any("xk-" in answer.text for answer in (wrong, stored, other))
         assert (await put(browser, "till", secret="xk-7-good")).status_code == 404
         scene.product.clock.ahead = timedelta(minutes=11)
-        late = await put(browser, "kiosk", secret="xk-7-good", replace_account=True)
-        assert late.json()["code"] == "sign_in_again"
+        late = await put(browser, "kiosk", secret="xk-7-good", allow_account_change=True)
+        assert late.json()["code"] == "recent_sign_in_required"
 
 
 async def test_a_key_that_a_role_shares_is_an_administrator_s(scene: Scene) -> None:

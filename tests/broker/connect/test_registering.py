@@ -71,7 +71,7 @@ class Kept:
     first: bool = True
     clients: list[OAuthClientConfig] = field(default_factory=list[OAuthClientConfig])
 
-    async def introduced(
+    async def add_automatic(
         self, actor: Actor, tenant_id: UUID, provider: str, client: OAuthClientConfig, by: str
     ) -> bool:
         self.clients.append(client)

@@ -79,7 +79,7 @@ async def test_2g_58_one_account_is_connected_again_and_the_other_is_left_alone(
     await first.run_out()
     await first.call()
     assert await states(first) == {"shop_google": "needs_reconnect", "shop_fitbit": "connected"}
-    link = (await first.standing())["link"]
+    link = (await first.standing())["action_url"]
     assert "Has to be connected again" in await first.page(link)
     await first.connect()
     after = await first.account()

@@ -50,15 +50,15 @@ class Played:
         return {
             "state": STATES.get(state, state),
             "cause": self.failure.reason,
-            "who": WHO.get(state, ""),
-            "link": "/connect" if state == "service_misconfigured" else f"/connect/{self.shown['module']}",
+            "responsible": WHO.get(state, ""),
+            "action_url": "/connect" if state == "service_misconfigured" else f"/connect/{self.shown['module']}",
         }
 
     @property
     def is_right(self) -> bool:
         got = {name: self.shown[name] for name in self.expected}
-        got["link"] = "/" + str(got["link"]).split("/", 3)[3]
-        explained = bool(self.shown["meaning"]) == (self.failure.state != "connected")
+        got["action_url"] = "/" + str(got["action_url"]).split("/", 3)[3]
+        explained = bool(self.shown["message"]) == (self.failure.state != "connected")
         return got == self.expected and explained and DOCTOR[self.failure.state] in self.doctor
 
     @property

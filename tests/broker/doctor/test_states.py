@@ -120,11 +120,11 @@ async def test_every_state_is_seen_everywhere(ward: Ward, state: str) -> None:
     await case.connect()
     await seen.does(case)
     shown = await case.standing()
-    assert (shown["state"], shown["cause"], shown["who"]) == (seen.state, seen.cause, seen.who)
-    assert bool(shown["meaning"]) == (seen.state != "connected")
+    assert (shown["state"], shown["cause"], shown["responsible"]) == (seen.state, seen.cause, seen.who)
+    assert bool(shown["message"]) == (seen.state != "connected")
     to = "/connect" if seen.who == "administrator" else f"/connect/{case.module}"
-    assert shown["link"] == ward.identity.url + to
-    assert (shown["again_at"] is not None) == (seen.state in ("vendor_down", "service_misconfigured"))
+    assert shown["action_url"] == ward.identity.url + to
+    assert (shown["next_retry_at"] is not None) == (seen.state in ("vendor_down", "service_misconfigured"))
 
     async def marked() -> bool:
         schema = await case.schema()
@@ -139,8 +139,8 @@ async def test_every_state_is_seen_everywhere(ward: Ward, state: str) -> None:
 async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: Ward) -> None:
     case = await ward.case("google")
     none = await case.standing()
-    assert (none["credential_id"], none["state"], none["who"]) == (None, "needs_connect", "owner")
-    assert none["link"] == f"{ward.identity.url}/connect/{case.module}"
+    assert (none["credential_id"], none["state"], none["responsible"]) == (None, "needs_connect", "owner")
+    assert none["action_url"] == f"{ward.identity.url}/connect/{case.module}"
     assert (await case.schema())["connection"] == "needs_connect"
     assert "Not connected" in await case.page("/connect")
     assert f"nobody has connected an account yet for {case.module}; at {ward.identity.url}/connect" in "\n".join(
@@ -159,8 +159,8 @@ async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: War
     await within(2, marked)
     await revoked(case)
     shared = await case.standing()
-    assert (shared["state"], shared["who"]) == ("needs_reconnect", "administrator")
-    assert "?role=" in shared["link"], "whoever follows it must not connect an account of their own"
+    assert (shared["state"], shared["responsible"]) == ("needs_reconnect", "administrator")
+    assert "?role=" in shared["action_url"], "whoever follows it must not connect an account of their own"
     assert "an administrator connects it again" in await case.told()
     assert "does not work any more" in await case.page("/connect")
 

@@ -124,7 +124,7 @@ class Case:
         """What `mcpist doctor` says of credentials."""
         product, url = self.ward.identity.product, self.ward.identity.url
         found = await check_credentials(product.deployment, product.console, product.catalogue, url)
-        return [one.told for one in found]
+        return [one.message for one in found]
 
     async def told(self) -> str:
         """Its line about this one."""

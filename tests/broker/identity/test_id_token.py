@@ -114,6 +114,7 @@ FORGED: dict[str, object] = {
 }
 
 
+@pytest.mark.guarantee("G13")
 @pytest.mark.parametrize("token", FORGED.values(), ids=FORGED.keys())
 async def test_what_does_not(token: object) -> None:
     with pytest.raises(SignInFailed) as refused:

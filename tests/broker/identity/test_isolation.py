@@ -168,6 +168,7 @@ async def noted(monkeypatch: pytest.MonkeyPatch, teller: Teller) -> tuple[list[s
     return [sql for sql in mutator.seen if sql in ours], told
 
 
+@pytest.mark.guarantee("G9")
 async def test_each_statement_without_its_filter_shows_and_changes_nothing_more(
     teller: Teller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ async def test_it_signs_its_user_in_once(people: People) -> None:
     assert len(await people.events("sign_in", tenant_id)) == 1
 
 
+@pytest.mark.guarantee("G14")
 async def test_of_twenty_at_once_one_wins(people: People) -> None:
     tenant_id = await people.tenant("acme")
     user_id = await people.user(tenant_id, "ada@acme.test")

@@ -40,6 +40,7 @@ async def house(database: ScratchDatabase, github: GitHubVendor) -> AsyncIterato
         yield made
 
 
+@pytest.mark.guarantee("G14")
 async def test_a_state_counts_once_for_twenty_who_bring_it(database: ScratchDatabase) -> None:
     async with database.open("mcpist_broker") as one, database.open("mcpist_broker") as other:
         both = [PendingSignIns(one, clock=lambda: NOW), PendingSignIns(other, clock=lambda: NOW)]
@@ -50,6 +51,7 @@ async def test_a_state_counts_once_for_twenty_who_bring_it(database: ScratchData
             assert sum(found is not None for found in taken) == 1
 
 
+@pytest.mark.guarantee("G14")
 async def test_a_choice_of_a_tenant_counts_once_for_twenty_who_make_it(database: ScratchDatabase) -> None:
     account = VerifiedAccount("https://idp.test", "1", "ada@acme.test", True)
     async with database.open("mcpist_broker") as one, database.open("mcpist_broker") as other:
@@ -63,6 +65,7 @@ async def test_a_choice_of_a_tenant_counts_once_for_twenty_who_make_it(database:
             assert sum(found is not None for found in chosen) == 1
 
 
+@pytest.mark.guarantee("G14")
 async def test_an_answer_of_a_provider_begins_one_session(house: House) -> None:
     """The same browser, twenty times: a reload, a prefetch, or somebody with a copy of all that it sends."""
     await house.people.tenant("acme", "@acme.test")
@@ -76,6 +79,7 @@ async def test_an_answer_of_a_provider_begins_one_session(house: House) -> None:
     assert await house.people.value("SELECT count(*) FROM auth.sessions") == 1
 
 
+@pytest.mark.guarantee("G14")
 async def test_a_one_time_link_begins_one_session(house: House) -> None:
     tenant_id = await house.people.tenant("acme")
     user_id = await house.people.user(tenant_id, "ada@acme.test")

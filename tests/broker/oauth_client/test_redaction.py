@@ -60,7 +60,7 @@ def test_an_exchange_has_no_room_for_more() -> None:
         "host", "path", "grant", "seconds", "status", "error_class", "reason", "vendor_error",
     }  # fmt: skip
     assert {one.name for one in dataclasses.fields(VendorFailure)} == {
-        "cls",
+        "error_class",
         "reason",
         "exchange",
         "retry_after",

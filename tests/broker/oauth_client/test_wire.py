@@ -92,6 +92,7 @@ async def test_a_name_that_cannot_be_looked_up_was_never_sent(way: Ways, error: 
     assert told == TransportFailure(ErrorClass.NOT_SENT, reason)
 
 
+@pytest.mark.guarantee("G12")
 async def test_a_name_that_leads_to_a_private_address_is_not_asked(way: Ways) -> None:
     serve, heard = answering(b"HTTP/1.1 200 OK\r\n\r\n")
 

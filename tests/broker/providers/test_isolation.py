@@ -50,7 +50,7 @@ async def told(world: World) -> list[Any]:
     clients = OAuthClientStore(world.trusted, world.vault, book)
 
     async def seen() -> list[Any]:
-        every = [one.title for one in await shown.list_summaries(tenant) if one.origin == "added"]
+        every = [one.title for one in await shown.list_summaries(tenant) if one.origin == "custom"]
         whole = await shown.get_details(tenant, "acme")
         async with world.trusted.tenant(tenant) as work:
             found, held = await book.find(work, "acme"), await book.find_and_lock(work, "acme")
@@ -64,7 +64,7 @@ async def told(world: World) -> list[Any]:
             every,
             whole.title,
             whole.version,
-            str(whole.standing),
+            str(whole.usage),
             found and found.title,
             found == held,
             client,

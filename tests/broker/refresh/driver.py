@@ -88,7 +88,7 @@ class Driver:
 def _word(answer: object) -> str:
     if isinstance(answer, AccessToken):
         return f"version {answer.version}"
-    return str(getattr(answer, "state", type(answer).__name__))
+    return str(getattr(answer, "reason", type(answer).__name__))
 
 
 def tell(**what: object) -> None:

@@ -22,6 +22,7 @@ ACTOR = Actor("tests")
 KEYS = {"k1": KEY, "k2": b"2" * 32}
 
 
+@pytest.mark.guarantee("G16")
 async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
     rig: Rig, strict: Vendor, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -57,6 +58,7 @@ async def test_a_restored_copy_refreshes_nothing_until_it_is_adopted(
     assert answer.token == (await rig.token(account)).token
 
 
+@pytest.mark.guarantee("G8")
 @pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=[pytest.mark.long, pytest.mark.timeout(900)])])
 async def test_keys_that_change_cost_no_refresh_and_no_token(rig: Rig, strict: Vendor, rounds: int) -> None:
     """Accounts are refreshed again and again while their tokens are sealed anew under one data key after another."""

@@ -26,6 +26,7 @@ async def stuck(rig: Rig, account: object, **options: object) -> TokenUnavailabl
     return answer
 
 
+@pytest.mark.guarantee("G4")
 @pytest.mark.parametrize("kind", ["hang_up_after", "garbage"])
 async def test_a_lost_answer_costs_nothing_where_the_vendor_repeats_it(
     rig: Rig, vendors: dict[str, Vendor], kind: str
@@ -47,6 +48,7 @@ async def test_a_lost_answer_costs_nothing_where_the_vendor_repeats_it(
         await rig.ahead(0)
 
 
+@pytest.mark.guarantee("G4")
 @pytest.mark.reuse("nothing is left to lose: the rule of recovery shows the token once more")
 async def test_a_lost_answer_of_a_strict_vendor_is_our_loss_and_is_called_so(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
@@ -112,6 +114,7 @@ async def test_outside_the_grace_it_is_as_with_a_strict_vendor(rig: Rig, vendors
     assert await vendor.calls() == 2
 
 
+@pytest.mark.guarantee("G5")
 async def test_a_user_who_removes_us_at_the_vendor_has_to_come_back(rig: Rig, vendor: Vendor) -> None:
     account = await rig.connect(vendor, "grace@acme.test")
     await vendor.server.control({"revoke_account": "grace@acme.test"})
@@ -154,6 +157,7 @@ async def test_the_vendor_says_when_to_come_again(rig: Rig, strict: Vendor) -> N
     await rig.token(account)
 
 
+@pytest.mark.guarantee("G3")
 async def test_a_vendor_that_is_away_is_asked_ever_more_rarely(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
@@ -178,6 +182,7 @@ async def test_an_error_of_our_own_counts_as_uncertain(rig: Rig, strict: Vendor)
     assert (await rig.row(account))["uncertain"]
 
 
+@pytest.mark.guarantee("G5")
 async def test_a_wrong_client_secret_is_nobody_s_fault_but_the_administrator_s(rig: Rig, strict: Vendor) -> None:
     accounts = [await rig.connect(strict, f"person{number}") for number in range(3)]
     await rig.ahead(HOUR + 10)
@@ -216,6 +221,7 @@ async def test_a_breaker_closes_by_itself_when_the_vendor_takes_the_client_again
     assert (await rig.client_row(strict.id))["state"] == "ok"
 
 
+@pytest.mark.guarantee("G5")
 async def test_a_vendor_that_refuses_everybody_costs_nobody_the_account(rig: Rig, strict: Vendor) -> None:
     accounts = [await rig.connect(strict, f"person{number}") for number in range(10)]
     await rig.ahead(HOUR + 10)

@@ -95,6 +95,7 @@ def lost(fault: str, point: str, profile: str) -> bool:
     return profile == "strict" and point in LOST_TO_STRICT[fault]
 
 
+@pytest.mark.guarantee("G3", "G4")
 @pytest.mark.parametrize(("fault", "point", "profile"), list(cells()))
 async def test_what_is_left(
     rig: Rig, vendors: dict[str, Vendor], tmp_path: Path, fault: str, point: str, profile: str

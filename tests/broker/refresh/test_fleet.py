@@ -4,11 +4,14 @@ import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.broker.refresh.processes import broker_process
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
 
 
+@pytest.mark.guarantee("G1")
 async def test_four_processes_with_five_hundred_callers_each_make_one_call(
     rig: Rig, strict: Vendor, tmp_path: Path
 ) -> None:

@@ -291,6 +291,7 @@ def history(server: DatabaseServer, examples: int, steps: int) -> None:
     run_state_machine_as_test(History, settings=wanted)
 
 
+@pytest.mark.guarantee("G1")
 @pytest.mark.timeout(300)
 def test_every_history_keeps_the_promises(database_server: DatabaseServer) -> None:
     asyncio.run(database_server.template())

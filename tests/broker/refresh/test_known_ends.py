@@ -221,5 +221,5 @@ async def test_an_answer_in_the_spool_keeps_its_end(rig: Rig) -> None:
     await broker.get_access_token(rig.tenant.id, account.account)
     written, read_back = kept
     assert read_back == written
-    assert written.ends_old
+    assert written.invalidates_old_access
     assert written.refresh_ends_at - written.expires_at == timedelta(days=1, hours=-1)

@@ -62,6 +62,7 @@ async def test_a_late_answer_is_not_written_over_a_newer_one(rig: Rig, vendors: 
     assert await vendor.reuses() == 0
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize("profile", ["grace", "non_rotating"])
 async def test_a_late_refusal_says_nothing_of_the_winner_s_token(
     rig: Rig, vendors: dict[str, Vendor], profile: str
@@ -160,6 +161,7 @@ async def test_what_a_refresh_of_an_old_grant_brings_is_void(rig: Rig, strict: V
     assert await rig.count("vault.candidates") == 0
 
 
+@pytest.mark.guarantee("G2")
 async def test_a_process_that_slept_past_its_lease_sends_nothing(rig: Rig, strict: Vendor, tmp_path: Path) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
@@ -199,6 +201,7 @@ async def proxied(
             await way.close()
 
 
+@pytest.mark.guarantee("G3")
 async def test_the_answer_is_stored_when_the_database_is_back(
     proxied: tuple[Rig, PostgresProxy], vendor: Vendor
 ) -> None:

@@ -177,6 +177,7 @@ async def test_neither_a_lease_nor_a_refresh_raises_a_generation(house: House) -
     assert await house.world.generation(house.ada.tenant_id) == generation
 
 
+@pytest.mark.guarantee("G6")
 async def test_no_answer_holds_what_must_not_leave_the_broker(house: House) -> None:
     """G6, for accounts: a lease has the access token, and nothing at all of the rest."""
     await house.connect("github")

@@ -97,6 +97,7 @@ async def test_a_rejected_version_that_is_history_costs_nothing(rig: Rig, strict
     assert await strict.calls() == 1
 
 
+@pytest.mark.guarantee("G3")
 async def test_the_first_caller_may_leave(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
@@ -168,6 +169,7 @@ async def test_a_changed_blob_is_neither_used_nor_sent(rig: Rig, strict: Vendor,
     assert await strict.calls() == 0
 
 
+@pytest.mark.guarantee("G7")
 async def test_swapped_tokens_of_one_row_are_not_sent(rig: Rig, strict: Vendor) -> None:
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)

@@ -130,6 +130,7 @@ async def test_one_that_the_vendor_takes_again_goes_on_as_if_nothing_had_been(wa
     assert await ward.cause(eve) == ""
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize("chance", [0.0, 0.5, 1.0])
 async def test_who_revoked_a_key_is_told_within_half_an_hour(ward: Ward, chance: float) -> None:
     """A notice takes five minutes more, and half a minute until it is sent."""
@@ -173,6 +174,7 @@ async def test_what_stays_refused_is_asked_about_for_two_days_and_then_left_alon
     assert await ward.leased(ada)
 
 
+@pytest.mark.guarantee("G5")
 async def test_a_quarter_of_an_hour_at_a_vendor_costs_nobody_a_key(ward: Ward) -> None:
     """Of a tenant that is too small for any rule of numbers, too."""
     people = [await ward.person(slug) for slug in ("acme", "evil", "third")]

@@ -120,15 +120,15 @@ def bearer(key: ServiceTokenSigner, path: str, body: bytes, method: str = "POST"
 
 
 async def test_what_the_broker_knows_of_a_client_reaches_the_gateway(served: Served, scripted: Scripted) -> None:
-    scripted.answer = replace(CREDENTIAL, result_text="short")
+    scripted.answer = replace(CREDENTIAL, tool_result_format="short")
     assert await served.client.verify(Secret("mcpist_subject")) == scripted.answer
 
 
 def test_brokers_and_gateways_of_other_versions_understand_each_other() -> None:
     """While a deployment is updated, they are of two versions: a field that is not there yet has its default, and one
     that only the other knows is passed over."""
-    told = msgspec.json.decode(encode_result(replace(CREDENTIAL, result_text="short")))
-    del told["credential"]["result_text"]
+    told = msgspec.json.decode(encode_result(replace(CREDENTIAL, tool_result_format="short")))
+    del told["credential"]["tool_result_format"]
     assert decode_result(msgspec.json.encode(told)) == CREDENTIAL
     told["credential"]["of_a_later_version"] = {"x": 1}
     assert decode_result(msgspec.json.encode(told)) == CREDENTIAL
@@ -210,6 +210,7 @@ async def test_there_is_nothing_else(tcp: Served) -> None:
         assert (heard.status, heard.body) == (404, b'{"error":"not_found"}')
 
 
+@pytest.mark.guarantee("G10")
 @pytest.mark.parametrize(
     "body",
     [b"", b"{}", b"[]", b'{"subject_token":1}', b'{"subject_token":null}', b'{"subject_token":"x","user_id":"y"}',
@@ -223,6 +224,7 @@ async def test_what_is_no_question(tcp: Served, scripted: Scripted, body: bytes)
     assert scripted.asked == []
 
 
+@pytest.mark.guarantee("G10")
 @pytest.mark.no_canary("presents ids and addresses as if they were tokens")
 async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> None:
     """G10: all that a taken-over gateway has is its key, ids that it has seen, and what was revoked."""
@@ -244,6 +246,7 @@ async def test_a_gateway_alone_gets_nothing(world: World, tmp_path: Path) -> Non
                     b'"tenant_id":null,"user_id":null,"credential_id":null,"audit_pass":""}}')}, guess  # fmt: skip
 
 
+@pytest.mark.guarantee("G6")
 def test_no_answer_has_room_for_more_than_an_access_token() -> None:
     """Row 46: no refresh token, no key, no client secret; nothing under a name that is not listed here."""
     fields = msgspec.json.schema(BrokerResponse)["$defs"]["LeasePayload"]["properties"]

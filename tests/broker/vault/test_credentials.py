@@ -181,6 +181,7 @@ async def test_a_damaged_secret_is_an_error_and_never_passed_on(world: World) ->
         await world.credentials.get_secret(tenant, "github", role)
 
 
+@pytest.mark.guarantee("G10")
 async def test_no_other_role_reaches_the_vault(world: World) -> None:
     for role in ("mcpist_gateway", "mcpist_console"):
         async with world.database.open(role) as other:

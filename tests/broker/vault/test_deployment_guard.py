@@ -71,6 +71,7 @@ async def test_a_database_that_our_command_restored_is_a_copy_anywhere(world: Wo
     assert not (await looked(world, file)).is_outbound_allowed()
 
 
+@pytest.mark.guarantee("G16")
 async def test_a_copy_hands_out_nothing_until_it_is_adopted(world: World, file: Path) -> None:
     tenant = await world.tenant("acme")
     role = await world.role(tenant, "team", allow=["github.*"])

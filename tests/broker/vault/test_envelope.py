@@ -70,6 +70,7 @@ def test_what_is_written_is_format_1() -> None:
     assert KEY.decrypt(blob[17:29], blob[29:], data) == b"secret"
 
 
+@pytest.mark.guarantee("G7")
 def test_every_bit_counts() -> None:
     blob = encrypt_blob(KEY, DEK, b"secret", CONTEXT)
     for bit in range(len(blob) * 8):
@@ -90,6 +91,7 @@ def test_no_length_is_taken_for_plain_text(cut: int) -> None:
             decrypt_blob(KEY, piece, CONTEXT)
 
 
+@pytest.mark.guarantee("G7")
 @pytest.mark.parametrize(
     "context",
     [

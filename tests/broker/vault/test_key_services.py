@@ -352,7 +352,7 @@ async def move(world: World, tenant: Any, old: InMemoryKeyProvider, new: KmsKeyP
     await check_keys(world.trusted, ring)
     assert await rewrap_keys(world.trusted, ring, DataKeyRows(deployment, tenant), lambda: None) == 1
     states = await list_key_states(world.trusted, ring)
-    assert [(state.kek_id == "k1", state.active, state.right) for state in states if state.used].count(
+    assert [(state.kek_id == "k1", state.active, state.is_genuine) for state in states if state.in_use].count(
         (True, False, True)
     ) == 1
     await retire_key(world.trusted, ring, ACTOR, "k1", world.clock())

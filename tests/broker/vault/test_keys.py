@@ -123,7 +123,7 @@ async def test_what_the_operator_sees_of_the_keys(world: World) -> None:
     tenant = await world.tenant("acme")
     await world.put(tenant, await world.role(tenant, "team"), "secret-1")
     states = await list_key_states(world.trusted, InMemoryKeyProvider("k2", {"k0": K2, "k2": K2}))
-    assert [(s.kek_id, s.active, s.at_hand, s.used, s.right) for s in states] == [
+    assert [(s.kek_id, s.active, s.available, s.in_use, s.is_genuine) for s in states] == [
         ("k0", False, True, False, True),
         ("k1", False, False, True, False),
         ("k2", True, True, False, True),

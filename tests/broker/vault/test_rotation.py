@@ -136,6 +136,7 @@ async def test_a_data_key_that_was_rewrapped_meanwhile_keeps_what_it_got(world: 
     assert await secret_of(world, tenant, owners[0], only) == "secret-one-0"
 
 
+@pytest.mark.guarantee("G8")
 async def test_a_rewrap_that_was_killed_half_way_goes_on(world: World) -> None:
     tenant, owners = await filled(world, "one", 1)
     for _ in range(5):
@@ -214,6 +215,7 @@ async def test_a_tenant_without_secrets_gets_no_key(world: World) -> None:
     assert await rows(world, "SELECT id FROM vault.deks") == []
 
 
+@pytest.mark.guarantee("G8")
 async def test_a_reencryption_that_was_killed_half_way_goes_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("broker.vault.reencryption.BATCH_SIZE", 2)
     tenant, owners = await filled(world, "one", 7)
@@ -290,6 +292,7 @@ async def test_nothing_is_waited_for_for_ever(world: World) -> None:
     assert (await reencrypted(world, tenant)).secrets == 1
 
 
+@pytest.mark.guarantee("G8")
 async def test_a_key_is_retired_only_when_nothing_hangs_on_it(world: World) -> None:
     tenants = [(await filled(world, slug, 1))[0] for slug in ("one", "two")]
     deployment = await deployment_of(world)
@@ -424,6 +427,7 @@ async def rotate_under_load(world: World, busy: tuple[UUID, Any, CredentialOwner
     return leases, written
 
 
+@pytest.mark.guarantee("G8")
 async def test_rotation_under_load_fails_no_lease(world: World, busy: tuple[UUID, Any, CredentialOwner]) -> None:
     leases, written = await rotate_under_load(world, busy, 3)
     assert leases > 10

@@ -191,6 +191,7 @@ async def test_a_missing_key_is_no_damaged_secret(world: World) -> None:
     assert await opened(world, tenant, blob, await fresh(world, both)) == b"secret"
 
 
+@pytest.mark.guarantee("G7")
 async def test_another_deployment_opens_nothing(world: World) -> None:
     """Even the data key stays shut: a restored copy under another id is of no use."""
     tenant = await world.tenant("one")
@@ -200,6 +201,7 @@ async def test_another_deployment_opens_nothing(world: World) -> None:
         await opened(world, tenant, blob, await fresh(world))
 
 
+@pytest.mark.guarantee("G7")
 async def test_every_bit_of_a_stored_secret_counts(world: World) -> None:
     tenant = await world.tenant("one")
     role = await world.role(tenant, "team")
@@ -216,6 +218,7 @@ async def test_every_bit_of_a_stored_secret_counts(world: World) -> None:
                 await world.vault.open(work, where, bytes(changed))
 
 
+@pytest.mark.guarantee("G7")
 async def test_no_secret_opens_in_the_place_of_another(world: World) -> None:
     """Every ordered pair of rows, of two modules, both kinds of owner, two tenants: the secret of one in the other."""
     rows: list[tuple[UUID, UUID, str]] = []
@@ -287,6 +290,7 @@ async def test_a_wrapped_data_key_opens_for_its_own_tenant_and_id_only(world: Wo
                 await vault.preload_key(work, named)
 
 
+@pytest.mark.guarantee("G7")
 async def test_an_earlier_secret_does_not_come_back(world: World) -> None:
     tenant = await world.tenant("one")
     role = await world.role(tenant, "team")

@@ -73,6 +73,7 @@ async def test_the_console_sees_one_tenant_at_a_time(broker: Database, console: 
             assert await connection.fetchval(f"SELECT count(*) FROM {table}") == 0
 
 
+@pytest.mark.guarantee("G15")
 async def test_not_even_the_functions_owner_changes_an_event(
     database: ScratchDatabase, broker: Database, sealer: AuditSealer
 ) -> None:

@@ -51,6 +51,7 @@ async def test_an_empty_queue_is_nothing_to_do(sealer: AuditSealer) -> None:
     assert await sealer.seal_once() == 0
 
 
+@pytest.mark.guarantee("G15")
 async def test_batches_keep_the_order_and_each_tenant_its_own_chain(
     database: ScratchDatabase, broker: Database, sealer: AuditSealer, console: Database
 ) -> None:
@@ -64,6 +65,7 @@ async def test_batches_keep_the_order_and_each_tenant_its_own_chain(
         assert (await verify_chain(console, tenant)).ok
 
 
+@pytest.mark.guarantee("G15")
 async def test_what_is_committed_later_stands_later_and_what_is_taken_back_nowhere(
     database: ScratchDatabase, broker: Database, sealer: AuditSealer, console: Database
 ) -> None:

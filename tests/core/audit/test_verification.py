@@ -75,6 +75,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.guarantee("G15")
 def test_every_column_is_tampered_with() -> None:
     assert set(CHANGES) == (set(SealedEvent._fields) | {"hash"}) - {"tenant_id"}
 
@@ -103,6 +104,7 @@ async def test_an_event_that_is_rewritten_with_its_own_hash(tamper: Tamper, data
     assert (found.first_bad, found.checked) == (8, 7)
 
 
+@pytest.mark.guarantee("G15")
 @pytest.mark.parametrize("seq", [1, 7])
 async def test_a_removed_event(tamper: Tamper, seq: int) -> None:
     found = await tamper(f"DELETE FROM audit.events WHERE MINE AND seq = {seq}")
@@ -119,6 +121,7 @@ async def test_a_removed_log(tamper: Tamper) -> None:
     assert found.first_bad == 1
 
 
+@pytest.mark.guarantee("G15")
 async def test_swapped_events(tamper: Tamper) -> None:
     found = await tamper(
         "UPDATE audit.events SET seq = 1007 WHERE MINE AND seq = 7",
@@ -171,6 +174,7 @@ async def test_only_an_anchor_shows_a_tail_that_was_cut_with_its_head(tamper: Ta
     assert (found.first_bad, found.problem) == (COUNT, "the anchored event is missing")
 
 
+@pytest.mark.guarantee("G15")
 async def test_an_anchor_shows_a_chain_that_was_computed_anew(
     tamper: Tamper, console: Database, broker: Database, sealer: AuditSealer
 ) -> None:

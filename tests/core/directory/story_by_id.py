@@ -89,12 +89,12 @@ async def _allow_list(console: Database, tenant: UUID) -> list[Any]:
 
 
 async def _tenant(console: Database, tenant: UUID) -> list[Any]:
-    options = {"name": "Another name", "record_arguments": False, "longest_token_days": 30}
+    options = {"name": "Another name", "record_arguments": False, "max_token_lifetime_days": 30}
     changed = await tenants.change_tenant(console, ACTOR, tenant, **options)
-    options = {"name": "The same name", "record_arguments": False, "longest_token_days": None}
+    options = {"name": "The same name", "record_arguments": False, "max_token_lifetime_days": None}
     return [
         changed.name,
-        changed.longest_token_days,
+        changed.max_token_lifetime_days,
         (await tenants.change_tenant(console, ACTOR, tenant, **options)).name,
     ]
 

@@ -78,7 +78,7 @@ async def test_another_tenant_s_list_is_another(console: Database, tenant_id: UU
 
 
 async def test_it_has_an_end(console: Database, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allow_list, "MAX_ENTRIES_PER_PAGE", 1)
+    monkeypatch.setattr(allow_list, "MAX_ALLOW_LIST_ENTRIES", 1)
     await allow_list.add_entry(console, ACTOR, tenant_id, "@acme.example")
     with pytest.raises(LimitReached):
         await allow_list.add_entry(console, ACTOR, tenant_id, "@other.example")

@@ -183,6 +183,7 @@ async def test_a_large_rest_of_a_refused_body_costs_the_connection_but_not_the_a
         assert await client.has_ended()
 
 
+@pytest.mark.guarantee("G17")
 async def test_trailers_and_extensions_have_a_limit() -> None:
     limits = HttpLimits()
     head = post(b"Transfer-Encoding: chunked\r\n") + b"2\r\nhi\r\n"

@@ -24,6 +24,7 @@ async def count_is(server: Any, wanted: int) -> None:
     await within(5, there)
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize(
     "excess",
     [
@@ -49,6 +50,7 @@ async def test_a_head_is_counted_before_it_is_read(excess: bytes, apart: bool) -
         assert split_answers(await exchange(port, allowed.replace(b"x: ", b"x: a")))[0][0] == 431
 
 
+@pytest.mark.guarantee("G17")
 async def test_slow_heads_are_cut_off_and_others_are_not() -> None:
     async with served(echo) as (server, port), contextlib.AsyncExitStack() as stack:
         silent, slow, kept = [await stack.enter_async_context(connected(port)) for _ in range(3)]
@@ -92,6 +94,7 @@ async def refuse(scope: Any, receive: Any, send: Any) -> None:
     await answer(send, b"{}", status=429)
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize("body", [b"Content-Length: 4000\r\n", b"Transfer-Encoding: chunked\r\n"])
 @pytest.mark.parametrize("app", [refuse, echo])
 async def test_a_body_that_drips_in_is_cut_off(app: Any, body: bytes) -> None:
@@ -128,6 +131,7 @@ async def large(scope: Any, receive: Any, send: Any) -> None:
     await answer(send, LARGE)
 
 
+@pytest.mark.guarantee("G17")
 async def test_whoever_does_not_read_answers_is_cut_off() -> None:
     async with served(large) as (server, port), connected(port) as greedy, connected(port) as decent:
         greedy.writer.transport.pause_reading()  # type: ignore[attr-defined]
@@ -170,6 +174,7 @@ async def test_whoever_reads_slowly_but_steadily_gets_the_whole_answer() -> None
         assert read > len(whole)
 
 
+@pytest.mark.guarantee("G17")
 async def test_one_address_has_so_many_connections_and_leaves_room_for_others() -> None:
     limits = HttpLimits(connections=20, connections_per_address=8)
     async with served(echo, limits=limits) as (server, port), contextlib.AsyncExitStack() as stack:

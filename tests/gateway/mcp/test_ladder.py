@@ -252,6 +252,7 @@ async def test_compressed_requests_are_not_read(client: Client) -> None:
     assert (await client.rpc("2025-11-25", "ping", content_encoding="gzip")).status == 415
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize("announced", [True, False])
 async def test_size(toys: Toys, revision: str, announced: bool) -> None:
@@ -273,6 +274,7 @@ async def test_an_absurd_length(client: Client, length: str) -> None:
     assert (await client.rpc("2025-11-25", "ping", content_length=length)).status == 413
 
 
+@pytest.mark.guarantee("G17")
 async def test_a_body_that_does_not_come(toys: Toys) -> None:
     client = Client(toys.endpoint(body_timeout=0.05))
     waiting = asyncio.create_task(client.post([b"{"], headers_for("2025-11-25"), unfinished=True))

@@ -71,6 +71,7 @@ async def guarded() -> AsyncIterator[Guarded]:
     listener.close()
 
 
+@pytest.mark.guarantee("G12")
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 async def test_the_listener_would_hear(guarded: Guarded, host: str) -> None:
     shown = f"[{host}]" if ":" in host else host
@@ -98,6 +99,7 @@ HOSTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.guarantee("G12")
 @pytest.mark.parametrize("host", HOSTS)
 async def test_a_literal_address_in_any_spelling(guarded: Guarded, host: str) -> None:
     caught = await guarded.ask(f"https://{host}:{guarded.port}")
@@ -134,6 +136,7 @@ async def test_a_name_server_that_is_away_is_asked_again(guarded: Guarded) -> No
     assert len(guarded.names.asked) == 3
 
 
+@pytest.mark.guarantee("G12")
 async def test_a_name_that_changes_its_mind_has_no_window(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
     connected: list[str] = []
 

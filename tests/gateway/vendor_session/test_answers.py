@@ -67,6 +67,7 @@ async def test_gzip_in_several_members(bench: Bench) -> None:
     assert (await bench.client().request("GET", "/x")).body == b"one two"
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize(
     "body",
     [gzip.compress(bytes(200 * 2**20), 9), gzip.compress(bytes(9 * 2**20)), gzip.compress(NOISE * 3),
@@ -88,6 +89,7 @@ BOMB = in_pieces(gzip.compress(bytes(2**23)), coding="gzip", size=99_999)
 CUT = in_pieces(gzip.compress(NOISE)[:-9], coding="gzip", size=99_999)
 
 
+@pytest.mark.guarantee("G17")
 @pytest.mark.parametrize("script", [WHOLE, BOMB, CUT, answering(503, NOISE)], ids=["whole", "bomb", "cut", "error"])
 async def test_no_answer_stays_in_memory_until_garbage_is_collected(bench: Bench, script: Script) -> None:
     """The collector counts objects: a few hundred answers of some mebibytes each are not worth its while."""

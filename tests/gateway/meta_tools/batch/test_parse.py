@@ -226,5 +226,5 @@ class TestGarbage:
         text = "\n".join(texts)
         steps, problems = parse_commands(text)
         assert steps or problems
-        places = {one.place.number for one in [*steps, *problems]}
+        places = {one.position.number for one in [*steps, *problems]}
         assert places <= set(range(1, text.count("\n") + 2)) | {len(steps)}
