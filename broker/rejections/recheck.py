@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-import asyncpg
-
 from broker.rejections.rejected_credentials import RejectedCredential, claim_recheck
 from broker.rejections.rejection_timing import RejectionTiming
 from broker.rejections.verdict_writer import RecheckOutcome, apply_verdict
 from broker.rejections.verdicts import ProbeResult
 from broker.vault.vault import Vault
 from core.concurrency.fair_semaphore import FairSemaphore
+from core.concurrency.periodic import PeriodicTask
 from core.db import Database
-from core.errors import Unavailable
 
 RECHECK_INTERVAL = 15.0
 MAX_PER_ENDPOINT = 50
@@ -65,12 +63,7 @@ class Rechecker:
 
     async def run(self) -> None:
         """Until cancelled."""
-        while True:
-            await asyncio.sleep(RECHECK_INTERVAL * (0.5 + self._chance()))
-            try:
-                await self.sweep()
-            except (Unavailable, asyncpg.PostgresError) as error:
-                log.warning("refused credentials were not asked about", extra={"error": type(error).__name__})
+        await PeriodicTask("rechecking rejected credentials", self.sweep, RECHECK_INTERVAL, chance=self._chance).run()
 
     async def sweep(self) -> int:
         """Ask about all that is due; how many questions were answered. In a copy of another's database that nobody has

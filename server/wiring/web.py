@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 
 from starlette.routing import BaseRoute, Match
@@ -15,6 +14,7 @@ from broker.web import connect_pages as connect_pages
 from broker.web.app import build_identity_app
 from broker.web.web_dependencies import build_web_dependencies
 from core.audit.failed_auth import AuthFailureLog
+from core.concurrency.periodic import PeriodicTask
 from core.config.settings import Settings
 from core.module_manifest import ModuleManifest
 from server.wiring.authorization_server import build_authorization_server, build_grants, build_registration
@@ -25,8 +25,6 @@ from server.wiring.notifications import run_notifications
 
 API_PATH = "/api/"
 SWEEP_SECONDS = 3600.0
-
-log = logging.getLogger(__name__)
 
 
 @contextlib.asynccontextmanager
@@ -83,15 +81,15 @@ def _build_application(
 async def _sweep_expired(zone: BrokerRuntime) -> None:
     """Once an hour; and at the start, have the keys made that the first access token will need."""
     swept = (build_grants(zone), ReplayCache(zone.database, clock=zone.clock), build_registration(zone))
-    while True:
-        try:
-            if zone.own_tokens is not None:
-                await zone.own_tokens.keys.get_jwks()
-            for table in swept:
-                await table.sweep()
-        except Exception as error:  # noqa: BLE001 nothing may end the sweeper; the next hour is early enough
-            log.warning("identity's tables are not swept for now", extra={"cause": type(error).__name__})
-        await asyncio.sleep(SWEEP_SECONDS)
+
+    async def sweep() -> None:
+        if zone.own_tokens is not None:
+            await zone.own_tokens.keys.get_jwks()
+        for table in swept:
+            await table.sweep()
+
+    name = "deleting expired rows of identity"
+    await PeriodicTask(name, sweep, SWEEP_SECONDS, jitter=False, runs_at_start=True).run()
 
 
 class _LazyApplication:
