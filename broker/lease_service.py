@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from uuid import UUID
 
+from broker.connections.connection_status import HealthState, classify
 from broker.connections.credential_selection import (
     MAX_LEASE_SECONDS,
     READING_ONLY,
@@ -21,6 +22,7 @@ from broker.connections.credential_selection import (
     restrict_by_scopes,
     select_credential,
 )
+from broker.connections.repository import load_credentials
 from broker.connections.token_result import TokenUnavailable
 from broker.interface import CredentialRefusal, Lease, LeaseRequest, NoCredential, RefusalReason, Verifier
 from broker.oauth_client.vendor_scopes import covers_module
@@ -39,7 +41,7 @@ from core import scopes
 from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.transactional import append_in_transaction
 from core.caller import Credential
-from core.connection_state import ConnectionState, ModuleConnection
+from core.connection_state import ModuleConnection
 from core.db import Database, Row, UnitOfWork
 from core.http.origins import get_origin
 from core.permissions import permits
@@ -85,14 +87,17 @@ class LeaseService:
         async with self._database.tenant(caller.tenant_id) as work:
             access = await load_user_policy(work, caller.user_id)
             usable = self._list_usable_modules(access, caller)
-            rows = await work.fetch(_FIND, list(usable), caller.user_id, [role_id for role_id, _ in access.roles])
+            role_ids = [role_id for role_id, _ in access.roles]
+            rows = await load_credentials(
+                work, modules=list(usable), user_id=caller.user_id, role_ids=role_ids, limit=None
+            )
             counting = {module: select_credential(rows, module, roles) for module, roles in usable.items()}
             lacks = {
                 module: await self._find_missing_kinds(work, row, self._list_tool_kinds(access, caller, module))
                 for module, row in counting.items()
                 if row
             }
-        found = {module: self._build_connection(access, module, row) for module, row in counting.items()}
+        found = {module: build_connection(module, row, self._bounds) for module, row in counting.items()}
         return {module: restrict_by_scopes(one, lacks.get(module, ())) for module, one in found.items()}
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
@@ -107,14 +112,15 @@ class LeaseService:
                 await append_in_transaction(work, _build_denied_event(caller, request))
                 return CredentialRefusal(RefusalReason.FORBIDDEN, caller.tenant_id, caller.user_id, caller.id)
             roles = access.list_permitting_roles(request.module, {request.tool: read_only})
-            rows = await work.fetch(_FIND, [request.module], caller.user_id, roles)
+            rows = await load_credentials(
+                work, modules=[request.module], user_id=caller.user_id, role_ids=roles, with_secrets=True
+            )
             row = select_credential(rows, request.module, roles)
             if row is None:
                 return NoCredential(request.module, "missing")
-            if self._has_origin_changed(access, row):
-                return NoCredential(request.module, "broken", get_credential_kind(row), ORIGIN_CHANGED)
-            if row["type"] == "A" and row["state"] == "broken":
-                return NoCredential(request.module, "broken", get_credential_kind(row), row["cause"])
+            state, cause = classify(row, self._bounds)
+            if state is HealthState.NEEDS_RECONNECT and (row["type"] == "A" or cause == ORIGIN_CHANGED):
+                return NoCredential(request.module, "broken", get_credential_kind(row), cause)
             if _is_fixed(row):
                 held = await self._find_hold_seconds(work, access, request, row)
                 if held is not None:
@@ -200,15 +206,6 @@ class LeaseService:
             _compute_grant_key(row),
         )
 
-    def _has_origin_changed(self, access: UserPolicy, row: Row) -> bool:
-        """Whether the service was given another address since the credential was stored."""
-        return self._bounds.is_origin_changed(row["module"], row["origins"], access.get_service_settings(row["module"]))
-
-    def _build_connection(self, access: UserPolicy, module: str, row: Row | None) -> ModuleConnection:
-        if row is not None and self._has_origin_changed(access, row):
-            return ModuleConnection(module, ConnectionState.BROKEN, get_credential_kind(row), ORIGIN_CHANGED)
-        return build_connection(module, row)
-
     async def _mark_broken(self, work: UnitOfWork, row: Row, cause: str) -> NoCredential:
         await mark_broken(work, row["id"], row["version"], cause, self._clock())
         return NoCredential(row["module"], "broken", get_credential_kind(row), cause)
@@ -270,14 +267,4 @@ def _build_denied_event(caller: Credential, request: LeaseRequest) -> AuditEvent
     )
 
 
-_FIND = """SELECT c.id, c.module, c.role_id, c.version, c.secret, c.state, c.cause, c.account, c.type,
-    c.last_used_at IS NULL OR c.last_used_at < vault.clock() - interval '1 minute' AS stale_use,
-    c.rejected_version, c.held_back, extract(epoch FROM c.recheck_at - vault.clock())::float8 AS recheck_in,
-    c.account_id, a.version AS account_version, a.status, a.reason, a.provider, a.scopes, a.account AS vendor_account,
-    a.refresh IS NULL AS unrenewable, c.origins, c.scheme, a.granted_at,
-    coalesce(a.details, '{}'::jsonb) AS details, coalesce(a.details ->> 'warning', '') AS warning,
-    o.state = 'misconfigured' AS misconfigured
-    FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
-    LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
-    WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = ANY ($4::uuid[]))"""
 _USED = "UPDATE vault.credentials SET last_used_at = vault.clock(), endpoint = $3 WHERE tenant_id = $1 AND id = $2"

@@ -1,4 +1,4 @@
-"""Who is calling: a verified credential, and the caller that it speaks for."""
+"""Verified credential, and the caller that it authenticates."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,7 +9,7 @@ from core.permissions import Policy
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What the broker vouches for after it has verified an API token. Holds no secret.
+    """API token or access token that the broker has verified; holds no secret.
 
     `generation` is the tenant's, read in the same snapshot: whoever caches this compares it. `tool_result_format` is
     what the client is sent beside a result's structured part, ``short`` or ``full``; empty where the credential does

@@ -1,4 +1,4 @@
-"""How one user's account at a vendor stands."""
+"""State of a user's connection to a vendor."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ CredentialKind = Literal["personal", "shared"]
 
 
 class ConnectionState(StrEnum):
-    """Whether a module can be used now."""
+    """Usability of a module for a user."""
 
     READY = "ready"
     """It needs no account."""

@@ -1,4 +1,4 @@
-"""Where a database is and as whom to log in."""
+"""Address of a database and the login to use there."""
 
 from dataclasses import dataclass, replace
 from typing import Any

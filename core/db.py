@@ -1,4 +1,4 @@
-"""The one way to the database: a unit of work, bound to one tenant (broker-security.md §3.5).
+"""Database access: a unit of work bound to one tenant (broker-security.md §3.5).
 
 Every statement gets the tenant as ``$1``. PostgreSQL refuses a parameter that a statement does not use, so no
 statement can forget its tenant filter; forced row-level security holds behind it. ``LiteralString`` makes the type
@@ -60,7 +60,7 @@ class UnitOfWork:
         self.tenant_id = tenant_id
 
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Row]:
-        """All rows of one statement."""
+        """Return all rows of one statement."""
         return await _call_database(self._connection.fetch, sql, *self._bound, *args)
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Row | None:
@@ -218,7 +218,7 @@ class Database:
 
 
 class _Connection(asyncpg.Connection):
-    """Every setting here is transaction-local, so a connection needs no reset query between two users."""
+    """Connection whose settings are all transaction-local, so that it needs no reset query between two users."""
 
     def get_reset_query(self) -> str:
         return ""

@@ -17,23 +17,23 @@ _SAYS_READ_ONLY = os.strerror(errno.EROFS)
 
 
 class DiskFull(Unavailable):
-    """Nothing can be stored until the operator makes room."""
+    """Raised where nothing can be stored until the operator makes room."""
 
     def __init__(self) -> None:
         super().__init__(
-            "MCPist cannot store anything: the disk of its database is full, and its operator has to make room", 30.0
+            "MCPist cannot store anything: its database's disk is full; the operator has to free space", 30.0
         )
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether an error comes of a full disk, the database's or this process's."""
+    """Check whether an error comes from a full disk, the database's or this process's."""
     if isinstance(error, asyncpg.DiskFullError):
         return True
     return isinstance(error, OSError) and (error.errno in _FULL or _mentions(error, *_SAYS_FULL))
 
 
 def explain_storage_error(error: BaseException, home: Path) -> str:
-    """What to do about an error that comes of a full or a read-only disk below `home`; "" for every other error."""
+    """Explain an error that comes from a full or a read-only disk below `home`; "" for every other error."""
     if is_disk_full(error) or _mentions(error, *_SAYS_FULL):
         return explain_full_disk(home)
     if (isinstance(error, OSError) and error.errno == errno.EROFS) or _mentions(error, _SAYS_READ_ONLY):
@@ -56,7 +56,7 @@ def get_free_bytes(folder: Path) -> int:
 
 
 def is_read_only(folder: Path) -> bool:
-    """Whether nothing can be written on the file system of a folder."""
+    """Check whether a folder's file system is read-only."""
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 

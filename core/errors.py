@@ -25,19 +25,19 @@ class Forbidden(MCPistError):
 
 
 class NotFound(MCPistError):
-    """Nothing of that name or id exists for this caller."""
+    """Raised where nothing of that name or id exists for this caller."""
 
     status, code, exit_code = 404, "not_found", 4
 
 
 class Conflict(MCPistError):
-    """It exists already, or changed meanwhile."""
+    """Raised where the object exists already or was changed meanwhile."""
 
     status, code, exit_code = 409, "conflict", 5
 
 
 class LimitReached(MCPistError):
-    """Too much at once; try again after `retry_after` seconds."""
+    """Raised where a limit is reached; `retry_after` is in seconds."""
 
     status, code, exit_code = 429, "limit_reached", 6
 
@@ -51,7 +51,9 @@ class Unavailable(MCPistError):
 
     status, code, exit_code = 503, "unavailable", 7
 
-    def __init__(self, message: str = "MCPist is not ready: its database is away", retry_after: float = 2.0) -> None:
+    def __init__(
+        self, message: str = "MCPist is not ready: its database is unavailable", retry_after: float = 2.0
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 

@@ -28,8 +28,8 @@ _armed: _ArmedFailpoints | None = None
 
 
 def arm_failpoints(folder: Path, *names: str) -> None:
-    """From now on the process waits at each of these points: it makes ``<folder>/<name>.reached`` and goes on once
-    there is ``<folder>/<name>.go``."""
+    """Make the process stop at each of these points: it creates ``<folder>/<name>.reached`` and goes on once
+    ``<folder>/<name>.go`` exists."""
     global _armed
     _armed = _ArmedFailpoints(folder, frozenset(names)) if names else None
 

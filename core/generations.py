@@ -74,12 +74,12 @@ class Generations:
 
     @property
     def trusted(self) -> bool:
-        """Whether changes reach this process, announced or polled."""
+        """True while changes reach this process, by notification or by polling."""
         return self._trusted
 
     @property
     def listening(self) -> bool:
-        """Whether changes are announced to this process rather than polled."""
+        """True while changes are notified to this process rather than polled."""
         return self._listening
 
     async def wait_until_trusted(self, within: float) -> None:
@@ -101,8 +101,8 @@ class Generations:
             self._values[tenant_id] = value
 
     def is_dropped(self, tenant_id: UUID, version: int) -> bool:
-        """Whether a credential of this version was announced as ended. While announcements do not arrive nobody knows:
-        then the vendor's refusal tells."""
+        """Check whether the end of a credential of this version was announced. While announcements do not arrive this
+        is unknown, and the vendor's refusal tells."""
         return (tenant_id, version) in self._dropped
 
     def confirm_version(self, tenant_id: UUID, version: int, asked_at: float) -> None:
@@ -131,15 +131,15 @@ class Generations:
                 self._reading.cancel()
 
     def _log_fallback(self, error: Exception) -> None:
-        cause = type(error).__name__
-        if cause != self._told:
-            self._told = cause
-            text = (
-                "announcements of changes do not arrive"
-                if isinstance(error, AnnouncementNotDelivered)
-                else "listener lost"
-            )
-            log.warning("%s; polling the database for changes instead", text, extra={"cause": cause})
+        name = type(error).__name__
+        if name == self._told:
+            return
+        self._told = name
+        if isinstance(error, AnnouncementNotDelivered):
+            event, text = "change_notifications_missing", "the database's notifications of changes do not arrive"
+        else:
+            event, text = "change_listener_lost", "the connection that listens for changes was lost"
+        log.warning("%s; polling the database instead", text, extra={"event": event, "error": name})
 
     async def _listen(self) -> None:
         connection = await connect(self._address, timeout=self._interval * 0.8, command_timeout=self._interval)

@@ -1,4 +1,4 @@
-"""Where the Alembic scripts are: in a clone and in an installed wheel the folders differ."""
+"""Location of the Alembic scripts, which differs between a clone and an installed wheel."""
 
 from pathlib import Path
 

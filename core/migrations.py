@@ -166,8 +166,8 @@ async def _harden(connection: Any) -> None:
                 await connection.execute(statement)
     if left and (kept := await _list_remaining_rights(connection)):
         log.warning(
-            "the database's roles keep rights that only a superuser can take away; see docs/security.md",
-            extra={"rights": ", ".join(kept)},
+            "the database roles keep rights that only a superuser can revoke; see docs/security.md",
+            extra={"event": "database_rights_not_revoked", "rights": ", ".join(kept)},
         )
 
 

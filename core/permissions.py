@@ -1,4 +1,4 @@
-"""What a role may use: parsing permissions, and the one function that decides (the Tool Sieve's heart).
+"""Permissions of roles: parsing them, and the one function that decides (the heart of the Tool Sieve).
 
 Pure: no I/O, no clock. The gateway asks it to list and to call; the broker asks it before it hands out a lease.
 """
@@ -25,14 +25,14 @@ class Role:
     deny: frozenset[str] = frozenset()
 
     def permits(self, module: str, tool: str, read_only: bool) -> bool:
-        """Whether this role, taken alone, lets its members use the tool."""
+        """Check whether this role, taken alone, lets its members use the tool."""
         names = _list_covering_permissions(module, tool, read_only)
         return not self.allow.isdisjoint(names) and self.deny.isdisjoint(names)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """All that decides which tools one user may use: roles and the tenant's enabled services."""
+    """Input of the decision which tools a user may use: roles, and the tenant's enabled services."""
 
     roles: tuple[Role, ...] = ()
     services: frozenset[str] = field(default_factory=frozenset[str])
@@ -47,7 +47,7 @@ class Policy:
 
 
 def permits(policy: Policy, module: str, tool: str, *, read_only: bool, only_reading: bool = False) -> bool:
-    """Whether the tool exists for whoever holds `policy`.
+    """Check whether the tool exists for the holder of `policy`.
 
     The union of what the roles permit, within the tenant's enabled services. `only_reading` is a credential that was
     made read-only: writing tools do not exist for it.

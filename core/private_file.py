@@ -40,7 +40,7 @@ def read_private(path: Path) -> str:
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{path} cannot be read; it has to be a text file of the user that MCPist runs as") from error
+        raise Invalid(f"{path} cannot be read; it must be a text file owned by the user that MCPist runs as") from error
 
 
 def _sync_folder(folder: Path) -> None:

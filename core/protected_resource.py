@@ -1,4 +1,4 @@
-"""Where a client finds out how to get a token for /mcp: the protected resource metadata (RFC 9728)."""
+"""Protected resource metadata of /mcp (RFC 9728), from which clients learn how to get a token."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,12 +22,12 @@ _DOCUMENT = ((b"content-type", b"application/json"), (b"cache-control", b"public
 
 
 def build_resource_identifier(public_url: str) -> str:
-    """What tokens for /mcp name as their audience (RFC 8707)."""
+    """Build the resource identifier of /mcp, the audience of its tokens (RFC 8707)."""
     return public_url + RESOURCE_PATH
 
 
 def build_metadata_url(public_url: str) -> str:
-    """Where the metadata of /mcp are (RFC 9728 §3.1), to be named in challenges."""
+    """Build the URL of the metadata of /mcp (RFC 9728 §3.1), which challenges name."""
     return public_url + METADATA_ROOT + RESOURCE_PATH
 
 

@@ -19,7 +19,7 @@ _COVERED_BY: Mapping[str, str] = MappingProxyType({READ: WRITE, ADMIN_READ: ADMI
 
 
 def covers(granted: frozenset[str], needed: str) -> bool:
-    """Whether the scope `needed` is among `granted`; writing covers reading."""
+    """Check whether `granted` covers the scope `needed`; writing covers reading."""
     return needed in granted or _COVERED_BY.get(needed) in granted
 
 

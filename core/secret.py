@@ -8,7 +8,7 @@ MASK = "<secret>"
 class Secret:
     """Wrap a secret text; only :meth:`reveal` gives it back.
 
-    Printing gives ``<secret>``; JSON encoders and pickle refuse it (broker-security.md §2, row 31).
+    Printing gives ``<secret>``; JSON encoders and pickle refuse it (threat-model.md §2, row 31).
     """
 
     __slots__ = ("_value",)

@@ -38,7 +38,7 @@ def parse_token(text: str) -> TokenParts | None:
 
 
 def is_jwt(text: str) -> bool:
-    """Whether a text has the form of a signed JWT (RFC 7515 §3.1) of at most 8 KiB. Costs no query."""
+    """Check whether a text has the form of a signed JWT (RFC 7515 §3.1) of at most 8 KiB. Costs no query."""
     return len(text) <= MAX_JWT_BYTES and JWT_PATTERN.fullmatch(text) is not None
 
 

@@ -116,7 +116,7 @@ def _find_schema_at(schema: Mapping[str, Any], location: Sequence[str | int]) ->
 
 
 def _resolve_schema_part(schema: Mapping[str, Any], part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a reference, or the only member of a union beside null, stands for."""
+    """Resolve a reference, or the only member of a union beside null."""
     members = [member for member in part.get("anyOf", ()) if member.get("type") != "null"]
     part = members[0] if len(members) == 1 else part
     reference = part.get("$ref")

@@ -1,4 +1,4 @@
-"""Every module there is, found at start, checked, immutable afterwards. Who may see what is the sieve's business."""
+"""Catalogue of all modules: found and checked at start, immutable afterwards. Visibility is the sieve's business."""
 
 import importlib
 import pkgutil
@@ -71,7 +71,7 @@ def _check_module(module: Module) -> None:
     if not MODULE_NAME_PATTERN.fullmatch(module.name):
         raise CatalogueError(f"module name {module.name!r} does not match {MODULE_NAME_PATTERN.pattern}")
     if not module.description or len(module.description) > MAX_LINE_LENGTH or "\n" in module.description:
-        raise CatalogueError(f"{module.name}: the description is one line of at most {MAX_LINE_LENGTH} characters")
+        raise CatalogueError(f"{module.name}: the description must be one line of at most {MAX_LINE_LENGTH} characters")
     names = [name for tool in module.tools for name in (tool.name, *tool.aliases)]
     if len(names) != len(set(names)):
         raise CatalogueError(f"{module.name}: two tools share a name or an alias")
@@ -80,13 +80,13 @@ def _check_module(module: Module) -> None:
 def _prepare_tool(module: Module, tool: Tool) -> CatalogueTool:
     owner = f"{module.name}.{tool.name}"
     if not all(MODULE_NAME_PATTERN.fullmatch(name) for name in (tool.name, *tool.aliases)):
-        raise CatalogueError(f"{owner}: names match {MODULE_NAME_PATTERN.pattern}")
+        raise CatalogueError(f"{owner}: tool names must match {MODULE_NAME_PATTERN.pattern}")
     if not tool.scopes or not tool.scopes <= module.scopes:
-        raise CatalogueError(f"{owner}: its scopes are one or more of {sorted(module.scopes)}")
+        raise CatalogueError(f"{owner}: tool scopes must be among {sorted(module.scopes)}")
     if tool.hints.read_only and tool.hints.destructive:
-        raise CatalogueError(f"{owner}: what only reads cannot destroy")
+        raise CatalogueError(f"{owner}: a read-only tool cannot be destructive")
     input_schema = build_json_schema(tool.arguments)
     # Some model providers refuse a whole list of tools for one of these at the top.
     if {"anyOf", "oneOf", "allOf"} & input_schema.keys():
-        raise CatalogueError(f"{owner}: no anyOf, oneOf or allOf at the top of a schema")
+        raise CatalogueError(f"{owner}: a schema must not have anyOf, oneOf or allOf at its top level")
     return CatalogueTool(module, tool, input_schema, build_json_schema(tool.result, output=True))

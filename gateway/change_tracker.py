@@ -1,4 +1,4 @@
-"""What a request may have changed, so that no error of it asks anybody to do the same again."""
+"""Record of changes that a request may have made, so that none of its errors suggests a retry after one."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Generator

@@ -5,53 +5,17 @@ The link carries no authority and names nobody: whoever opens it has to sign in,
 """
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
 
+from core.connection_causes import CAUSES, OTHER, WARNINGS, find_cause
 from core.connection_state import CredentialKind
 from modules.kit import Module, ToolError, VendorProblem
 
 MISCONFIGURED = "misconfigured"
 ORIGIN_CHANGED = "elsewhere"
 NO_SITE = "no_site"
-TRANSIENT: Mapping[str, str] = MappingProxyType(
-    {
-        "vendor": "{title} cannot be reached to renew the access to {whose} account, or asks to wait",
-        "refreshing": "the access to {whose} account at {title} is being renewed just now",
-        "refused": "{title} refuses an access that it has just renewed for {whose} account",
-        "in_doubt": "{title} refuses {whose} account or key just now, and MCPist asks it again before anybody has to "
-        "do something; if it was revoked there, {mend} at {url}",
-        MISCONFIGURED: "{title} refuses the OAuth client of your company; an administrator has to look at it",
-    }
-)
-"""What stands in the way of an account that is fine, by cause: connecting it again would not help."""
-
-RECONNECT_REASONS: Mapping[str, str] = MappingProxyType(
-    {
-        "lost_rotation": "an answer of {title} was lost on its way, and with it the access to {whose}",
-        "account_disabled": "{title} says that {whose} is disabled there",
-        "interaction": "{title} wants the owner of {whose} to sign in or to agree there again",
-        "expired": "the access to {whose} at {title} has run out",
-        "scope": "{title} granted less for {whose} than is needed",
-        ORIGIN_CHANGED: "{title}'s base URL changed after {whose} had been connected, so its token is no longer sent",
-        NO_SITE: "{title} needs a site, and {whose} was connected without one",
-        "unreadable": "what is stored of {whose} at {title} was changed and cannot be read",
-    }
-)
-DEFAULT_RECONNECT_REASON = "{title} refuses {whose}: it has expired or was revoked there"
-"""Why an account has to be connected again, by cause."""
-
 READING_ONLY = "reading_only"
 READING_ONLY_NOTE = "{title} is connected for you, but for reading only, and tools that change something need more. "
 """Of an account that works, and was not asked for more: a person allows it on the page, or an administrator does."""
-
-CONNECTION_WARNINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "no_reach": "{title} is connected, but its app is installed nowhere there, so tools find nothing. {url} says "
-        "where to install it.",
-    }
-)
-"""What the owner of an account that works had better do, by cause."""
 
 
 class NotConnected(ToolError):
@@ -88,7 +52,7 @@ class ConnectMessages:
             shared = f"An administrator can allow changes for the shared account, or connect one of your own at {url}."
             return READING_ONLY_NOTE.format(title=module.title) + (shared if kind == "shared" else own)
         if broken and cause == MISCONFIGURED:
-            text = TRANSIENT[cause].format(title=module.title)
+            text = CAUSES[cause].model.format(title=module.title)
             return f"{text}. No account is lost, and connecting again does not help."
         if not broken:
             return (
@@ -102,10 +66,10 @@ class ConnectMessages:
 
     def build_warning(self, module: Module, cause: str) -> dict[str, str]:
         """What is told of an account that works."""
-        if cause not in CONNECTION_WARNINGS:
+        if cause not in WARNINGS:
             return {}
         url = self.build_url(module)
-        return {"cause": cause, "note": CONNECTION_WARNINGS[cause].format(title=module.title, url=url), "connect": url}
+        return {"cause": cause, "note": CAUSES[cause].model.format(title=module.title, url=url), "connect": url}
 
     def build_account_hint(self, module: Module, error: Exception) -> str:
         """Where another account, or more access, is to be had; "" unless a vendor has refused the account."""
@@ -119,7 +83,7 @@ class ConnectMessages:
         """The error of a call whose account is fine, but cannot be used now."""
         whose = "the shared" if kind == "shared" else "your"
         mend = "an administrator can replace it, or connect one of your own" if kind == "shared" else "connect it again"
-        text = TRANSIENT[cause].format(title=module.title, whose=whose, mend=mend, url=self.build_url(module))
+        text = CAUSES[cause].model.format(title=module.title, whose=whose, mend=mend, url=self.build_url(module))
         retry = f"try again in {max(1, math.ceil(retry_after))} s" if retry_after is not None else "try again later"
         return ToolError(f"{text[0].upper()}{text[1:]}", retry=retry)
 
@@ -133,5 +97,5 @@ class ConnectMessages:
 
 
 def _format_reconnect_reason(module: Module, cause: str, whose: str) -> str:
-    text = RECONNECT_REASONS.get(cause, DEFAULT_RECONNECT_REASON).format(title=module.title, whose=whose)
+    text = (find_cause(cause).model or OTHER.model).format(title=module.title, whose=whose)
     return text[0].upper() + text[1:]

@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from broker.interface import Broker, BrokerUnreachable, CredentialRefusal, Lease, LeaseRequest, NoCredential
 from core.concurrency.lru_cache import LruCache
 from core.concurrency.single_flight import SingleFlight
+from core.connection_causes import find_cause
 from core.connection_state import CredentialKind
 from core.generations import Generations
 from core.http.credential_headers import CredentialScheme
 from core.secret import Secret
 from gateway.catalogue import CatalogueTool
-from gateway.connection_messages import TRANSIENT, ConnectMessages
+from gateway.connection_messages import ConnectMessages
 from gateway.mcp.request_context import RequestContext
 from modules.kit import ToolError, VendorSettings
 
@@ -47,7 +48,7 @@ class CachedLease:
     grant: str
 
     def is_same(self, other: "CachedLease") -> bool:
-        """Whether it is the same token of the same credential."""
+        """Check whether both are the same token of the same credential."""
         return (self.credential, self.version) == (other.credential, other.version)
 
 
@@ -93,8 +94,8 @@ class LeaseCache:
     async def replace_lease(
         self, request: RequestContext, tool: CatalogueTool, refused: CachedLease, *, tell: bool
     ) -> CachedLease:
-        """What there is in place of a lease that the vendor has refused with 401. With `tell` the broker hears of the
-        refusal, once for all calls that were refused with it.
+        """Return a lease in place of one that the vendor has refused with 401. With `tell` the refusal is reported to
+        the broker, once for all calls that were refused with it.
 
         Raises:
             Exception: as :meth:`hold`.
@@ -136,13 +137,13 @@ class LeaseCache:
 
     async def _request_lease(self, request: RequestContext, tool: CatalogueTool, rejected_version: int | None) -> Lease:
         if request.subject is None:
-            raise ToolError("this way of calling has no credential of yours; call it from an MCP client")
+            raise ToolError("no credential of yours is available here; call the tool from an MCP client")
         asked = LeaseRequest(request.subject, tool.module, tool.tool.name, rejected_version)
         answer = await self._request_with_retries(asked, request.deadline)
         if isinstance(answer, CredentialRefusal):
-            raise ToolError("what you may use has just changed; ask get_module_schema again")
+            raise ToolError("your permissions have just changed; call get_module_schema again")
         if isinstance(answer, NoCredential):
-            if answer.cause in TRANSIENT:
+            if find_cause(answer.cause).transient:
                 raise self._links.build_transient_error(tool.owner, answer.cause, answer.kind, answer.retry_after)
             broken = answer.reason == "broken"
             raise self._links.build_not_connected_error(tool.owner, broken=broken, kind=answer.kind, cause=answer.cause)
@@ -186,7 +187,7 @@ class ToolLeaseSource:
         self._refused = False
 
     async def lease(self, rejected_version: int | None = None) -> CachedLease:
-        """What the request begins with; with `rejected_version`, what it goes on with."""
+        """Return the lease to begin a request with; with `rejected_version`, the one to repeat it with."""
         if rejected_version is None:
             return self._held
         tell = self._held.renewable or self._refused
@@ -206,7 +207,7 @@ def _build_cached_lease(tool: CatalogueTool, lease: Lease, generation: int | Non
         settings = api.settings.model_validate(dict(lease.settings))
     except ValidationError:
         raise ToolError(
-            f"the settings of {tool.owner.title} do not fit; an administrator has to mend them (mcpist service set)"
+            f"{tool.owner.title} has invalid service settings; an administrator corrects them with mcpist service set"
         ) from None
     until = now + min(MAX_CACHE_SECONDS, lease.expires_in)
     return CachedLease(

@@ -1,4 +1,4 @@
-"""What a running tool is given: the caller's own rows, its vendor, a way to report progress. Never a credential."""
+"""Context of a running tool: the caller's own rows, its vendor, a way to report progress. Never a credential."""
 
 from contextlib import AbstractAsyncContextManager
 from uuid import UUID

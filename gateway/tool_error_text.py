@@ -11,7 +11,7 @@ CHANGED_BEFORE = f"a change had been sent before this error: {OUTCOME_UNKNOWN}"
 
 
 def format_error(error: ToolError | MCPistError, changes: ChangeTracker) -> str:
-    """What an expected error says to the caller."""
+    """Format an expected error for the caller."""
     if isinstance(error, VendorProblem) and error.unknown:
         return str(error)
     text, retry = _split_error(error)
@@ -22,7 +22,7 @@ def format_error(error: ToolError | MCPistError, changes: ChangeTracker) -> str:
 
 
 def format_internal_error(request_id: str, changes: ChangeTracker) -> str:
-    """What a fault of ours says; its own text stays here."""
+    """Format an unexpected error for the caller, without its own text."""
     text = f"the tool failed inside MCPist; reference {request_id}"
     return f"{text}; {OUTCOME_UNKNOWN}" if changes else text
 

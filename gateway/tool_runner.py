@@ -20,6 +20,7 @@ from core.concurrency.cooperative_steps import wait_for_turn
 from core.db import Database
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
+from core.log_events import describe_error
 from core.observability.redaction import redact
 from core.scopes import covers
 from core.secret import Secret
@@ -52,7 +53,8 @@ log = logging.getLogger(__name__)
 
 
 class ToolOutcome(NamedTuple):
-    """What a tool gave: its result, or the text of an error; `lacking` where an account has to be connected first."""
+    """Outcome of a tool: its result, or the text of an error; `not_connected` where an account has to be connected
+    first."""
 
     result: BaseModel | None = None
     error: str | None = None
@@ -85,7 +87,7 @@ class _TaskExecution:
         tool = self._tool
         seen = self._sieve.get_view(caller).find(tool.module, tool.tool.name) is not None
         if not seen or not covers(caller.credential.scopes, get_required_scope(tool)):
-            self.stop("the permission for this tool was taken away")
+            self.stop("the permission for this tool was revoked")
 
     def stop(self, reason: str) -> None:
         if not self.reason and self._task is not None:
@@ -93,33 +95,33 @@ class _TaskExecution:
             self._task.cancel()
 
     def was_stopped(self) -> bool:
-        """Whether the cancellation at hand is ours alone; it is over then."""
+        """Check whether the current cancellation is the server's own alone, and end it."""
         return bool(self.reason) and self._task is not None and not self._task.uncancel()
 
     @property
     def text(self) -> str:
-        """What the caller is told."""
+        """Text of the cancellation for the caller."""
         unknown = "" if self._tool.tool.hints.read_only else f"; {OUTCOME_UNKNOWN}"
         return f"cut off: {self.reason}{unknown}"
 
 
 class ToolRunObserver(Protocol):
-    """Metrics, log and traces: what happens is told to them, and they change nothing."""
+    """Observer of tool runs for metrics, log and traces; it changes nothing."""
 
     def on_run_start(self) -> None:
-        """A tool runs."""
+        """Record the start of a tool run."""
         ...
 
     def on_run_end(self, run: ToolRun) -> None:
-        """It does not any more."""
+        """Record the end of a tool run."""
         ...
 
     def on_run_refused(self, run: ToolRun) -> None:
-        """A tool was asked for and not run: wrong arguments, or a scope is missing."""
+        """Record a tool that was not run: wrong arguments, or a missing scope."""
         ...
 
     def on_names_denied(self, run: ToolRun, names: int) -> None:
-        """A request named `names` tools that do not exist for the caller; `run` has the first of them."""
+        """Record a request for `names` tools that do not exist for the caller; `run` has the first of them."""
         ...
 
 
@@ -258,10 +260,8 @@ class ToolRunner:
         except Exception as error:  # noqa: BLE001 a tool's fault must never show its text to a client or a log
             if is_disk_full(error):
                 return ToolOutcome(error=format_error(DiskFull(), changes))
-            log.error(
-                "tool failed: %s.%s raised %s", tool.module, tool.tool.name, type(error).__name__,
-                extra={"request_id": request.request_id},
-            )  # fmt: skip
+            fields = {"tool": f"{tool.module}.{tool.tool.name}", "request_id": request.request_id}
+            log.error("a tool failed", extra={"event": "tool_failed", **fields, **describe_error(error)})
             return ToolOutcome(error=format_internal_error(request.request_id, changes))
         return ToolOutcome(result=result)
 
@@ -309,6 +309,6 @@ def _redact_arguments(tool: CatalogueTool, arguments: bytes) -> tuple[bytes | No
 
 
 def _was_refused(durable: "asyncio.Future[None]") -> bool:
-    """Whether the intent was never written. Then its outcome is not queued either: it would refer to no intent, and
-    refused calls could fill the queue while the database is away."""
+    """Check whether the intent was never written. Then its outcome is not queued either: it would refer to no intent,
+    and refused calls could fill the queue while the database is unavailable."""
     return durable.done() and not durable.cancelled() and durable.exception() is not None

@@ -58,11 +58,11 @@ class VendorConnections:
         return _LeasedVendor(self._sessions, self._leases, self._links, request, tool, changes)
 
     def build_account_hint(self, tool: CatalogueTool, error: Exception) -> str:
-        """What a vendor's refusal of the account says of where to go; "" for any other error."""
+        """Build the hint where to change accounts after a vendor has refused one; "" for any other error."""
         return self._links.build_account_hint(tool.owner, error)
 
     async def explain_unusable(self, request: RequestContext, tool: CatalogueTool) -> str | None:
-        """Why the tool cannot reach its vendor for this caller, or None when it can.
+        """Explain why the tool cannot reach its vendor for this caller; None when it can.
 
         Raises:
             core.errors.Unavailable: the broker is away.
@@ -76,7 +76,7 @@ class VendorConnections:
         return None
 
     async def describe_connection(self, request: RequestContext, module: Module) -> dict[str, str]:
-        """How the module stands for the caller: `connection`, and for one that cannot be used, what to do."""
+        """Describe the caller's connection to the module: `connection`, and for an unusable one, what to do."""
         if module.vendor is None or request.subject is None:
             return {"connection": ConnectionState.READY.value}
         known = (await self._load_connections(request.caller, request.subject)).get(module.name)

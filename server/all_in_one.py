@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ServerReady:
-    """Where the product listens and how to get in; `api_token` and `sign_in_link` are there at the first start only.
+    """Addresses and first access of the product; `api_token` and `sign_in_link` are set at the first start only.
     `tenant` is the one to name in commands, "" where there is one only."""
 
     mcp_url: str
@@ -165,7 +165,7 @@ async def _serve_gateway(
 def _drain(running: Gateway) -> None:
     running.health.drain()
     running.endpoint.end_streams()
-    log.info("stopping: finishing what runs")
+    log.info("stopping: waiting for running requests", extra={"event": "server_draining"})
 
 
 @contextlib.asynccontextmanager

@@ -21,9 +21,8 @@ OPERATOR_ACTOR = Actor("operator")
 
 @dataclass(frozen=True, slots=True)
 class FirstAccess:
-    """How to get in. `token` and `sign_in_link` are there at the first start only, and never again. `tenant` is the
-    administrator's where commands have to name it, because there are several.
-    """
+    """First access to a deployment. `token` and `sign_in_link` are set at the first start only. `tenant` is the
+    administrator's where commands have to name it, because there are several."""
 
     admin_email: str
     token: Secret | None = None
@@ -67,5 +66,5 @@ async def create_sign_in_link(
 
 
 def list_module_names(catalogue: Catalogue) -> tuple[str, ...]:
-    """What is switched on in a new tenant: everything."""
+    """List the modules that are enabled in a new tenant: all."""
     return tuple(module.name for module in catalogue.modules)

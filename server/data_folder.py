@@ -100,10 +100,11 @@ def check_data_folder(settings: Settings) -> None:
 
 
 async def _open_external(settings: Settings, *, make: bool) -> Deployment:
-    """Nothing is made, in the folder or the database, where the roles' passwords are another folder's.
+    """Open the folder of a deployment on an external database. Nothing is created, in the folder or the database, where
+    the roles' passwords are another folder's.
 
     Raises:
-        Conflict: they are; the text says what to do.
+        Conflict: the passwords are another folder's; the text says what to do.
         NotFound: there is no data folder, and none shall be made.
     """
     assert settings.database_url is not None
@@ -136,7 +137,7 @@ def _open_embedded(settings: Settings, server: ServerAddress) -> Deployment:
 
 
 def get_key_provider_settings(settings: Settings) -> KeyProviderSettings:
-    """Who keeps the vault's keys."""
+    """Return the settings of the vault's key providers."""
     return KeyProviderSettings(settings.keys, settings.transit_token)
 
 

@@ -1,4 +1,4 @@
-"""What belongs to one deployment beside its database: the keys in the data folder, and how each role logs in."""
+"""Deployment data beside the database: the keys in the data folder, and the logins of the database roles."""
 
 import json
 import secrets
@@ -25,7 +25,8 @@ TRANSIT_TOKEN_FILE = "transit-token"  # noqa: S105 the name of a file
 
 @dataclass(frozen=True, slots=True)
 class KeyProviderSettings:
-    """Who keeps the vault's keys, as MCPIST_KEYS says, and the file with HashiCorp Vault's token, if not the usual."""
+    """Key providers of the vault, as MCPIST_KEYS names them, and the file of HashiCorp Vault's token, if it is not the
+    default one."""
 
     names: tuple[str, ...] = ("file",)
     transit_token: Path | None = None

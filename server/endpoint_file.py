@@ -1,4 +1,4 @@
-"""Where the MCPist of a data folder listens: it says so in a file that only its own user may read."""
+"""Endpoint file of a data folder: the address where its MCPist listens, readable by its own user only."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ class RunningServer:
 
 
 def find_running_server(home: Path) -> RunningServer | None:
-    """What the running product says of itself; None where none runs, or a killed one left its file behind."""
+    """Return the endpoint of the running product; None where none runs, or a killed one left its file behind."""
     try:
         said: Any = json.loads((home / ENDPOINT_FILE).read_text())
         found = RunningServer(str(said["mcp_url"]), int(said["pid"]))
@@ -50,7 +50,7 @@ def announce_server(home: Path, mcp_url: str) -> Generator[None]:
 
 
 async def is_answering(mcp_url: str, path: str) -> bool:
-    """Whether the product behind `mcp_url` answers 200 to GET `path`, such as ``/readyz``."""
+    """Check whether the product behind `mcp_url` answers 200 to GET `path`, such as ``/readyz``."""
     import aiohttp
 
     timeout = aiohttp.ClientTimeout(total=PROBE_TIMEOUT)

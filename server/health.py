@@ -55,7 +55,7 @@ class HealthMonitor:
         self._draining = True
 
     async def check_components(self) -> tuple[ComponentHealth, ...]:
-        """Every part; while the process drains, that comes first."""
+        """Check every component; a draining process is reported first."""
         if self._draining:
             return (ComponentHealth("process", "draining"),)
         if self._clock() - self._looked_at < self._keep:
@@ -110,7 +110,8 @@ def _log_changes(before: Mapping[str, str], parts: tuple[ComponentHealth, ...]) 
     for part in parts:
         if part.state != before.get(part.name, "up"):
             level = logging.INFO if part.state == "up" else logging.WARNING
-            log.log(level, "%s is %s", part.name, part.state)
+            fields = {"component": part.name, "state": part.state}
+            log.log(level, "%s is %s", part.name, part.state, extra={"event": "component_state_changed", **fields})
 
 
 async def _send_answer(scope: Scope, send: Send, status: int, body: bytes) -> None:

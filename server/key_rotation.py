@@ -52,7 +52,7 @@ class KeyRotation:
         Raises:
             Invalid: no key is kept in a file.
         """
-        self._require_file_provider("a key service makes its keys itself: name the new one in MCPIST_KEYS")
+        self._require_file_provider("a key service creates its keys itself: name the new one in MCPIST_KEYS")
         kek_id = add_key(get_key_file_path(self._deployment))
         await self._record(AuditEventKind.KEY_CREATED, kek_id, "add")
         return kek_id
@@ -90,7 +90,7 @@ class KeyRotation:
         def count() -> None:
             nonlocal done
             done += 1
-            report(f"Wrapping keys anew: {done}")
+            report(f"Rewrapping keys: {done}")
 
         for tenant in await list_tenants(self._console):
             await rewrap_keys(self._broker, self._keys, DataKeyRows(deployment_id, tenant.id), count)
@@ -112,7 +112,7 @@ class KeyRotation:
         total = ReencryptionResult()
         tenants = await list_tenants(self._console)
         for number, tenant in enumerate(tenants, start=1):
-            told = f"Sealing secrets anew: tenant {number} of {len(tenants)}"
+            told = f"Re-encrypting secrets: tenant {number} of {len(tenants)}"
             report(told)
             sealed = 0
 

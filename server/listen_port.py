@@ -37,7 +37,7 @@ def open_port(settings: Settings) -> Generator[socket.socket]:
 
 
 def build_port_error(settings: Settings, error: OSError) -> MCPistError:
-    """What to do where the port cannot be opened."""
+    """Explain why the port cannot be opened, and what to do."""
     where = f"port {settings.port} on {settings.host}"
     if error.errno != errno.EADDRINUSE:
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror

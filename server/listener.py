@@ -1,4 +1,4 @@
-"""How a process of ours listens, serves HTTP and stops in order."""
+"""HTTP listener of a process: opening the port, serving and stopping in order."""
 
 import asyncio
 import contextlib
@@ -68,14 +68,14 @@ def open_listener(settings: Settings) -> Generator[socket.socket]:
 
 @contextlib.contextmanager
 def open_unix_listener(path: Path) -> Generator[socket.socket]:
-    """A Unix socket for the owner and the group of its folder; what a killed process left there is taken away.
+    """Open a Unix socket for the owner and the group of its folder; one that a killed process left is removed.
 
     Raises:
-        Unavailable: somebody listens there, or the path cannot be used.
+        Unavailable: another process listens there, or the path cannot be used.
     """
     try:
         if _is_socket_in_use(path):
-            raise Unavailable(f"somebody listens at {path} already; stop them, or choose another MCPIST_BROKER_URL")
+            raise Unavailable(f"another process listens on {path}; stop it, or choose another MCPIST_BROKER_URL")
         path.unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listener.bind(str(path))

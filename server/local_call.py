@@ -62,7 +62,7 @@ class LocalCaller:
             raise Unavailable(f"the call took too long; {what}") from None
 
     async def get_schema(self, params: Params) -> Result:
-        """What ``get_module_schema`` answers this user."""
+        """Return the answer of ``get_module_schema`` to this user."""
         return await get_module_schema(
             self.sieve.get_view(self.caller),
             self._create_request(),

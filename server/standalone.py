@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BrokerReady:
-    """Where the broker listens."""
+    """Address where the broker listens."""
 
     broker_url: str
 
@@ -69,7 +69,7 @@ async def run_broker(settings: Settings, report: Report, on_ready: Callable[[Bro
 
 @contextlib.asynccontextmanager
 async def open_gateway_deployment(settings: Settings, report: Report) -> AsyncGenerator[Deployment]:
-    """What a gateway beside a broker has; nothing of it opens the vault or another role's tables.
+    """Open the deployment of a gateway beside a broker; it can open neither the vault nor another role's tables.
 
     Raises:
         core.errors.Invalid: MCPIST_DATABASE_URL is not the gateway's own, or the digest key is missing.
@@ -91,9 +91,13 @@ async def open_remote_broker(settings: Settings) -> AsyncGenerator[HttpBroker]:
     if settings.gateway_key is None:
         make_key_pair(settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE, settings.home / KEYS_FOLDER / GATEWAYS_FILE)
     key = ServiceTokenSigner(load_private_key(settings.gateway_key or settings.home / KEYS_FOLDER / GATEWAY_KEY_FILE))
-    log.info("asking the broker", extra={"url": settings.broker_url, "gateway": key.gateway})
+    fields = {"url": settings.broker_url, "gateway": key.gateway}
+    log.info("using the broker at MCPIST_BROKER_URL", extra={"event": "broker_configured", **fields})
     if _is_open_to_eavesdroppers(settings.broker_url):
-        log.warning("MCPIST_BROKER_URL is plain http to another machine: tokens can be read on the way; use https")
+        log.warning(
+            "MCPIST_BROKER_URL is plain http to another machine: tokens can be read in transit; use https",
+            extra={"event": "broker_url_insecure"},
+        )
     async with open_http_broker(settings.broker_url, key) as client:
         yield client
 
@@ -118,9 +122,7 @@ async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, ma
     except Unavailable:
         return deployment
     except asyncpg.InvalidAuthorizationSpecificationError:
-        raise Invalid(
-            f"the database refuses the login of {role}: is the password in MCPIST_DATABASE_URL right?"
-        ) from None
+        raise Invalid(f"the database refuses the login of {role}; check the password in MCPIST_DATABASE_URL") from None
     return deployment
 
 
@@ -128,8 +130,8 @@ async def _open_single_role_deployment(home: Path, url: Secret, role: str, *, ma
 async def _open_broker_app(
     settings: Settings, deployment: Deployment, service_tokens: ServiceTokenVerifier
 ) -> AsyncGenerator[PathDispatcher]:
-    """What gateways ask, and what people and clients see of identity. The control plane's part of the admin API is not
-    here: it has a database role of its own."""
+    """Open the application that serves gateways, and the identity pages and endpoints. The control plane's part of the
+    admin API is not here: it has a database role of its own."""
     manifests = load_installed_manifests()
     async with (
         open_broker_runtime(deployment, settings, manifests) as zone,

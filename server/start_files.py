@@ -40,7 +40,8 @@ class StartFile:
 
 
 def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
-    """Every file that `mcpist up`, `gateway` or `broker` reads, but for the database's own and the deployment's id."""
+    """List every file that `mcpist up`, `gateway` or `broker` reads, but for the database's own and the deployment's
+    id."""
     keys = settings.home / KEYS_FOLDER
     kept = {PASSWORDS_FILE: LOGIN_ROLES, DIGEST_KEY_FILE: (DIGEST_MEMBER,)}
     secret = {PEPPERS_FILE: load_keys} | ({VAULT_KEYS_FILE: load_keys} if "file" in settings.keys else {})
@@ -61,7 +62,7 @@ def list_start_files(settings: Settings) -> tuple[StartFile, ...]:
 
 
 def load_identity_settings(settings: Settings) -> IdentitySettings:
-    """How people and clients come in; the defaults where there is no file.
+    """Load the settings of sign-in and of the authorization server; the defaults where there is no file.
 
     Raises:
         Invalid: the file is wrong, others may read it, or the one that the settings name is not there.
@@ -71,7 +72,7 @@ def load_identity_settings(settings: Settings) -> IdentitySettings:
 
 
 def load_notification_settings(settings: Settings) -> NotificationSettings:
-    """How owners of broken accounts are told; nobody is told where there is no file.
+    """Load the settings of notifications to owners of broken accounts; without the file none are sent.
 
     Raises:
         Invalid: as :func:`load_identity_settings`.

@@ -9,6 +9,7 @@ from broker.oauth_client.response_fields import resolve_text
 from core.errors import Invalid, MCPistError
 from core.http.credential_headers import CredentialScheme
 from core.http.origins import get_origin
+from core.log_events import describe_error
 from core.secret import Secret
 from gateway.vendor_session.client_factory import NO_ATTRIBUTES, VendorClientFactory
 from modules.kit import ToolError, VendorApi, VendorProblem, VendorSettings
@@ -25,7 +26,7 @@ _KEY_TROUBLES: Mapping[str, KeyProblem] = {
 
 
 def classify_key_trouble(problem: ToolError) -> KeyProblem:
-    """Why the vendor has not said whose a key is."""
+    """Return the reason why the vendor has not named the account of a key."""
     return _KEY_TROUBLES.get(problem.kind, "setup") if isinstance(problem, VendorProblem) else "away"
 
 
@@ -41,7 +42,7 @@ def get_key_origins(api: VendorApi, settings: VendorSettings) -> tuple[str, ...]
     try:
         return (get_origin(settings.base_url or api.base_url),)
     except ValueError:
-        raise Invalid("the base URL of this service has to look like https://host/path") from None
+        raise Invalid("the base URL of this service must look like https://host/path") from None
 
 
 class UnleasedCredential:
@@ -84,6 +85,6 @@ async def fetch_vendor_account(
     except (ToolError, MCPistError):
         raise
     except Exception as error:  # noqa: BLE001 a module that takes apart another answer than it expects
-        log.error("a module cannot tell whose account it is: %s", type(error).__name__)
-        raise VendorProblem("unavailable", "the vendor's answer is not as described") from None
+        log.error("a module's account lookup failed", extra={"event": "account_lookup_failed", **describe_error(error)})
+        raise VendorProblem("unavailable", "the vendor's answer does not have the documented form") from None
     return "".join(sign for sign in account if sign.isprintable()).strip()[:MAX_ACCOUNT_NAME_LENGTH]

@@ -1,6 +1,6 @@
 """Tenants, users, roles, permissions, services, API tokens; one generation per tenant.
 
-Row-level security is forced on every table that has a tenant (broker-security.md §3.5). Policies named
+Row-level security is forced on every table that has a tenant (threat-model.md §3.5). Policies named
 ``by_tenant`` are the rule; every other policy is an exception that the catalogue test lists by name.
 """
 

@@ -2,7 +2,7 @@
 and the providers that a tenant adds.
 
 An account is one OAuth grant: its tokens are refreshed as one unit, however many modules use it. The lease columns are
-the committed intent of a refresh (broker-security.md §3.2): a row that still names an owner after its lease has run
+the committed intent of a refresh (threat-model.md §3.2): a row that still names an owner after its lease has run
 out tells that a refresh was cut off.
 """
 

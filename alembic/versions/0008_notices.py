@@ -1,7 +1,7 @@
 """Notices: what the owner of a vendor account, or the administrators, have to be told, once per change of state.
 
 Triggers write them in the transaction of the change, so that none is forgotten and none is told twice. They wait for
-some minutes: what a vendor takes back by then (a wave of refusals, broker-security.md §2 row 49) troubles nobody.
+some minutes: what a vendor takes back by then (a wave of refusals, threat-model.md §2 row 49) troubles nobody.
 """
 
 from alembic import op

@@ -64,7 +64,7 @@ async def list_connections(
     """One's own, those that one's roles share, and what is not connected yet; for administrators those of a `user`, or
     with `all_owners` everybody's."""
     user_id = resolve_owner_filter(caller, user, all_owners)
-    after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, UUID])
+    after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     async with connect.database.tenant(caller.tenant_id) as work:
         if user_id is None:
             found = await connect.connection_health.list_for_tenant(work, after=after, limit=limit + 1)

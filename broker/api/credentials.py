@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import Path
 
 from broker.api.connect_dependencies import ConnectDeps
+from broker.connections.connection_status import ConnectionStatus, CredentialType, HealthState
 from broker.connections.credential_summary import list_owner_credentials
 from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
-from broker.vault.stored_credentials import CredentialType, StoredCredential
 from core.api.app import create_router
 from core.api.dependencies import AllOwners, CurrentUserRead, CurrentUserWrite, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
@@ -23,8 +23,8 @@ CredentialId = Annotated[UUID, Path()]
 
 
 class VendorCredentialView(ResponseModel):
-    """A credential. Of type A it is a pasted key, of type B an account that was connected at `provider`; `owner` is an
-    e-mail address, or the name of the role that shares it."""
+    """A credential: an API key, or an account that was connected by OAuth at `provider`; `owner` is an
+    e-mail address, or the name of the role that shares it. `state` and `cause` are those of ``/connections``."""
 
     id: UUID
     module: str
@@ -33,7 +33,7 @@ class VendorCredentialView(ResponseModel):
     kind: Literal["personal", "shared"]
     owner: str
     account: str
-    state: Literal["connected", "broken"]
+    state: HealthState
     cause: str
     created_at: datetime
     updated_at: datetime
@@ -64,8 +64,9 @@ async def list_credentials(
     everybody's."""
     user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
-    found = await connect.credentials.list_page(caller.tenant_id, user_id, after=after, limit=limit + 1)
-    shown, following = split_page(found, limit, lambda one: (one.module, one.kind, one.owner))
+    async with connect.database.tenant(caller.tenant_id) as work:
+        found = await connect.connection_health.list_stored(work, user_id, after=after, limit=limit + 1)
+    shown, following = split_page(found, limit, lambda one: one.sort_key)
     return PageOf(items=[_build_view(one) for one in shown], next_cursor=following)
 
 
@@ -86,18 +87,20 @@ async def disconnect(credential_id: CredentialId, caller: CurrentUserWrite, conn
     )
 
 
-def _build_view(one: StoredCredential) -> VendorCredentialView:
+def _build_view(one: ConnectionStatus) -> VendorCredentialView:
+    assert one.id is not None
+    assert one.stored is not None
     return VendorCredentialView(
         id=one.id,
         module=one.module,
-        type=one.type,
+        type=one.stored.type,
         provider=one.provider,
         kind=one.kind,
         owner=one.owner,
         account=one.account,
-        state="connected" if one.state == "ok" else "broken",
+        state=one.state,
         cause=one.cause,
-        created_at=one.created_at,
-        updated_at=one.updated_at,
-        last_used_at=one.last_used_at,
+        created_at=one.stored.created_at,
+        updated_at=one.stored.updated_at,
+        last_used_at=one.stored.last_used_at,
     )

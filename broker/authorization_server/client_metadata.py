@@ -1,7 +1,7 @@
 """Clients whose id is the URL of a document about them (draft-ietf-oauth-client-id-metadata-document-02).
 
 Anybody can make us fetch such a document without signing in, so what is asked, how often, and what is kept is bounded
-(broker-security.md §2, row 13).
+(threat-model.md §2, row 13).
 """
 
 import asyncio

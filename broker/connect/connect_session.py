@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from broker.connections.connection_status import HealthState
+from broker.connections.credential_summary import CredentialSummary
 from core.db import Row
 
 ServiceProgressState = Literal["waiting", "done", "failed"]
@@ -53,10 +55,13 @@ class ConnectSession:
 
 
 def build_progress(
-    name: str, held: Row | None, before: Mapping[str, int], failures: Mapping[str, str]
+    name: str, held: CredentialSummary | None, before: Mapping[str, int], failures: Mapping[str, str]
 ) -> ServiceProgress:
-    if held is not None and held["connected"] and held["version"] != before.get(name):
-        return ServiceProgress(name, "done", "", held["account"])
+    """How far one module is. A refused OAuth client is no progress either: whoever connects now is refused too."""
+    if held is not None and held.state == "connected" and held.version != before.get(name):
+        if held.status is HealthState.SERVICE_MISCONFIGURED:
+            return ServiceProgress(name, "failed", held.cause, "")
+        return ServiceProgress(name, "done", "", held.name)
     return ServiceProgress(name, "failed" if name in failures else "waiting", failures.get(name, ""), "")
 
 

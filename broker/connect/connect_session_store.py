@@ -17,6 +17,7 @@ from broker.connections.available_services import AvailableService, AvailableSer
 from broker.connections.connect_principal import ConnectPrincipal
 from broker.identity.browser_sessions import Session
 from broker.identity.random_secrets import hash_of
+from broker.vault.credential_owners import CredentialOwner
 from core.audit.event import AuditEventKind
 from core.db import Database, Row, UnitOfWork
 from core.directory.audit_trail import Actor, audit_change
@@ -61,8 +62,8 @@ class ConnectSessionStore:
             if whom is None:
                 raise NotFound("there is no such service for you")
             failures = await self._find_not_set_up(work, whom, names)
-            held = await _load_credentials(work, names, whom.owner.user_id, whom.owner.role_id)
-            before = {name: row["version"] for name, row in held.items() if wish.again}
+            held = await self._services.list_owner_credentials(work, names, whom.owner)
+            before = {one.module: one.version for one in held if wish.again}
             await work.execute(_CROWDED, person.user_id, MAX_SESSIONS_PER_USER - 1)
             columns = (session_id, person.user_id, wish.role_id, names, _encode_json(before), _encode_json(failures))
             await work.execute(_INSERT, *columns, wish.return_path, now, now + SESSION_LIFETIME)
@@ -153,8 +154,10 @@ class ConnectSessionStore:
         return await self._build_session(work, row)
 
     async def _build_session(self, work: UnitOfWork, row: Row) -> ConnectSession:
-        user_id = row["user_id"] if row["role_id"] is None else None
-        held = await _load_credentials(work, row["modules"], user_id, row["role_id"])
+        shared = row["role_id"] is not None
+        owner = CredentialOwner("shared", row["role_id"]) if shared else CredentialOwner("personal", row["user_id"])
+        found = await self._services.list_owner_credentials(work, row["modules"], owner)
+        held = {one.module: one for one in found}
         before, failures = orjson.loads(row["before"]), orjson.loads(row["failures"])
         services = tuple(build_progress(name, held.get(name), before, failures) for name in row["modules"])
         return ConnectSession(
@@ -167,13 +170,6 @@ class ConnectSessionStore:
             created_at=row["created_at"],
             expires_at=row["expires_at"],
         )
-
-
-async def _load_credentials(
-    work: UnitOfWork, names: Sequence[str], user_id: UUID | None, role_id: UUID | None
-) -> dict[str, Row]:
-    rows = await work.fetch(_HELD, list(names), user_id, role_id)
-    return {row["module"]: row for row in rows}
 
 
 def _derive_session_id(person: ConnectPrincipal, request_key: str | None) -> UUID:
@@ -205,10 +201,6 @@ _LIST = """SELECT s.id, s.user_id, s.role_id, coalesce(r.name, '') AS role, s.mo
     WHERE s.tenant_id = $1 AND s.user_id = $2
     AND ($3::timestamptz IS NULL OR (s.created_at, s.id) < ($3, $4::uuid))
     ORDER BY s.created_at DESC, s.id DESC LIMIT $5"""
-_HELD = """SELECT c.module, c.version, coalesce(a.account, c.account) AS account,
-    CASE WHEN a.id IS NULL THEN c.state = 'ok' ELSE a.status = 'active' END AS connected
-    FROM vault.credentials c LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
-    WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = $4)"""
 _CANCEL = """UPDATE vault.connect_sessions SET cancelled_at = $4
     WHERE tenant_id = $1 AND id = $2 AND user_id = $3 AND cancelled_at IS NULL AND expires_at > $4"""
 _NOTE = """UPDATE vault.connect_sessions s SET failures = failures || (

@@ -8,7 +8,7 @@ from broker.connect.client_registration import AutomaticClientRegistration
 from broker.connections.connect_methods import ConnectMethod, list_connect_methods
 from broker.connections.connect_principal import ConnectPrincipal
 from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
-from broker.connections.credential_summary import CredentialSummary, list_credentials
+from broker.connections.credential_summary import CredentialSummary, list_credentials, list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
 from broker.connections.required_scopes import RequiredTools, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
@@ -16,7 +16,7 @@ from broker.providers.registry import ProviderRegistry
 from broker.providers.schema import Provider
 from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_owners import CredentialOwner
-from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy
+from broker.vault.origin_policy import OriginPolicy
 from core.db import Database, UnitOfWork
 from core.module_manifest import ModuleManifest
 from core.permissions import Role
@@ -79,6 +79,7 @@ class AvailableServices:
         self._book = book
         self._introductions = introductions
         self._offered = {one.name: one for one in offered}
+        self._origins = OriginPolicy({one.name: one.base_url for one in offered})
 
     async def list_for_person(self, session: ConnectPrincipal) -> list[AvailableService]:
         """All that the person's roles give, by title; without the ways."""
@@ -187,13 +188,14 @@ class AvailableServices:
         self, work: UnitOfWork, modules: Sequence[ModuleManifest], user_id: UUID | None, role_ids: Sequence[UUID]
     ) -> list[CredentialSummary]:
         """What there is; one whose service was given another address since does not work any more."""
-        bounds, settings = OriginPolicy({one.name: one.base_url for one in modules}), await load_service_settings(work)
-        return [
-            replace(one, state="broken", cause=ORIGIN_CHANGED)
-            if bounds.is_origin_changed(one.module, one.origins, settings.get(one.module, {}))
-            else one
-            for one in await list_credentials(work, [one.name for one in modules], user_id, role_ids)
-        ]
+        names = [one.name for one in modules]
+        return await list_credentials(work, names, user_id, role_ids, self._origins)
+
+    async def list_owner_credentials(
+        self, work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
+    ) -> list[CredentialSummary]:
+        """What one owner has for these modules."""
+        return await list_owner_credentials(work, modules, owner, self._origins)
 
     def _find_required_tools(self, whom: ConnectSubject) -> dict[str, RequiredTools]:
         roles = [role for _, role in whom.roles]

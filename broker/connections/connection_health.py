@@ -5,7 +5,6 @@ from uuid import UUID
 
 from broker.connections.connect_methods import has_write_scopes
 from broker.connections.connection_status import (
-    MAX_STATUSES,
     AccountEvent,
     ConnectionStatus,
     HealthState,
@@ -14,12 +13,14 @@ from broker.connections.connection_status import (
     list_connection_statuses,
     mark_needs_reconnect,
 )
+from broker.connections.repository import MAX_CREDENTIALS, CredentialKey
 from broker.connections.required_scopes import RequiredTools, build_scope_request, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.catalogue import ProviderCatalogue
 from broker.providers.error_reasons import SCOPE
 from broker.providers.registry import ProviderRegistry
 from broker.user_policy import UserPolicy, load_user_policy
+from broker.vault.origin_policy import OriginPolicy
 from core.db import UnitOfWork
 from core.module_manifest import ModuleManifest
 from core.permissions import Role
@@ -32,13 +33,16 @@ class ConnectionHealth:
     def __init__(self, book: ProviderRegistry, offered: Sequence[ModuleManifest]) -> None:
         self._book = book
         self._offered = {one.name: one for one in offered}
+        self._origins = OriginPolicy({one.name: one.base_url for one in offered})
 
     async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[ConnectionStatus]:
         """What a user may use, by module: their own accounts, those that their roles share, and what is not connected
         though they have tools of it."""
         access = await load_user_policy(work, user_id)
         role_ids = [role_id for role_id, _ in access.roles]
-        found = await self._check_scopes(work, await list_connection_statuses(work, user_id=user_id, role_ids=role_ids))
+        found = await self._check_scopes(
+            work, await list_connection_statuses(work, self._origins, user_id=user_id, role_ids=role_ids)
+        )
         email = await work.fetchval(_EMAIL, user_id)
         connected = {one.module for one in found}
         missing = [name for name in self._list_needed_modules(access) if name not in connected]
@@ -48,10 +52,24 @@ class ConnectionHealth:
         )
 
     async def list_for_tenant(
-        self, work: UnitOfWork, *, after: tuple[str, UUID] | None = None, limit: int = MAX_STATUSES
+        self, work: UnitOfWork, *, after: CredentialKey | None = None, limit: int = MAX_CREDENTIALS
     ) -> list[ConnectionStatus]:
-        """Everybody's credentials, by module and id; what nobody has connected is in nobody's list."""
-        return await self._check_scopes(work, await list_connection_statuses(work, after=after, limit=limit))
+        """Everybody's credentials, by module, kind and owner; what nobody has connected is in nobody's list."""
+        return await self._check_scopes(
+            work, await list_connection_statuses(work, self._origins, after=after, limit=limit)
+        )
+
+    async def list_stored(
+        self, work: UnitOfWork, user_id: UUID | None, *, after: CredentialKey | None, limit: int
+    ) -> list[ConnectionStatus]:
+        """The credentials of a user and their roles, or with None everybody's; at most `limit` behind `after`."""
+        role_ids: list[UUID] = []
+        if user_id is not None:
+            role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
+        found = await list_connection_statuses(
+            work, self._origins, user_id=user_id, role_ids=role_ids, after=after, limit=limit
+        )
+        return await self._check_scopes(work, found)
 
     async def find_with_history(
         self, work: UnitOfWork, credential_id: UUID, user_id: UUID | None
@@ -60,7 +78,9 @@ class ConnectionHealth:
         role_ids: list[UUID] = []
         if user_id is not None:
             role_ids = [role_id for role_id, _ in (await load_user_policy(work, user_id)).roles]
-        found = await list_connection_statuses(work, user_id=user_id, role_ids=role_ids, credential_id=credential_id)
+        found = await list_connection_statuses(
+            work, self._origins, user_id=user_id, role_ids=role_ids, credential_id=credential_id
+        )
         if not found:
             return None
         (examined,) = await self._check_scopes(work, found)

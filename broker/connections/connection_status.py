@@ -1,42 +1,31 @@
-"""The connection doctor: how each credential stands, why, who can do something about it, and what happened to it."""
+"""State of each stored credential: the one classifier, and the value that every surface shows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import orjson
 
-from broker.providers.error_reasons import REASON_DESCRIPTIONS
-from broker.refresh.decision import LOST_ROTATION
+from broker.connections.repository import MAX_CREDENTIALS, CredentialKey, load_credentials
 from broker.rejections.report import IN_DOUBT
-from core.connection_state import CredentialKind
+from broker.vault.origin_policy import ORIGIN_CHANGED, OriginPolicy
+from core.connection_causes import CAUSES, STORED_UNREADABLE, find_cause
+from core.connection_state import ConnectionState, CredentialKind
 from core.db import Row, UnitOfWork
 
-MAX_STATUSES = 1_000
 MAX_UNCERTAIN_ATTEMPTS = 3
 """After so many lost answers in a row it is the vendor that is down."""
 
 OAUTH_CLIENTS_PATH = "/connect"
 """Where an administrator sees which OAuth clients vendors refuse."""
 
-NO_CREDENTIAL_ID = UUID(int=0)
 UNREADABLE = "unreadable"
-_OWN_DESCRIPTIONS = {
-    LOST_ROTATION: "the vendor's answer was lost while access was being renewed, and it is not given twice",
-    "rejected": "the vendor does not accept it any more: it has expired or was revoked there",
-    UNREADABLE: "it was changed in the database and cannot be read",
-    "disabled": "an administrator has switched it off",
-    "ending": "the vendor gives access for a limited time, whatever is done",
-    "no_reach": "its app is installed nowhere at the vendor, so tools find nothing; the link says where to install it",
-    "not_sent": "the vendor cannot be reached",
-    "throttled": "the vendor asks to wait",
-    "uncertain": "the vendor's last answer was lost",
-    IN_DOUBT: "the vendor refuses it, and is asked again before anybody has to do something",
-    "permanent": "the vendor refuses, and many other accounts with it: nobody is blamed yet",
-}
+CredentialType = Literal["api_key", "oauth"]
+CREDENTIAL_TYPES: Mapping[str, CredentialType] = {"A": "api_key", "B": "oauth"}
+"""The types by the letter that a row has."""
 
 
 class HealthState(StrEnum):
@@ -86,11 +75,22 @@ class ConnectionStatus:
     next_retry_at: datetime | None
     owner_id: UUID
     scopes: tuple[str, ...] = ()
+    stored: "StoredDetails | None" = None
 
     @property
-    def sort_key(self) -> tuple[str, UUID]:
+    def sort_key(self) -> CredentialKey:
         """Where it stands in a list."""
-        return self.module, self.id or NO_CREDENTIAL_ID
+        return self.module, self.kind, self.owner
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDetails:
+    """Type and times of a stored credential."""
+
+    type: CredentialType
+    created_at: datetime
+    updated_at: datetime
+    last_used_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,32 +109,41 @@ def build_connect_path(module: str, role_id: UUID | None) -> str:
     return f"/connect/{module}?role={role_id}" if role_id else f"/connect/{module}"
 
 
+def get_catalogue_word(cause: str, state: HealthState) -> str:
+    """The word of the catalogue for a cause, "other" where it has none. One word means two things: that our row, or
+    that the vendor's answer cannot be read."""
+    if cause == UNREADABLE and state is HealthState.NEEDS_RECONNECT:
+        return STORED_UNREADABLE
+    return cause if cause in CAUSES else "other"
+
+
 def describe_cause(cause: str, state: HealthState = HealthState.NEEDS_RECONNECT) -> str:
-    """A cause in a sentence for people. One word means two things: that our row, or that the vendor's answer cannot be
-    read."""
-    if cause == UNREADABLE and state is not HealthState.NEEDS_RECONNECT:
-        return REASON_DESCRIPTIONS[cause]
-    return (
-        _OWN_DESCRIPTIONS.get(cause)
-        or REASON_DESCRIPTIONS.get(cause)
-        or "the vendor refuses, and gives no reason that we know"
-    )
+    """A cause in a clause for people."""
+    return find_cause(get_catalogue_word(cause, state)).en
 
 
 async def list_connection_statuses(
     work: UnitOfWork,
+    origins: OriginPolicy,
     *,
     user_id: UUID | None = None,
     role_ids: Sequence[UUID] = (),
     credential_id: UUID | None = None,
-    after: tuple[str, UUID] | None = None,
-    limit: int = MAX_STATUSES,
+    after: CredentialKey | None = None,
+    limit: int = MAX_CREDENTIALS,
 ) -> list[ConnectionStatus]:
-    """The tenant's credentials by module and id; only one user's own and those of `role_ids`, only one, or those
-    `after` a module and id."""
-    module, last = after or (None, None)
-    wanted = user_id, list(role_ids), credential_id, module, last, limit
-    return [_build_status(row) for row in await work.fetch(_STANDINGS, *wanted)]
+    """The tenant's credentials by module, kind and owner; only one user's own and those of `role_ids`, only one, or
+    those `after` another."""
+    rows = await load_credentials(
+        work,
+        everyone=user_id is None,
+        user_id=user_id,
+        role_ids=role_ids,
+        credential_id=credential_id,
+        after=after,
+        limit=limit,
+    )
+    return [_build_status(row, origins) for row in rows]
 
 
 def build_unconnected_status(module: str, user_id: UUID, owner: str) -> ConnectionStatus:
@@ -176,12 +185,50 @@ async def list_account_events(work: UnitOfWork, credential_id: UUID) -> list[Acc
     return [AccountEvent(row["at"], row["kind"], row["class"], orjson.loads(row["detail"])) for row in rows]
 
 
-def _build_status(row: Row) -> ConnectionStatus:
-    state, cause = _classify(row)
+def is_origin_changed(row: Row, origins: OriginPolicy) -> bool:
+    """Whether the credential's service was given another address since it was stored."""
+    return origins.knows(row["module"]) and origins.is_origin_changed(
+        row["module"], row["origins"], {"base_url": row["service_url"]}
+    )
+
+
+def classify(row: Row, origins: OriginPolicy) -> tuple[HealthState, str]:
+    """State and cause of a credential, a row of :func:`broker.connections.repository.load_credentials`.
+
+    What keeps every call away comes first. A cause is a fixed word; a credential that works has one too where its owner
+    had better do something.
+    """
+    if is_origin_changed(row, origins):
+        return HealthState.NEEDS_RECONNECT, ORIGIN_CHANGED
+    if row["type"] == "A" and row["state"] != "ok":
+        return HealthState.NEEDS_RECONNECT, row["cause"]
+    if row["in_doubt"]:
+        return HealthState.REFUSED, IN_DOUBT
+    if row["type"] == "A":
+        return HealthState.CONNECTED, ""
+    if row["status"] == "needs_reauth":
+        return HealthState.NEEDS_RECONNECT, row["reason"] or row["status"]
+    if row["status"] != "active":
+        return HealthState.DISABLED, row["reason"] or row["status"]
+    if row["misconfigured"]:
+        return HealthState.SERVICE_MISCONFIGURED, row["client_cause"]
+    if row["refreshing"]:
+        return HealthState.REFRESHING, ""
+    return _classify_last_attempt(row)
+
+
+def get_connection_state(state: HealthState) -> ConnectionState:
+    """The coarse state that the data plane and connecting go by: a credential that passes its trouble by itself is
+    connected."""
+    return _CONNECTION_STATES.get(state, ConnectionState.CONNECTED)
+
+
+def _build_status(row: Row, origins: OriginPolicy) -> ConnectionStatus:
+    state, cause = classify(row, origins)
     return ConnectionStatus(
         id=row["id"],
         module=row["module"],
-        provider=row["provider"] or "",
+        provider=row["provider"],
         kind=row["kind"],
         owner=row["owner"],
         account=row["account"],
@@ -193,27 +240,10 @@ def _build_status(row: Row) -> ConnectionStatus:
         if state is HealthState.SERVICE_MISCONFIGURED
         else build_connect_path(row["module"], row["role_id"]),
         next_retry_at=row["again_at"] if cause and state in _TRANSIENT_STATES else None,
-        owner_id=row["owner_id"],
+        owner_id=row["role_id"] or row["user_id"],
         scopes=tuple(row["scopes"]),
+        stored=StoredDetails(CREDENTIAL_TYPES[row["type"]], row["created_at"], row["updated_at"], row["last_used_at"]),
     )
-
-
-def _classify(row: Row) -> tuple[HealthState, str]:
-    if row["type"] == "A" and row["state"] != "ok":
-        return HealthState.NEEDS_RECONNECT, row["cause"]
-    if row["in_doubt"]:
-        return HealthState.REFUSED, IN_DOUBT
-    if row["type"] == "A":
-        return HealthState.CONNECTED, ""
-    if row["status"] == "needs_reauth":
-        return HealthState.NEEDS_RECONNECT, row["reason"]
-    if row["status"] == "disabled":
-        return HealthState.DISABLED, "disabled"
-    if row["misconfigured"]:
-        return HealthState.SERVICE_MISCONFIGURED, row["client_cause"]
-    if row["refreshing"]:
-        return HealthState.REFRESHING, ""
-    return _classify_last_attempt(row)
 
 
 def _classify_last_attempt(row: Row) -> tuple[HealthState, str]:
@@ -230,6 +260,12 @@ def _classify_last_attempt(row: Row) -> tuple[HealthState, str]:
             return (HealthState.REFRESHING, "uncertain") if row["cut_off"] else (HealthState.CONNECTED, row["warning"])
 
 
+_CONNECTION_STATES = {
+    HealthState.NEEDS_CONNECT: ConnectionState.NEEDS_CONNECT,
+    HealthState.NEEDS_RECONNECT: ConnectionState.BROKEN,
+    HealthState.DISABLED: ConnectionState.BROKEN,
+    HealthState.SERVICE_MISCONFIGURED: ConnectionState.BROKEN,
+}
 _TRANSIENT_STATES = (
     HealthState.REFRESHING,
     HealthState.REFUSED,
@@ -248,29 +284,6 @@ def _find_responsible(state: HealthState, kind: CredentialKind) -> ResponsiblePa
     )
 
 
-_STANDINGS = """SELECT c.id, c.module, c.type, c.state, c.cause, a.provider, a.status, a.reason, a.last_error_class,
-    a.attempt_no, f.reason AS last_reason, coalesce(a.scopes, '{}') AS scopes,
-    coalesce(c.user_id, c.role_id) AS owner_id, c.role_id,
-    coalesce(a.details ->> 'warning', '') AS warning,
-    CASE WHEN c.user_id IS NULL THEN 'shared' ELSE 'personal' END AS kind,
-    coalesce(u.email, r.name) AS owner, coalesce(a.account, c.account) AS account,
-    o.state = 'misconfigured' AS misconfigured, o.cause AS client_cause, a.lease_until > k.now AS refreshing,
-    coalesce(a.uncertain OR a.lease_until <= k.now, false) AS cut_off,
-    d.in_doubt, CASE WHEN d.in_doubt THEN c.recheck_at WHEN o.state = 'misconfigured' THEN o.breaker_until
-        ELSE a.next_try_at END AS again_at
-    FROM (SELECT vault.clock() AS now) k, vault.credentials c
-    LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
-    LEFT JOIN vault.oauth_clients o ON o.tenant_id = a.tenant_id AND o.id = a.oauth_client_id
-    LEFT JOIN core.users u ON u.tenant_id = c.tenant_id AND u.id = c.user_id
-    LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
-    CROSS JOIN LATERAL (SELECT c.held_back AND coalesce(a.status, 'active') = 'active'
-        AND c.rejected_version IS NOT DISTINCT FROM coalesce(a.version, c.version) AS in_doubt) d
-    LEFT JOIN LATERAL (SELECT e.detail ->> 'reason' AS reason FROM vault.account_events e
-        WHERE e.tenant_id = c.tenant_id AND e.account_id = a.id AND e.kind = 'failed' ORDER BY e.id DESC LIMIT 1
-    ) f ON a.last_error_class <> ''
-    WHERE c.tenant_id = $1 AND ($2::uuid IS NULL OR c.user_id = $2 OR c.role_id = ANY ($3::uuid[]))
-    AND ($4::uuid IS NULL OR c.id = $4) AND ($5::text IS NULL OR (c.module, c.id) > ($5, $6::uuid))
-    ORDER BY c.module, c.id LIMIT $7"""
 _HISTORY = """SELECT e.at, e.kind, e.class, e.detail::text AS detail FROM vault.account_events e
     JOIN vault.credentials c ON c.tenant_id = e.tenant_id AND c.account_id = e.account_id
     WHERE e.tenant_id = $1 AND c.id = $2 ORDER BY e.id DESC LIMIT 50"""

@@ -4,9 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from broker.connections.connection_status import HealthState, classify, get_connection_state
 from broker.connections.token_result import AccessToken, TokenUnavailable, UnavailableReason
 from broker.interface import NoCredential
 from broker.providers.error_reasons import SCOPE
+from broker.vault.origin_policy import OriginPolicy
 from core.connection_state import ConnectionState, CredentialKind, ModuleConnection
 from core.db import Row
 
@@ -15,8 +17,6 @@ LEASE_MARGIN_SECONDS = 30.0
 """Seconds of a token's life that no lease reaches into: a call that begins at its end still has to arrive."""
 READING_ONLY = "reading_only"
 """The cause of an account that works, but was granted nothing for tools that change something."""
-
-_STATES = {"ok": ConnectionState.CONNECTED, "broken": ConnectionState.BROKEN}
 
 
 def select_credential(rows: Sequence[Row], module: str, roles: Sequence[UUID]) -> Row | None:
@@ -50,18 +50,18 @@ def build_no_credential(module: str, row: Row, answer: TokenUnavailable) -> NoCr
     return NoCredential(module, "broken", get_credential_kind(row), cause, answer.retry_after)
 
 
-def build_connection(module: str, row: Row | None) -> ModuleConnection:
-    """How a module stands with this credential, or without one."""
+def build_connection(module: str, row: Row | None, origins: OriginPolicy) -> ModuleConnection:
+    """How a module stands with this credential, or without one. What passes by itself within minutes is no state of an
+    account: whoever calls meanwhile is told."""
     if row is None:
         return ModuleConnection(module, ConnectionState.NEEDS_CONNECT)
-    if row["type"] == "B":
-        state, cause = _classify_account(row)
-        return ModuleConnection(
-            module, state, get_credential_kind(row), cause, row["vendor_account"], row["account_version"]
-        )
-    return ModuleConnection(
-        module, _STATES[row["state"]], get_credential_kind(row), row["cause"], row["account"], row["version"]
-    )
+    state, cause = classify(row, origins)
+    if state is HealthState.SERVICE_MISCONFIGURED:
+        cause = UnavailableReason.MISCONFIGURED.value
+    shown = get_connection_state(state)
+    version = row["version"] if row["type"] == "A" else row["account_version"]
+    cause = cause if shown is ConnectionState.BROKEN else row["warning"]
+    return ModuleConnection(module, shown, row["kind"], cause, row["account"], version)
 
 
 def restrict_by_scopes(one: ModuleConnection, lacks: Collection[bool]) -> ModuleConnection:
@@ -71,12 +71,3 @@ def restrict_by_scopes(one: ModuleConnection, lacks: Collection[bool]) -> Module
     if True in lacks:
         return replace(one, state=ConnectionState.BROKEN, cause=SCOPE)
     return replace(one, reading_only=True) if lacks else one
-
-
-def _classify_account(row: Row) -> tuple[ConnectionState, str]:
-    """What passes by itself within minutes is no state of an account: whoever calls meanwhile is told."""
-    if row["status"] != "active":
-        return ConnectionState.BROKEN, row["reason"] or row["status"]
-    if row["misconfigured"]:
-        return ConnectionState.BROKEN, UnavailableReason.MISCONFIGURED.value
-    return ConnectionState.CONNECTED, row["warning"]

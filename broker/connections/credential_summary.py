@@ -7,11 +7,16 @@ from uuid import UUID
 
 import orjson
 
+from broker.connections.connection_status import HealthState, classify, get_connection_state
+from broker.connections.repository import load_credentials
 from broker.vault.credential_owners import CredentialOwner
-from broker.vault.origin_policy import WARNING_DETAIL
+from broker.vault.origin_policy import WARNING_DETAIL, OriginPolicy
+from core.connection_state import ConnectionState
 from core.db import Row, UnitOfWork
 
 CredentialState = Literal["connected", "broken"]
+NO_ORIGINS = OriginPolicy({})
+"""For a caller that asks what is stored, not whether it may be sent to where the service is now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,8 @@ class CredentialSummary:
     type: Literal["A", "B"]
     role_id: UUID | None
     role: str
-    state: CredentialState
+    version: int
+    status: HealthState
     cause: str
     name: str
     account_id: UUID | None
@@ -36,6 +42,12 @@ class CredentialSummary:
     scopes: tuple[str, ...]
     details: Mapping[str, Any]
     origins: tuple[str, ...]
+
+    @property
+    def state(self) -> CredentialState:
+        """Whether connecting it again would mend it: what passes by itself, or is an administrator's, is connected."""
+        broken = get_connection_state(self.status) is ConnectionState.BROKEN
+        return "broken" if broken and self.status is not HealthState.SERVICE_MISCONFIGURED else "connected"
 
     @property
     def warning(self) -> str:
@@ -48,34 +60,38 @@ class CredentialSummary:
 
 
 async def list_credentials(
-    work: UnitOfWork, modules: Sequence[str], user_id: UUID | None, role_ids: Sequence[UUID]
+    work: UnitOfWork,
+    modules: Sequence[str],
+    user_id: UUID | None,
+    role_ids: Sequence[UUID],
+    origins: OriginPolicy = NO_ORIGINS,
 ) -> list[CredentialSummary]:
-    """The credentials of a user and of these roles, in the order of the roles."""
-    return [_build_summary(row) for row in await work.fetch(_FIND, list(modules), user_id, list(role_ids))]
+    """The credentials of a user and of these roles, by module, in the order of the roles."""
+    rows = await load_credentials(work, modules=modules, user_id=user_id, role_ids=role_ids, limit=None)
+    found = [_build_summary(row, origins) for row in rows]
+    order = {role_id: number for number, role_id in enumerate(role_ids)}
+    return sorted(found, key=lambda one: (one.module, -1 if one.role_id is None else order[one.role_id]))
 
 
 async def list_owner_credentials(
-    work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
+    work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner, origins: OriginPolicy = NO_ORIGINS
 ) -> list[CredentialSummary]:
     """The credentials of one owner for these modules."""
-    return await list_credentials(work, modules, owner.user_id, [owner.role_id] if owner.role_id else [])
+    return await list_credentials(work, modules, owner.user_id, [owner.role_id] if owner.role_id else [], origins)
 
 
-def _build_summary(row: Row) -> CredentialSummary:
-    status, reason = row["status"], row["reason"]
-    if row["type"] == "B":
-        state, cause = ("connected", "") if status == "active" else ("broken", reason or status)
-    else:
-        state, cause = ("connected", "") if row["state"] == "ok" else ("broken", row["cause"])
+def _build_summary(row: Row, origins: OriginPolicy) -> CredentialSummary:
+    status, cause = classify(row, origins)
     return CredentialSummary(
         id=row["id"],
         module=row["module"],
         type=row["type"],
         role_id=row["role_id"],
         role=row["role"],
-        state=state,
+        version=row["version"],
+        status=status,
         cause=cause,
-        name=row["name"],
+        name=row["account"],
         account_id=row["account_id"],
         provider=row["provider"],
         oauth_client_id=row["oauth_client_id"],
@@ -84,15 +100,3 @@ def _build_summary(row: Row) -> CredentialSummary:
         details=orjson.loads(row["details"]),
         origins=tuple(row["origins"]),
     )
-
-
-_FIND = """SELECT c.id, c.module, c.type, c.role_id, coalesce(r.name, '') AS role, c.state, c.cause,
-    coalesce(a.account, c.account) AS name, c.account_id, coalesce(a.status, '') AS status,
-    coalesce(a.reason, '') AS reason, coalesce(a.provider, '') AS provider, a.oauth_client_id,
-    coalesce(a.vendor_account_id, '') AS vendor_account_id, coalesce(a.scopes, '{}') AS scopes,
-    coalesce(a.details, '{}'::jsonb) AS details, c.origins
-    FROM vault.credentials c
-    LEFT JOIN vault.accounts a ON a.tenant_id = c.tenant_id AND a.id = c.account_id
-    LEFT JOIN core.roles r ON r.tenant_id = c.tenant_id AND r.id = c.role_id
-    WHERE c.tenant_id = $1 AND c.module = ANY ($2::text[]) AND (c.user_id = $3 OR c.role_id = ANY ($4::uuid[]))
-    ORDER BY c.module, array_position($4::uuid[], c.role_id) NULLS FIRST"""

@@ -3,8 +3,15 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from broker.connections.connection_status import OAUTH_CLIENTS_PATH, build_connect_path, describe_cause
+from broker.connections.connection_status import (
+    OAUTH_CLIENTS_PATH,
+    HealthState,
+    build_connect_path,
+    describe_cause,
+    get_catalogue_word,
+)
 from broker.notifications.outbox import UserNotification
+from core.connection_causes import find_cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,7 @@ def render_notification(notice: UserNotification, title: str, public_url: str) -
         f"Why: {describe_cause(notice.cause)}.\n"
         f"Connect it again: {link}\n\n"
         f"MCPist は {title}{account} の{whose_ja}を使えなくなりました。\n"
+        f"理由: {_describe_in_japanese(notice)}\n"
         f"次のページで接続し直してください: {link}\n"
     )
     return NotificationText(f"MCPist: {title} has to be connected again / 再接続が必要です", body, link)
@@ -43,6 +51,7 @@ def _render_expiry_warning(notice: UserNotification, whose: str, ends_at: dateti
         f"Why: {describe_cause(notice.cause)}.\n"
         f"Connect it again before that, and nothing is interrupted: {link}\n\n"
         f"{whose} へのアクセスは {until} に終了します。\n"
+        f"理由: {_describe_in_japanese(notice)}\n"
         f"それまでに次のページで接続し直せば、中断なく利用できます: {link}\n"
     )
     return NotificationText(f"MCPist: {whose} has to be connected again by {until} / 再接続のお願い", body, link)
@@ -54,8 +63,13 @@ def _render_client_refusal(notice: UserNotification, title: str, link: str) -> N
         f"Why: {describe_cause(notice.cause)}.\n"
         f"No account is lost. Look at the client's id, secret and redirect URI: {link}\n\n"
         f"{title} が {notice.tenant} の OAuth クライアントを拒否しています。接続済みのアカウントは失われていません。\n"
+        f"理由: {_describe_in_japanese(notice)}\n"
         f"クライアント ID、シークレット、リダイレクト URI を確認してください: {link}\n"
     )
     return NotificationText(
         f"MCPist: {title} refuses the OAuth client / OAuth クライアントが拒否されています", body, link
     )
+
+
+def _describe_in_japanese(notice: UserNotification) -> str:
+    return find_cause(get_catalogue_word(notice.cause, HealthState.NEEDS_RECONNECT)).ja

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from broker.providers.error_reasons import REASON_DESCRIPTIONS
+from broker.providers.error_reasons import REASONS
 from broker.providers.field_types import (
     NAME_PATTERN,
     Headers,
@@ -33,8 +33,8 @@ DAY = 86_400.0
 
 
 def _check_reason(word: str) -> str:
-    if word not in REASON_DESCRIPTIONS:
-        raise ValueError(f"give one of {', '.join(sorted(REASON_DESCRIPTIONS))}")
+    if word not in REASONS:
+        raise ValueError(f"give one of {', '.join(sorted(REASONS))}")
     return word
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RefreshTiming:
-    """The times of the protocol (broker-security.md §3.2)."""
+    """The times of the protocol (threat-model.md §3.2)."""
 
     lease: float = 30.0
     """How long a claim keeps others away: longer than `call` and the retries of the write."""

@@ -30,6 +30,7 @@ from broker.rpc.service_token import (
 )
 from core.concurrency.rate_limits import CallerLimits
 from core.errors import LimitReached, Unavailable
+from core.log_events import describe_error
 
 BODY_SECONDS = 5.0
 RATE, BURST, CONCURRENCY = 1_000.0, 2_000, 256
@@ -97,7 +98,7 @@ class BrokerApp:
             log.warning("a request was not served", extra={"cause": type(error).__name__})
             return 503, b'{"error":"unavailable"}', error.retry_after
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, and may not end the connection
-            log.error("a request failed", extra={"cause": type(error).__name__})
+            log.error("a broker request failed", extra={"event": "rpc_request_failed", **describe_error(error)})
             return 500, b'{"error":"internal"}', None
 
     def _log_cause(self, text: str, cause: str) -> None:

@@ -101,14 +101,6 @@ class CredentialStore:
         async with self._database.tenant(tenant_id) as work:
             return await list_credentials(work, module=module, owner=owner)
 
-    async def list_page(
-        self, tenant_id: UUID, user_id: UUID | None, *, after: tuple[str, str, str] | None = None, limit: int
-    ) -> "Sequence[StoredCredential]":
-        """Those that a user has or that their roles share, or of everybody: at most `limit`, in the order of module,
-        kind and owner, beginning behind `after`."""
-        async with self._database.tenant(tenant_id) as work:
-            return await list_credentials(work, user_id=user_id, after=after, limit=limit)
-
     async def find(self, tenant_id: UUID, credential_id: UUID) -> tuple[StoredCredential, CredentialOwner]:
         """One credential by its id, and whose it is.
 

@@ -19,6 +19,10 @@ class OriginPolicy:
     def __init__(self, base_urls: Mapping[str, str]) -> None:
         self._base_urls = base_urls
 
+    def knows(self, module: str) -> bool:
+        """Whether the module is installed here."""
+        return module in self._base_urls
+
     def get_origins(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:
         """The origins that a credential may be sent to: what is stored, else the module's own."""
         if origins or module not in self._base_urls:

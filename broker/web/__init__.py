@@ -1,1 +1,1 @@
-"""What browsers and OAuth clients see of the trust zone: routes, pages, cookies."""
+"""Pages, OAuth endpoints and cookies of the trust zone: everything that browsers and OAuth clients reach."""

@@ -33,7 +33,7 @@ _TOKEN_ID = re.compile(r"[0-9A-Za-z]{12}")
 def build_account_routes(
     parts: WebDependencies, door: IdentityServices, tokens: ApiTokens, grants: Grants | None
 ) -> list[Route]:
-    """What :func:`broker.web.app.build_identity_app` gets; no `grants` where another server makes access tokens."""
+    """Build the routes of the account pages. `grants` is None where another server issues access tokens."""
     pages = AccountPages(parts, door, tokens, grants)
     return [
         Route("/account", pages.show, methods=["GET"]),
@@ -88,7 +88,7 @@ class AccountPages:
         return RedirectResponse(f"{ACCOUNT_PATH}?done=session_ended", 303)
 
     async def end_all_sessions(self, request: Request) -> Response:
-        """This browser's too: whoever is not sure who else is signed in begins anew."""
+        """End all sessions of the user, this browser's included."""
         session = await find_browser_session(self._parts, self._door, request)
         if session is None:
             return _redirect_to_sign_in()
@@ -103,7 +103,7 @@ class AccountPages:
             return _redirect_to_sign_in()
         grant_id = _parse_id(await read_form(request))
         if self._grants is None:
-            raise NotFound("another server gives access to clients here")
+            raise NotFound("another authorization server manages the access of clients")
         await self._grants.revoke(session.actor, session.tenant_id, grant_id, "user", user_id=session.user_id)
         return RedirectResponse(f"{ACCOUNT_PATH}?done=grant_revoked", 303)
 

@@ -21,6 +21,7 @@ from broker.web.web_dependencies import WebDependencies
 from core.disk_errors import DiskFull, is_disk_full
 from core.errors import MCPistError
 from core.http.same_origin import SAFE_METHODS
+from core.log_events import describe_error
 
 PROGRAM_PATHS = (
     "/.well-known/",
@@ -48,7 +49,7 @@ def build_identity_app(parts: WebDependencies, routes: Sequence[BaseRoute]) -> A
 
 
 class _PathNotFound(PageError):
-    """No route has this path."""
+    """Raised for a path that has no route."""
 
     def __init__(self) -> None:
         super().__init__("not_found", 404)
@@ -74,7 +75,7 @@ class _IdentityApp:
             return
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor its text logged
             if answer.has_begun:
-                log.error("an answer broke off", extra={"cause": type(error).__name__})
+                log.error("a response was cut off", extra={"event": "web_response_aborted", **describe_error(error)})
                 raise ConnectionAbortedError from None  # the server closes the connection: half an answer is none
             await self._build_error_response(request, error)(scope, receive, answer)
 
@@ -156,7 +157,7 @@ def _to_expected_error(error: Exception) -> MCPistError:
         return error
     if is_disk_full(error):
         return DiskFull()
-    log.error("a request failed", extra={"cause": type(error).__name__})
+    log.error("a web request failed", extra={"event": "web_request_failed", **describe_error(error)})
     return PageError("internal", 500)
 
 

@@ -97,14 +97,16 @@ class AuthorizePages:
         secret, session = await self._find_session(request)
         if secret is None or session is None or not wanted.accepts_sign_in_at(session.authenticated_at):
             if wanted.prompt == "none":
-                raise OAuthError("login_required", "nobody is signed in, or not since the client wants it")
+                raise OAuthError(
+                    "login_required", "login required: no session, or an older one than the client accepts"
+                )
             return _redirect_to_sign_in(wanted, session)
         wanted = self._restrict_to_session(session, wanted)
         standing = await self._consents.get_status(_build_consent_request(session, wanted))
         if standing.covers_request and wanted.prompt != "consent":
             return self._redirect_to_client(request, await self._issue_code(session, wanted))
         if wanted.prompt == "none":
-            raise OAuthError("consent_required", "the person has to agree first")
+            raise OAuthError("consent_required", "consent required: the user has not agreed yet")
         return self._render_consent_page(request, secret, session, wanted, known=standing.has_prior_consent)
 
     async def _handle_decision(
@@ -116,7 +118,7 @@ class AuthorizePages:
         if not is_valid_form_token(secret, wanted.build_query(), form.get("form_token", "")):
             raise PageError("expired", 403)
         if form.get("decision") != "allow":
-            raise OAuthError("access_denied", "the person did not agree")
+            raise OAuthError("access_denied", "the user denied the request")
         wanted = self._restrict_to_session(session, wanted)
         await self._consents.grant_consent(session.actor, _build_consent_request(session, wanted))
         return await self._issue_code(session, wanted)
@@ -129,7 +131,7 @@ class AuthorizePages:
         return self._redirect_to_client(request, target.build_error_url(self._parts.issuer, error))
 
     async def _has_consented_before(self, request: Request, target: RedirectTarget) -> bool:
-        """Whether the person has ever agreed to anything for the client."""
+        """Check whether the user has ever consented to anything for the client."""
         _, session = await self._find_session(request)
         if session is None:
             return False
@@ -149,7 +151,8 @@ class AuthorizePages:
         return secret, await self._sessions.find(secret) if secret else None
 
     def _restrict_to_session(self, session: Session, wanted: AuthorizationRequest) -> AuthorizationRequest:
-        """What this person can be asked. Another tenant's client does not exist for them."""
+        """Return the request as far as this session's user may be asked, or refuse another tenant's client as
+        unknown."""
         if wanted.client.tenant_id not in (None, session.tenant_id):
             raise PageError("unknown_client")
         return wanted.narrow_to_role(session.system_role)
@@ -176,7 +179,9 @@ class AuthorizePages:
         try:
             self._people.check(person)
         except LimitReached as limit:
-            raise LimitReached("too many applications asked for you lately; wait a minute", limit.retry_after) from None
+            raise LimitReached(
+                "too many authorization requests for this user; wait a minute", limit.retry_after
+            ) from None
         self._people.record_failure(person)
 
     def _render_consent_page(
@@ -204,7 +209,7 @@ def _redirect_to_sign_in(wanted: AuthorizationRequest, session: Session | None) 
 
 
 def _is_untrusted_site(target: RedirectTarget) -> bool:
-    """Whether nobody here has chosen the site that the answer goes to. What stays on the person's machine is none."""
+    """Check whether the redirect URI is a site that no administrator has chosen; loopback addresses are none."""
     return target.client.kind != "registered" and target.redirect_uri.startswith("https:")
 
 
@@ -219,5 +224,5 @@ def _build_consent_request_for(session: Session, target: RedirectTarget, scopes:
 
 
 def _list_uncovered_scopes(scopes: frozenset[str]) -> list[str]:
-    """Those that no other one covers."""
+    """Return the scopes that no other scope of the list covers."""
     return sorted(scope for scope in scopes if not covers(scopes - {scope}, scope))

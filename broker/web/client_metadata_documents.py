@@ -31,7 +31,7 @@ def build_client_document_route(introductions: AutomaticClientRegistration) -> R
 
 
 def _is_canonical_id(text: str) -> bool:
-    """Whether it is an id in its one form: a document's URL is compared letter by letter."""
+    """Check whether the id is in canonical form: a document's URL is compared letter by letter."""
     try:
         return str(UUID(text)) == text
     except ValueError:

@@ -14,7 +14,6 @@ from broker.connect.connect_session_store import MAX_SESSION_MODULES
 from broker.connections.api_keys import OtherAccount, PastedKey
 from broker.connections.available_services import ADMINISTRATOR
 from broker.connections.connect_errors import ConnectError
-from broker.connections.connection_status import ConnectionStatus
 from broker.connections.oauth_client_store import OAuthClient
 from broker.identity.browser_sessions import Session
 from broker.identity.identity_services import IdentityServices
@@ -50,7 +49,7 @@ DONE_NOTICES = frozenset({"connected", "connected_less", "kept", "declined", "di
 
 
 def build_connect_routes(parts: WebDependencies, door: IdentityServices, connect: ConnectServices) -> list[Route]:
-    """What :func:`broker.web.app.build_identity_app` is given of connecting."""
+    """Build the routes of the connect pages."""
     pages, flow = ServicePages(parts, door, connect), ConnectFlowPages(parts, door, connect)
     return [
         Route(CONNECT_PATH, pages.show_overview, methods=["GET"]),
@@ -98,7 +97,7 @@ class ServicePages:
             refused=build_refused_client_views(refused, self._parts.settings.public_url),
             by_roles=build_shared_views(shared, titles),
             more=more,
-            **build_service_list(services, await self._load_standings(session)),
+            **build_service_list(services),
         )
 
     async def begin_all(self, request: Request) -> Response:
@@ -106,11 +105,8 @@ class ServicePages:
         session = await self._find_session(request)
         if session is None:
             return redirect_to_sign_in(CONNECT_PATH)
-        services, standings = (
-            await self._connect.available_services.list_for_person(session),
-            await self._load_standings(session),
-        )
-        names = list_connectable_modules(services, standings)[:MAX_SESSION_MODULES]
+        services = await self._connect.available_services.list_for_person(session)
+        names = list_connectable_modules(services)[:MAX_SESSION_MODULES]
         if not names:
             return RedirectResponse(CONNECT_PATH, 303)
         made, _ = await self._connect.connect_sessions.start(session.actor, session, ConnectSessionRequest(names))
@@ -159,10 +155,6 @@ class ServicePages:
         done = "disconnected" if ended.revoked else "removed"
         return RedirectResponse(build_next_path(module, role_id, ConnectQueue(), done), 303)
 
-    async def _load_standings(self, session: Session) -> Mapping[UUID | None, ConnectionStatus]:
-        async with self._connect.database.tenant(session.tenant_id) as work:
-            return {one.id: one for one in await self._connect.connection_health.list_for_user(work, session.user_id)}
-
     async def _find_session(self, request: Request) -> Session | None:
         return await find_browser_session(self._parts, self._door, request)
 
@@ -202,7 +194,7 @@ class ServicePages:
             refused="" if refused is None else refused.key,
             after=await self._find_connected_title(session, asked.get("after", ""), role_id),
             administers=session.system_role == ADMINISTRATOR,
-            standing=get_display_state(service, await self._load_standings(session)),
+            standing=get_display_state(service),
             **build_service_view(service, self._parts.settings.public_url),
         )
 

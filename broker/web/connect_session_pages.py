@@ -1,4 +1,4 @@
-"""Where the link of a connect session leads: to the service that comes next, or on to where the person is awaited."""
+"""Link of a connect session: redirects to the next service that waits, or to the return address."""
 
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from core.errors import NotFound
 def build_connect_session_routes(
     parts: WebDependencies, door: IdentityServices, connect: ConnectServices
 ) -> list[Route]:
-    """The one address."""
+    """Build the route of a connect session's link."""
 
     async def redirect_to_next(request: Request) -> Response:
         """Find the next service. Nothing is changed by it, and nobody but the session's person gets anywhere."""

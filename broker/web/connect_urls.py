@@ -25,8 +25,8 @@ _NOTHING = "-"
 
 @dataclass(frozen=True, slots=True)
 class ConnectQueue:
-    """What is still to be connected after this one, of how many altogether (0: there is no queue), and the connect
-    session that it belongs to, if any."""
+    """Services still to be connected after this one, the number of all (`of`, 0 without a queue), and the connect
+    session that the queue belongs to, if any."""
 
     rest: tuple[str, ...] = ()
     of: int = 0
@@ -49,7 +49,7 @@ class ConnectQueue:
         )
 
     def to_fields(self) -> dict[str, str]:
-        """What a form or an address carries of it."""
+        """Return the queue as fields of a form or an address."""
         session = {"session": self.session} if self.session else {}
         return {"then": ",".join(self.rest), "of": str(self.of), **session} if self.of else {}
 
@@ -67,13 +67,13 @@ def parse_queue(fields: Mapping[str, str]) -> ConnectQueue:
 
 
 def get_session_path(session_id: UUID | str) -> str:
-    """Where a connect session begins and goes on."""
+    """Return the path of a connect session's link."""
     return f"{CONNECT_PATH}/-/session/{session_id}"
 
 
 def list_remaining(fields: Mapping[str, str], waiting: Sequence[str]) -> list[str]:
-    """What a connect session goes on with: all that waits, or what of it comes after the service that the person has
-    just left, as the address says."""
+    """Return the services of a connect session that still wait; after a service that the user has just left, as the
+    address says, only those that follow it."""
     if "then" not in fields:
         return list(waiting)
     names = fields["then"].split(",")
@@ -113,7 +113,7 @@ def build_path(path: str, parameters: Mapping[str, str]) -> str:
 
 
 def build_next_path(module: str, role_id: UUID | None, queue: ConnectQueue, done: str) -> str:
-    """Where it goes on: to the next service of the queue, or to what has become of this one."""
+    """Return the path to go on to: the next service of the queue, or the page of this service's result."""
     if queue.of and done == "connected":
         return queue.after(module)
     role = "" if role_id is None else str(role_id)

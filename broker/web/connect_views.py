@@ -3,26 +3,19 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
 
-from broker.connect.code_exchange import NO_REACH
 from broker.connect.redirect_uris import build_redirect_uri
 from broker.connections.available_services import AvailableService
 from broker.connections.connect_methods import ConnectMethod, build_method_scope_request
-from broker.connections.connection_status import ConnectionStatus, HealthState
+from broker.connections.connection_status import HealthState, get_catalogue_word
 from broker.connections.credential_summary import CredentialSummary
 from broker.connections.oauth_client_store import OAuthClient
 from broker.providers.templates import fill_url, resolve_settings
-from broker.vault.origin_policy import ORIGIN_CHANGED
+from core.connection_causes import CAUSES, WARNINGS
 from core.errors import Invalid
 
-CREDENTIAL_WARNINGS = frozenset({NO_REACH})
-CREDENTIAL_CAUSES = frozenset(
-    {"revoked", "expired", "lost_rotation", "scope", "account_disabled", "interaction", "rejected", ORIGIN_CHANGED}
-)
 EXPLAINED_PROVIDERS = frozenset({"github", "github_oauth_app"})
 """Providers between which an administrator has to choose: ``connect.unregistered.admin.<id>`` tells them apart."""
-CLIENT_CAUSES = frozenset({"client_refused", "secret_expired", "client_not_allowed", "scope_refused", "not_found"})
 DISPLAY_STATES = {
     HealthState.REFRESHING: "refreshing",
     HealthState.REFUSED: "refused",
@@ -32,9 +25,7 @@ DISPLAY_STATES = {
 """What a person can do nothing about; besides there are connected, broken and none."""
 
 
-def build_service_list(
-    services: Sequence[AvailableService], standings: Mapping[UUID | None, ConnectionStatus]
-) -> Mapping[str, Any]:
+def build_service_list(services: Sequence[AvailableService]) -> Mapping[str, Any]:
     """The list: one entry a service, and how many their person can connect."""
     entries = [
         {
@@ -42,31 +33,28 @@ def build_service_list(
             "title": one.required_tools.module.title,
             "own": _build_credential_view(one.own),
             "shared": _build_credential_view(next(iter(one.shared), None)),
-            "state": get_display_state(one, standings),
+            "state": get_display_state(one),
             "connectable": one.connectable,
         }
         for one in services
     ]
-    return {"services": entries, "open": len(list_connectable_modules(services, standings))}
+    return {"services": entries, "open": len(list_connectable_modules(services))}
 
 
-def list_connectable_modules(
-    services: Sequence[AvailableService], standings: Mapping[UUID | None, ConnectionStatus]
-) -> list[str]:
+def list_connectable_modules(services: Sequence[AvailableService]) -> list[str]:
     """The modules that somebody can connect now, and that nothing counts for, or something that they can mend."""
     return [
         one.required_tools.module.name
         for one in services
-        if one.connectable and get_display_state(one, standings) in ("none", "broken")
+        if one.connectable and get_display_state(one) in ("none", "broken")
     ]
 
 
-def get_display_state(service: AvailableService, standings: Mapping[UUID | None, ConnectionStatus]) -> str:
+def get_display_state(service: AvailableService) -> str:
     """How the credential stands that a call uses."""
     if service.effective is None:
         return "none"
-    found = standings.get(service.effective.id)
-    return service.effective.state if found is None else DISPLAY_STATES.get(found.state, service.effective.state)
+    return DISPLAY_STATES.get(service.effective.status, service.effective.state)
 
 
 def build_refused_client_views(clients: Sequence[OAuthClient], public_url: str) -> Sequence[Mapping[str, Any]]:
@@ -75,7 +63,7 @@ def build_refused_client_views(clients: Sequence[OAuthClient], public_url: str) 
         {
             "provider": one.provider,
             "role": one.role,
-            "cause": one.cause if one.cause in CLIENT_CAUSES else "other",
+            "cause": one.cause if one.cause in CAUSES else "other",
             "redirect_uri": build_redirect_uri(public_url, one.provider),
         }
         for one in clients
@@ -148,10 +136,10 @@ def _build_credential_view(held: CredentialSummary | None) -> Mapping[str, Any] 
         "type": held.type,
         "name": held.name,
         "state": held.state,
-        "cause": held.cause if held.cause in CREDENTIAL_CAUSES else "other",
+        "cause": get_catalogue_word(held.cause, held.status),
         "role": held.role,
         "site": str(held.details.get("site_name", "")),
-        "warning": held.warning if held.warning in CREDENTIAL_WARNINGS else "",
+        "warning": held.warning if held.warning in WARNINGS else "",
         "scopes": held.scopes,
         "provider": held.provider,
     }

@@ -15,7 +15,7 @@ _VALUE = re.compile(r"[0-9A-Za-z_-]{16,200}")
 
 
 class Cookies:
-    """Read and set them under the names that the public URL allows (broker-security.md §2, row 35).
+    """Read and set them under the names that the public URL allows (threat-model.md §2, row 35).
 
     With https they are ``__Host-mcpist-session`` and ``__Host-mcpist-flow``, which no other host and no plain
     connection can set. On this machine's own http they are plain. With http to anywhere else there are none:

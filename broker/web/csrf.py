@@ -1,4 +1,4 @@
-"""Requests that change something have to come from our own pages (broker-security.md §2, row 36)."""
+"""Requests that change something have to come from our own pages (threat-model.md §2, row 36)."""
 
 from starlette.requests import Request
 

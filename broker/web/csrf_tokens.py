@@ -1,4 +1,4 @@
-"""What a form carries to show that it was made for this session, and for exactly what it says."""
+"""CSRF tokens of forms: bound to the session and to exactly the content that the form states."""
 
 import hashlib
 import hmac
@@ -12,5 +12,5 @@ def create_form_token(session: Secret, content: str) -> str:
 
 
 def is_valid_form_token(session: Secret, content: str, given: str) -> bool:
-    """Whether `given` was made for this session and `content`."""
+    """Check whether the token `given` was made for this session and `content`."""
     return hmac.compare_digest(create_form_token(session, content).encode(), given.encode())

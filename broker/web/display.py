@@ -26,7 +26,7 @@ def _is_visible(letter: str) -> bool:
 
 
 def render_contact(text: str) -> Markup:
-    """Whom to ask, as the settings say it: an e-mail address and an https URL lead there."""
+    """Render the contact address of the settings; an e-mail address or an https URL becomes a link."""
     if _ADDRESS.fullmatch(text):
         return Markup('<a href="mailto:%s">%s</a>') % (quote(text, safe="@+"), text)
     if text.startswith("https://") and " " not in text:
@@ -35,6 +35,6 @@ def render_contact(text: str) -> Markup:
 
 
 def describe_destination(url: str) -> str:
-    """Where an answer goes, as a person can judge it: host and port, or the scheme of an app."""
+    """Describe a redirect URI so that a user can judge it: its host and port, or the scheme of an app."""
     parts = urlsplit(url)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"

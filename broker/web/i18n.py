@@ -11,13 +11,20 @@ from broker.web.locales.connect_en import MESSAGES as CONNECT_ENGLISH
 from broker.web.locales.connect_ja import MESSAGES as CONNECT_JAPANESE
 from broker.web.locales.en import MESSAGES as OTHER_ENGLISH
 from broker.web.locales.ja import MESSAGES as OTHER_JAPANESE
+from core.connection_causes import CAUSES, OTHER
 
 Language = Literal["en", "ja"]
 MAX_LANGUAGE_RANGES = 20
 _QUALITY = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 
-ENGLISH: Mapping[str, str] = {**OTHER_ENGLISH, **CONNECT_ENGLISH}
-JAPANESE: Mapping[str, str] = {**OTHER_JAPANESE, **CONNECT_JAPANESE}
+
+def _render_causes(language: Language) -> Mapping[str, str]:
+    """The sentences of the catalogue of causes, by key."""
+    return {f"connect.cause.{word}": one.render_page(language) for word, one in {**CAUSES, "other": OTHER}.items()}
+
+
+ENGLISH: Mapping[str, str] = {**OTHER_ENGLISH, **CONNECT_ENGLISH, **_render_causes("en")}
+JAPANESE: Mapping[str, str] = {**OTHER_JAPANESE, **CONNECT_JAPANESE, **_render_causes("ja")}
 _MESSAGES: Mapping[Language, Mapping[str, str]] = {"en": ENGLISH, "ja": JAPANESE}
 
 

@@ -1,4 +1,4 @@
-"""Why a vendor's key was not stored: one text for the page, the API and the command line."""
+"""Texts for an API key that was not stored: the same on the page, in the API and at the command line."""
 
 from collections.abc import Mapping
 
@@ -20,5 +20,5 @@ def build_key_error(trouble: KeyProblem, service: str) -> MCPistError:
 
 
 def render_key_error(trouble: KeyProblem, service: str) -> str:
-    """What the page says, in English and without markup."""
+    """Return the page's text in English, without markup."""
     return Translations("en")(f"connect.refused.key_{trouble}", service=service).striptags()

@@ -50,7 +50,7 @@ class ClientRegistrar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationServerServices:
-    """Everything that the routes lead to. `registration` is None where clients cannot register themselves."""
+    """Services behind the OAuth routes. `registration` is None where clients cannot register themselves."""
 
     authorization: AuthorizationRequestParser
     token_endpoint: TokenEndpoint
@@ -100,7 +100,7 @@ def build_oauth_routes(
 
 
 def _build_registration_routes(parts: WebDependencies, register: Endpoint | None) -> list[Route]:
-    """Where clients register themselves. SDKs ask at /register where the metadata names no registration endpoint."""
+    """Build the routes of dynamic client registration (RFC 7591)."""
     closed = _build_refusing_endpoint("access_denied", REGISTRATION_CLOSED, 403)
     elsewhere = _build_refusing_endpoint(
         "invalid_request", f"clients register at {parts.build_url('/oauth/register')}", 404

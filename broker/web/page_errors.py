@@ -4,7 +4,8 @@ from core.errors import MCPistError
 
 
 class PageError(MCPistError):
-    """What went wrong, as a key of the messages: ``problem.<key>.title``, ``.text`` and ``.do`` (what to do next).
+    """Error shown as a page; its key selects the texts ``problem.<key>.title``, ``.text`` and ``.do`` (what to do
+    next).
 
     `args` fill the placeholders of those texts; they are escaped, and shown as untrusted names are.
     """

@@ -110,7 +110,8 @@ _KEYS: Mapping[type[MCPistError], str] = {
 
 @functools.cache
 def _load_templates() -> jinja2.Environment:
-    """They are compiled at first use (some 15 ms each), for all that runs in this process."""
+    """Create the environment of the templates, which are compiled at first use (some 15 ms each) for the whole
+    process."""
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -125,7 +126,7 @@ def _load_templates() -> jinja2.Environment:
 
 
 def _get_home_path(path: str) -> str:
-    """Where a page of an error leads: to what it belongs to. The others send whoever is not signed in on to sign in."""
+    """Return the path that an error page links to: the section that it belongs to."""
     return next((one for one in ("/connect", "/sign-in") if path.startswith(one)), "/account")
 
 

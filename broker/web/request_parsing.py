@@ -1,4 +1,4 @@
-"""What comes in with a request: a form, a query, an address. Everything has a limit, and nothing may come twice."""
+"""Parsing of forms, queries and addresses of requests: everything has a limit, and no parameter may come twice."""
 
 import asyncio
 from collections.abc import Iterable, Mapping

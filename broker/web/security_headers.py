@@ -15,7 +15,7 @@ DEFAULT_HEADERS: Mapping[str, str] = {
 
 
 def build_page_headers(nonce: str, *, alone: bool) -> Mapping[str, str]:
-    """Those of an HTML page whose one style element has this nonce. There is no script on any page.
+    """Build the headers of an HTML page whose one style element has this nonce; no page has scripts.
 
     `alone` cuts the page off from whoever opened it. The pages on the way of an authorization must not be: many
     clients open them in a window and wait for that to come back.

@@ -27,7 +27,7 @@ SIGN_IN_REFUSAL_STATUS = {"link_used": 410, "expired": 410, "provider_away": 503
 
 
 def build_sign_in_routes(parts: WebDependencies, door: IdentityServices) -> list[Route]:
-    """What :func:`broker.web.app.build_identity_app` is given of sign-in."""
+    """Build the routes of sign-in."""
     pages = SignInPages(parts, door)
     return [
         Route("/login", pages.redirect_login, methods=["GET"]),
@@ -50,7 +50,7 @@ async def find_browser_session(parts: WebDependencies, door: IdentityServices, r
 
 
 def redirect_to_sign_in(to: str) -> Response:
-    """On to the sign-in, and from there to an address of ours."""
+    """Redirect to the sign-in, which comes back to an address of ours."""
     return RedirectResponse(f"/sign-in?next={quote(to, safe='')}", 303)
 
 

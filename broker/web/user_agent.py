@@ -1,4 +1,4 @@
-"""What a browser calls itself, short enough for a person to know it again. Never a reason to trust it."""
+"""Short name of a browser, by which a user recognises a session; it is self-reported and never trusted."""
 
 _BROWSERS = (
     ("Edg/", "Edge"),

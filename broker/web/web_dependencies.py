@@ -1,4 +1,4 @@
-"""What every route of the pages and endpoints of identity needs. What only some need, they are given beside it::
+"""Dependencies that all routes of pages and identity endpoints share. A route is given special ones beside them::
 
 def routes(parts: WebDependencies, sign_in: SignInService, sessions: Sessions) -> list[Route]: ...
 """
@@ -40,7 +40,7 @@ class WebDependencies:
 def build_web_dependencies(
     settings: Settings, identity: IdentitySettings, clock: Callable[[], datetime]
 ) -> WebDependencies:
-    """What the settings say, put together."""
+    """Build the shared dependencies from the settings."""
     return WebDependencies(
         settings,
         identity,

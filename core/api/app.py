@@ -33,7 +33,7 @@ def create_router(tag: str) -> APIRouter:
 
 
 def describe_existing_response(view: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
-    """How a route that makes something is described, which answers 200 when what is asked for is there already."""
+    """Describe the answer 200 of a route that creates something which exists already."""
     return {200: {"model": view, "description": "It was there already, just as it was asked for."}}
 
 
@@ -79,7 +79,7 @@ def build_fastapi_app(door: ApiSecurity, sections: Sequence[ApiSection], version
 
 
 def list_declared_routes(sections: Sequence[ApiSection]) -> Iterator[DeclaredRoute]:
-    """Every route of the sections.
+    """Return all routes of the sections.
 
     Raises:
         TypeError: one is not of the kind that has to declare who may call it.

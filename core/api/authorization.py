@@ -1,4 +1,4 @@
-"""Who may call a route. Every route depends on one :class:`Access`, or the application is not built."""
+"""Authorization of API routes. Every route declares one :class:`RouteAccess`, or the application is not built."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class RouteAccess:
         return principal
 
     def to_openapi(self) -> dict[str, Any]:
-        """What the OpenAPI document says of it."""
+        """Return the fields that describe this access in the OpenAPI document."""
         return {"required_role": self.required_role, "scopes": list(self.scopes), "recent_sign_in": self.recent_sign_in}
 
 

@@ -1,4 +1,4 @@
-"""Who calls, as the type of a route's parameter; :class:`core.api.authorization.RouteAccess` says what each means."""
+"""Callers as types of route parameters; :class:`core.api.authorization.RouteAccess` explains each."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What every answer has and what no request may do: its id, its headers, the time and the size of its body."""
+"""Middleware of the admin API: request id, response headers, and limits on a body's time and size."""
 
 import asyncio
 import logging
@@ -6,6 +6,8 @@ from uuid import uuid4
 
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from core.log_events import describe_error
 
 BODY_SECONDS = 10.0
 MAX_BODY_BYTES = 65_536
@@ -32,7 +34,8 @@ class ApiMiddleware:
         try:
             await self._app(scope, _BoundedBody(receive).receive, answer.send)
         except Exception as error:  # noqa: BLE001 a fault of ours must not be shown, nor end the connection
-            log.error("a request failed", extra={"cause": type(error).__name__, "request_id": answer.request_id})
+            fields = {"request_id": answer.request_id, **describe_error(error)}
+            log.error("an API request failed", extra={"event": "api_request_failed", **fields})
 
 
 class _BoundedBody:

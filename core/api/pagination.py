@@ -31,7 +31,7 @@ PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="Most items
 
 
 def encode_cursor(key: Any) -> str:
-    """What stands for the place after the item of that key."""
+    """Encode the cursor of the page after the item with that key."""
     return base64.urlsafe_b64encode(msgspec.msgpack.encode(key)).decode().rstrip("=")
 
 

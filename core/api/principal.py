@@ -1,4 +1,4 @@
-"""Who calls the admin API, and how an application finds out."""
+"""Authenticated caller of the admin API, and the interface that finds out who it is."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,7 +41,7 @@ class Principal:
         return Actor(self.email, self.user_id, self.credential_id)
 
     def is_administrator_with(self, scope: str) -> bool:
-        """Whether this is an administrator of their tenant whose credential has `scope`."""
+        """Check whether this is an administrator of their tenant whose credential has `scope`."""
         return self.system_role == ADMIN_SYSTEM_ROLE and covers(self.scopes, scope)
 
 
@@ -60,7 +60,7 @@ class RequestAuthenticator(Protocol):
 
 
 class AuthenticationRequired(MCPistError):
-    """No credential, or one that does not count."""
+    """Raised for a missing, invalid or expired credential."""
 
     status, code, exit_code = 401, "unauthenticated", 3
 
@@ -82,7 +82,7 @@ class MissingCredentialScope(MCPistError):
 
 
 class RecentSignInRequired(MCPistError):
-    """What makes a new credential needs a person who has signed in just now."""
+    """Raised where a new credential would be made by a user whose sign-in is not recent."""
 
     status, code, exit_code = 403, "recent_sign_in_required", 3
     minutes: ClassVar[int] = 10

@@ -1,4 +1,4 @@
-"""Every error as a problem document (RFC 9457) with a stable `code`; no text of an exception or of a database."""
+"""Problem documents (RFC 9457) for every error, with a stable `code` and no text of an exception or a database."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -35,7 +35,7 @@ _DETAILS = {
 
 
 class FieldProblem(BaseModel):
-    """What is wrong with one field."""
+    """Problem with one field of a request."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -106,7 +106,8 @@ async def _handle_expected_error(request: Request, error: Exception) -> Response
 
 
 def _get_safe_detail(error: MCPistError) -> str:
-    """What exists for others and what does not exist at all are told apart by no letter, nor is the id repeated."""
+    """Return the text of an error; that of a missing resource neither repeats the id nor tells whether others have
+    it."""
     return _DETAILS[404] if isinstance(error, NotFound) else str(error)
 
 
@@ -136,7 +137,8 @@ async def _handle_unexpected_error(request: Request, error: Exception) -> Respon
 
 
 def _describe_field_error(error: Mapping[str, Any]) -> dict[str, str]:
-    """Where and what, without the input: it may be a secret in the wrong place. A made-up field's name is input too."""
+    """Return the field and its problem without the input, which may be a secret; an unknown field's name is input
+    too."""
     place = ".".join(str(part)[:60] for part in error["loc"])
     if error["type"] == "extra_forbidden":
         return {"field": place[:200], "problem": "there is no such field"}

@@ -29,13 +29,13 @@ ShortText = Annotated[str, StringConstraints(max_length=200, pattern=NO_CONTROL_
 
 
 class RequestModel(BaseModel):
-    """What a caller sends."""
+    """Base of request bodies."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ResponseModel(BaseModel):
-    """What a caller gets; made of the directory's own values, whose other fields it leaves out."""
+    """Base of response bodies, built from the directory's values; fields that it does not declare are left out."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
@@ -50,14 +50,15 @@ class RemainingAccountView(ResponseModel):
 
 
 class RemovalView(ResponseModel):
-    """What was removed with its owner: how many accounts at vendors, and which of those live on there (100 at most)."""
+    """Vendor accounts that were removed with their owner: their number, and those that stay active at the vendor (at
+    most 100)."""
 
     accounts: int
     remaining_accounts: list[RemainingAccountView]
 
 
 def build_removal_view(said: Sequence[RevocationResult]) -> RemovalView:
-    """What has become of the accounts of whoever was removed."""
+    """Describe the vendor accounts that were removed with their owner."""
     left = [RemainingAccountView.model_validate(one) for one in said if one.still_active]
     return RemovalView(accounts=len(said), remaining_accounts=left[:MAX_REMAINING_ACCOUNTS])
 

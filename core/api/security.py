@@ -1,4 +1,4 @@
-"""What stands before every route: authentication, the origin of browsers' requests, limits."""
+"""Checks before every route: authentication, the origin of browsers' requests, rate limits."""
 
 import contextlib
 import time
@@ -44,7 +44,7 @@ class ApiSecurity:
     anonymous: AttemptLimits = field(default_factory=_create_anonymous_limits)
 
     async def authenticate_request(self, request: Request) -> Principal:
-        """Whom the request speaks for.
+        """Return the principal of the request.
 
         Raises:
             core.api.principal.AuthenticationRequired: nobody.

@@ -1,4 +1,4 @@
-"""What the audit log says: one event, and the kinds of events."""
+"""Events of the audit log and their kinds."""
 
 import itertools
 import os
@@ -12,7 +12,7 @@ DEPLOYMENT_CHAIN = UUID(int=0)
 
 
 class AuditEventKind(StrEnum):
-    """What happened. An event read back may have a kind of a newer version."""
+    """Kind of an audit event. An event that is read may have a kind of a newer version."""
 
     CALL_INTENT = "call.intent"
     CALL_OUTCOME = "call.outcome"
@@ -87,7 +87,7 @@ class AuditEventKind(StrEnum):
     CLIENT_CREATED = "client.created"
     CLIENT_CHANGED = "client.changed"
     CLIENT_REMOVED = "client.removed"
-    CLIENT_DOCUMENT_REFUSED = "build_client_document.refused"
+    CLIENT_DOCUMENT_REFUSED = "client_document.refused"
     ISSUER_TRUSTED = "issuer.trusted"
     ISSUER_REMOVED = "issuer.removed"
     CONSENT_GIVEN = "consent.given"
@@ -97,7 +97,7 @@ class AuditEventKind(StrEnum):
 
 
 class CallOutcome(StrEnum):
-    """How a call ended. `UNKNOWN` and `PENDING` are never written: readers derive them from a missing outcome."""
+    """Outcome of a call. `UNKNOWN` and `PENDING` are never written: readers derive them from a missing outcome."""
 
     OK = "ok"
     ERROR = "error"
@@ -152,7 +152,7 @@ class AuditEvent(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
 def build_outcome_event(
     intent: AuditEvent, outcome: str, duration_us: int, detail: dict[str, str | int] | None = None
 ) -> AuditEvent:
-    """How the call that `intent` announced has ended. Who and what stand in the intent and are not repeated."""
+    """Build the outcome of the call that `intent` announced; caller and tool stand in the intent only."""
     return AuditEvent(
         at=intent.at,
         kind=AuditEventKind.CALL_OUTCOME,

@@ -1,4 +1,4 @@
-"""What happens besides the 401: attempts are limited per address, and the audit log tells the refusals apart."""
+"""Failed authentication: attempts are limited per address, and the audit log records why each was refused."""
 
 import time
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""By which right a gateway appends to a tenant's audit log: a pass that the broker signs, and the database checks."""
+"""Passes that let a gateway append to a tenant's audit log: signed by the broker, checked by the database."""
 
 from collections import OrderedDict
 from uuid import UUID

@@ -60,7 +60,8 @@ class RecordQueue:
         return [entry[0] for entry in flying], [entry[1] for entry in flying]
 
     def settle_batch(self, refused: Collection[int] = ()) -> int:
-        """What was taken is durable, but for the `refused` places in it; how many still waited for it."""
+        """Mark the batch as durable except for the `refused` places in it; return how many records still waited for
+        it."""
         served = 0
         for place, entry in enumerate(self._flying):
             waiter = entry[2]
@@ -74,7 +75,7 @@ class RecordQueue:
         return served
 
     def requeue_batch(self) -> None:
-        """What was taken is not known to be durable: it stays at the head of the queue."""
+        """Put the batch back to the head of the queue: it is not known to be durable."""
         self._queue.extendleft(reversed(self._flying))
         self.awaited = len(self._queue)
         self._flying = []

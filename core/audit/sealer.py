@@ -21,6 +21,7 @@ from core.audit.event import AuditEvent, AuditEventKind
 from core.audit.truncation import to_datetime, truncate_if_needed, unpack
 from core.db import CONNECTION_ERRORS, Database, Row
 from core.errors import Unavailable
+from core.log_events import describe_error
 
 SEAL_BATCH_SIZE = 250
 """Records a transaction: about 5 ms of this process, which may be serving calls meanwhile."""
@@ -61,7 +62,7 @@ class AuditSealer:
         self._prepared: tuple[int, int] | None = None
 
     def wake(self) -> None:
-        """There is something to seal."""
+        """Wake the sealer: a record is ready to be sealed."""
         self._woken.set()
 
     async def run(self) -> None:
@@ -110,7 +111,10 @@ class AuditSealer:
         try:
             return await self.seal_once()
         except Exception as error:  # noqa: BLE001 nothing may end the sealer: asyncpg has many errors of its own
-            log.warning("audit records are not sealed for now", extra={"cause": type(error).__name__})
+            log.warning(
+                "sealing audit records failed; trying again",
+                extra={"event": "audit_sealing_failed", **describe_error(error)},
+            )
             return 0
 
     async def _wait_for_work(self, pause: float) -> None:
@@ -156,7 +160,7 @@ def _read_record(row: Row, now: datetime) -> _ReadRecord:
 
 
 def _build_unreadable_event(record: bytes) -> AuditEvent:
-    """What stands for a record that cannot be read, so that it neither vanishes nor holds up the others."""
+    """Build the event that replaces an unreadable record, which must neither vanish nor hold up the others."""
     digest = hashlib.sha256(record)
     detail: dict[str, str | int] = {"bytes": len(record), "sha256": digest.hexdigest()}
     return AuditEvent(at=-1, kind=AuditEventKind.AUDIT_UNREADABLE, id=digest.digest()[:16], detail=detail)

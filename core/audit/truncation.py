@@ -77,7 +77,7 @@ def truncate_if_needed(event: AuditEvent) -> AuditEvent:
 
 
 def to_datetime(nanoseconds: int) -> datetime | None:
-    """That time, to the microsecond; None where it lies outside the calendar."""
+    """Convert to a datetime with microseconds; None outside the calendar."""
     try:
         found = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
     except OverflowError:

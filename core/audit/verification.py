@@ -49,7 +49,7 @@ class ChainVerification:
 
     @property
     def ok(self) -> bool:
-        """Nothing is wrong."""
+        """True if the verification found no problem."""
         return self.first_bad is None
 
 

@@ -51,7 +51,7 @@ async def append_events(database: Database, events: Sequence[AuditEvent]) -> Non
 
 
 class AuditWriter:
-    """Every record of a process goes through its one writer; `run` must be awaited for as long as it is used.
+    """Queue and writer of all audit records of a process; `run` must be awaited for as long as it is used.
 
     `clock` gives nanoseconds since 1970; `patience` is in seconds; `on_flush` is called after each flush; `pass_of`
     gives the pass for a tenant's log, for a gateway's login, which may not append without one.
@@ -90,7 +90,7 @@ class AuditWriter:
 
     @property
     def waiting(self) -> int:
-        """How many records are not durable yet."""
+        """Number of records that are not durable yet."""
         return len(self._waiting)
 
     @property
@@ -154,7 +154,9 @@ class AuditWriter:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), timeout)
         if left := len(self._waiting):
-            log.error("audit records could not be written before the end", extra={"records": left})
+            log.error(
+                "stopped with audit records unwritten", extra={"event": "audit_records_unwritten", "records": left}
+            )
 
     async def _flush_while_connected(self) -> None:
         async with self._database.connection() as connection:
@@ -190,12 +192,12 @@ class AuditWriter:
         self.flushes += 1
         self.written += len(records) - len(refused or ())
         if refused:
-            self._record_loss(len(refused), "the broker has not vouched for their tenant")
+            self._record_loss(len(refused), "the broker has issued no pass for their tenant")
         if self._on_flush is not None:
             self._on_flush()
 
     async def _wait_for_intent(self) -> None:
-        """Only outcomes wait: the next call's intent may take them along."""
+        """Wait a moment if the queue holds outcomes alone: the next call's intent may be written with them."""
         loop = asyncio.get_running_loop()
         self._wake = loop.create_future()
         self._holding = loop.call_later(HOLD_SECONDS, self._wake_up)
@@ -230,8 +232,12 @@ class AuditWriter:
         is_full = is_disk_full(error)
         self._waiting.reason = DiskFull if is_full else Unavailable
         if self._failures == 2:
-            why = "the disk of the database is full" if is_full else "the database is away"
-            log.error("audit records wait: %s", why, extra={"cause": type(error).__name__})
+            why = "the database's disk is full" if is_full else "the database is unavailable"
+            log.error(
+                "audit records wait in memory: %s",
+                why,
+                extra={"event": "audit_writing_suspended", "error": type(error).__name__},
+            )
         if self._away_since is None:
             self._away_since = time.monotonic()
 
@@ -246,9 +252,9 @@ class AuditWriter:
             count, self._unreported = self._unreported, 0
             self.enqueue(AuditEvent(at=self._clock(), kind=AuditEventKind.AUDIT_LOST, detail={"count": count}))
 
-    def _record_loss(self, count: int, reason: str = "the database has been away for too long") -> None:
+    def _record_loss(self, count: int, reason: str = "the database was unavailable for too long") -> None:
         if not self._unreported:
-            log.error("audit records are lost: %s", reason)
+            log.error("audit records are lost: %s", reason, extra={"event": "audit_records_lost"})
         self.lost += count
         self._unreported += count
 

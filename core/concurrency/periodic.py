@@ -5,6 +5,8 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 
+from core.log_events import describe_error
+
 log = logging.getLogger(__name__)
 
 
@@ -52,7 +54,7 @@ class PeriodicTask:
                 "%s failed; it is tried again in about %g s",
                 self.name,
                 self._interval,
-                extra={"event": "periodic_task_failed", "task": self.name, "error": type(error).__name__},
+                extra={"event": "periodic_task_failed", "task": self.name, **describe_error(error)},
             )
         else:
             self.failures = 0

@@ -1,4 +1,4 @@
-"""How much one caller may ask for, and how often one address may fail to sign in: kept in this process's memory."""
+"""Limits in this process's memory: rate and concurrency of a caller, failed authentications of an address."""
 
 import secrets
 from array import array
@@ -78,7 +78,7 @@ class CallerLimits:
         """Make room for a quarter of the keys at once, so that the cost of looking is spread over many newcomers."""
         quiet = [(bucket.full_at, key) for key, bucket in self._buckets.items() if not bucket.running]
         if not quiet:
-            raise LimitReached("This MCPist serves as many callers as it can; try again in a moment.")
+            raise LimitReached("MCPist has reached its limit of callers; try again in a moment.")
         quiet.sort()
         for _, key in quiet[: self._most_keys // 4 + 1]:
             del self._buckets[key]
@@ -138,7 +138,8 @@ class AttemptLimits:
 
 
 def get_network(address: str) -> str:
-    """What one client can be expected to own: an IPv4 address, or an IPv6 /64. Other texts are returned as they are."""
+    """Return the network that one client can be expected to own: an IPv4 address, or an IPv6 /64. Other texts are
+    returned unchanged."""
     if ":" not in address:
         return address
     try:
@@ -153,7 +154,7 @@ def get_network(address: str) -> str:
 
 
 def _build_limit_reached(wait: float) -> LimitReached:
-    return LimitReached(f"Too many calls with this token; wait {_format_seconds(wait)}, then go on more slowly.", wait)
+    return LimitReached(f"Too many calls with this token; wait {_format_seconds(wait)}, then send fewer calls.", wait)
 
 
 def _format_seconds(wait: float) -> str:

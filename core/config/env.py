@@ -1,4 +1,4 @@
-"""How a settings class declares its environment variables, and how they are read from a mapping."""
+"""Environment variables as fields of a settings class, and reading them from a mapping."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields

@@ -1,4 +1,4 @@
-"""What the values of settings look like: each function reads one text and raises ValueError for any other form."""
+"""Parsers of settings: each reads one text and raises ValueError for a wrong form."""
 
 import math
 import re
@@ -74,7 +74,7 @@ def parse_slug(text: str) -> str:
 def parse_path(text: str) -> Path:
     """An absolute path; a relative one counts from the current folder."""
     if text.startswith("~"):
-        raise SettingFormatError("only a shell knows what ~ means, so write the whole path")
+        raise SettingFormatError("~ is expanded by shells only; write the whole path")
     if "\0" in text:
         raise ValueError
     return Path(text).absolute()
@@ -110,7 +110,7 @@ def parse_origin(text: str) -> str:
     ``:*`` at the end stands for any port.
     """
     if text == "*":
-        raise SettingFormatError("every origin at once cannot be allowed; list those that you trust")
+        raise SettingFormatError("all origins cannot be allowed at once; list those that you trust")
     if text.endswith(ANY_PORT_SUFFIX):
         return _format_origin(_split_http_url(text.removesuffix(ANY_PORT_SUFFIX))) + ANY_PORT_SUFFIX
     return _format_origin(_split_http_url(text))
@@ -161,7 +161,7 @@ def parse_broker_url(text: str) -> str:
 
 
 def parse_key_provider(text: str) -> str:
-    """Where keys of the vault are: ``file``, or one key of a key service."""
+    """Parse one key provider of the vault: ``file``, or one key of a key service."""
     if not _KEY_PROVIDER.fullmatch(text):
         raise ValueError
     scheme, _, url = text.partition(":")
@@ -169,15 +169,17 @@ def parse_key_provider(text: str) -> str:
         parts = urlsplit(url)
         _check_http_host(parts)
         if parts.scheme == "http" and parts.hostname not in {"localhost", "127.0.0.1", "::1"}:
-            raise SettingFormatError("HashiCorp Vault is asked by https; http only for an agent on this machine")
+            raise SettingFormatError(
+                "HashiCorp Vault must be reached by https; http is for an agent on this machine only"
+            )
     return text
 
 
 def parse_key_providers(text: str) -> tuple[str, ...]:
-    """At least one keeper of keys, each once."""
+    """Parse a list of key providers: at least one, none twice."""
     found = tuple(dict.fromkeys(make_list_parser(parse_key_provider)(text)))
     if not found:
-        raise SettingFormatError("somebody has to keep the keys")
+        raise SettingFormatError("name at least one key provider")
     return found
 
 
@@ -198,7 +200,7 @@ def _split_http_url(text: str) -> SplitResult:
     parts = urlsplit(text)
     _check_http_host(parts)
     if parts.path not in {"", "/"} or parts.query or parts.fragment or "?" in text or "#" in text:
-        raise SettingFormatError("it has no path and nothing after it")
+        raise SettingFormatError("it must not have a path, a query or a fragment")
     return parts
 
 

@@ -1,4 +1,4 @@
-"""Every setting of MCPist: its variable, its form, its default. docs/configuration.md is made from these classes.
+"""Settings of MCPist: variable, form and default of each. docs/configuration.md is made from these classes.
 
 Only the command line reads the environment; it hands the mapping to :meth:`Settings.from_environment`.
 """
@@ -59,7 +59,7 @@ class Settings:
         "MCPIST_TRUSTED_PROXIES",
         values.make_list_parser(values.parse_network),
         "addresses or networks, separated by commas",
-        "Proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are believed.",
+        "Proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are trusted.",
         (),
         shown="no proxy",
     )
@@ -123,7 +123,7 @@ class Settings:
         "MCPIST_KEYS",
         values.parse_key_providers,
         "file, aws-kms:ARN, gcp-kms:NAME or vault-transit:URL, or several of them, separated by commas",
-        "Who keeps the vault's keys: the first one's wrap, the others' still open; see operations.md.",
+        "Key providers of the vault: the first wraps new keys, the others still unwrap old ones; see operations.md.",
         ("file",),
         shown="`file`: `keys/vault-kek.json` in the data folder",
     )
@@ -139,7 +139,7 @@ class Settings:
         "MCPIST_IDENTITY_FILE",
         values.parse_path,
         "a file",
-        "Identity providers and the authorization server (TOML); its owner alone may read it.",
+        "Identity providers and the authorization server (TOML); readable by its owner only.",
         None,
         shown="`identity.toml` in the data folder",
     )
@@ -147,7 +147,7 @@ class Settings:
         "MCPIST_NOTICES_FILE",
         values.parse_path,
         "a file",
-        "How owners of broken accounts are told: mail, webhook (TOML); its owner alone may read it.",
+        "Notifications to owners of broken accounts: mail, webhook (TOML); readable by its owner only.",
         None,
         shown="`notices.toml` in the data folder",
     )
@@ -178,7 +178,7 @@ class Settings:
         "MCPIST_CALL_TIMEOUT",
         values.make_number_parser(0.1, 3600),
         "seconds from 0.1 to 3600",
-        "Seconds after which a call, or a whole batch, is given up.",
+        "Seconds after which a call, or a whole batch, is cancelled.",
         60.0,
     )
     rate_per_second: float = declare_setting(
@@ -192,7 +192,7 @@ class Settings:
         "MCPIST_RATE_BURST",
         values.make_integer_parser(1, 1_000_000),
         "a whole number from 1 to 1000000",
-        "Requests that one credential may make at once before that rate counts.",
+        "Burst: requests that one credential may make at once before the rate applies.",
         2000,
     )
     concurrency: int = declare_setting(
@@ -213,7 +213,7 @@ class Settings:
         "MCPIST_FAILED_AUTH_PER_MINUTE",
         values.make_integer_parser(1, 1_000_000),
         "a whole number from 1 to 1000000",
-        "Wrong credentials a minute that one client address (IPv6: one /64) may send before it has to wait.",
+        "Failed authentications a minute per client address (IPv6: one /64) before it has to wait.",
         60,
     )
     metrics_host: str = declare_setting(
@@ -241,7 +241,7 @@ class Settings:
         "MCPIST_LOG_LEVEL",
         values.make_choice_parser("debug", "info", "warning", "error"),
         "debug, info, warning or error",
-        "The least serious lines that are logged.",
+        "The lowest level that is logged.",
         "info",
     )
     url: str = declare_setting(

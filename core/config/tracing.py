@@ -15,7 +15,7 @@ SAMPLERS = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracingSettings:
-    """Where traces go; the names are OpenTelemetry's own, so that one configuration serves every program."""
+    """Settings of trace export, under OpenTelemetry's own names: one configuration serves every program."""
 
     endpoint: str = declare_setting(
         ENDPOINT_VARIABLES[0],
@@ -76,7 +76,7 @@ class TracingSettings:
 
     @property
     def url(self) -> str:
-        """Where spans are posted to; empty when tracing is off."""
+        """URL that spans are posted to; empty when tracing is off."""
         if self.disabled == "true":
             return ""
         below = f"{self.endpoint.rstrip('/')}/v1/traces" if self.endpoint else ""

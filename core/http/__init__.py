@@ -1,1 +1,1 @@
-"""What goes out to other people's servers, wherever it is sent from."""
+"""HTTP: requests to other servers, and checks of hosts, origins and proxies of incoming ones."""

@@ -8,7 +8,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class AllowedHosts:
-    """Those of the public URL; if that is of this machine, every name of this machine.
+    """Host names that requests may use: that of the public URL; if it is a loopback name, every name of this machine.
 
     Raises:
         ValueError: the URL names no host.
@@ -25,11 +25,11 @@ class AllowedHosts:
         self.allows = lru_cache(maxsize=1024)(self._allows)
 
     def is_public(self, host: str) -> bool:
-        """Whether `host` is the one of the public URL and no other name for it."""
+        """Check whether `host` is exactly the host of the public URL."""
         return _split_host(host.lower(), self._default_port) == (self._name, self._port)
 
     def _allows(self, host: str, bound_port: int | None) -> bool:
-        """Whether a request for `host` that arrived at `bound_port` is for us."""
+        """Check whether a request for `host` that arrived at `bound_port` is for this server."""
         name, port = _split_host(host.lower(), self._default_port)
         if self.is_loopback:
             return name in _LOOPBACK and port in (self._port, bound_port)

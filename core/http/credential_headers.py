@@ -36,7 +36,7 @@ class InvalidCredentialForm(Exception):
 
 
 class CredentialScheme(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How a credential is sent.
+    """Scheme by which a credential is sent.
 
     ``bearer``: RFC 6750. ``basic_user``: the user name of Basic (RFC 7617), with `fixed` as the password.
     ``basic_password``: the password of Basic, with `fixed` as the user name. ``basic_pair``: Basic with a user name and
@@ -83,7 +83,7 @@ def build_credential_header(scheme: CredentialScheme, secret: Secret) -> tuple[s
 
 
 def join_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
-    """What is stored of a key and the user name that was given beside it: only ``basic_pair`` has one.
+    """Return the stored form of a key and the user name given beside it; only ``basic_pair`` has a user name.
 
     Raises:
         Unsendable: there is a user name and the scheme has none, or the other way round, or one has the wrong form.
@@ -101,7 +101,7 @@ def join_user(scheme: CredentialScheme, secret: Secret, user: str) -> Secret:
 
 
 def is_reserved(header: str) -> bool:
-    """Whether a header's name is one that no credential and no module may set, in any case of its letters."""
+    """Check whether no credential and no module may set the header of this name, whatever its case."""
     lower = header.lower()
     return lower in _RESERVED or lower.startswith(_RESERVED_PREFIXES)
 

@@ -22,7 +22,7 @@ class ServerHungUp(aiohttp.ClientError):
 
 
 class GuardedClient:
-    """What a client of strangers' servers is made on. Whoever asks passes `allow_redirects=False`, reads with a limit.
+    """HTTP client for servers of strangers. Callers pass `allow_redirects=False` and read with a limit.
 
     For tests: `lookup` in place of the system's resolver, `tls` with another root.
     """
@@ -75,8 +75,7 @@ class GuardedClient:
             self._lookup = self._system = None
 
     def is_askable(self, url: str) -> bool:
-        """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is connected
-        to."""
+        """Check whether `url` has a form that may be requested; the addresses of its host are checked on connecting."""
         return is_askable_url(self.allow, url)
 
     @property
@@ -86,7 +85,7 @@ class GuardedClient:
 
 
 def is_askable_url(allow: AllowedAddresses, url: str) -> bool:
-    """Whether the form of `url` is one that we ask; the addresses of its host are checked when it is connected to."""
+    """Check whether `url` has a form that may be requested; the addresses of its host are checked on connecting."""
     if len(url) > MAX_URL_LENGTH or not _HTTP_URL.fullmatch(url):
         return False
     parts = urlsplit(url)

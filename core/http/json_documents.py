@@ -27,8 +27,8 @@ DocumentFailure = Literal["refused", "unreachable", "wrong"]
 
 
 class DocumentUnavailable(OSError):
-    """There is none. `refused`: we may not ask there; `unreachable`: it may come in a moment; `wrong`: what came is no
-    such document."""
+    """Raised where there is no document. `refused`: the address may not be requested; `unreachable`: a later attempt
+    may succeed; `wrong`: the answer is no such document."""
 
     def __init__(self, trouble: DocumentFailure) -> None:
         super().__init__(trouble)
@@ -37,7 +37,7 @@ class DocumentUnavailable(OSError):
 
 @dataclass(frozen=True, slots=True)
 class JsonDocument:
-    """What came, and how many seconds its server says that it stays good; None where it says nothing."""
+    """Document that was fetched, and its lifetime in seconds as its server states it; None where it states none."""
 
     body: bytes
     max_age_seconds: float | None
@@ -114,7 +114,7 @@ def _is_json(response: aiohttp.ClientResponse) -> bool:
 
 
 def _get_max_age_seconds(response: aiohttp.ClientResponse) -> float | None:
-    """By Cache-Control and Age (RFC 9111 §5.2.2.1, §5.1)."""
+    """Return the lifetime by Cache-Control and Age (RFC 9111 §5.2.2.1, §5.1)."""
     told = ",".join(response.headers.getall("Cache-Control", ()))
     if _NOT_KEPT.search(told):
         return 0.0

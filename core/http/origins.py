@@ -23,7 +23,7 @@ def get_origin(url: str) -> str:
 
 
 def is_within_origins(url: str, origins: Collection[str]) -> bool:
-    """Whether `url` is of one of these origins; what is no URL leads nowhere."""
+    """Check whether `url` has one of these origins; false for a text that is no URL."""
     try:
         return get_origin(url) in origins
     except ValueError:

@@ -41,7 +41,7 @@ class AddressNotAllowed(OSError):
 
 @dataclass(frozen=True, slots=True)
 class AllowedAddresses:
-    """What the operator allows: `listed` hosts may have any address; all others only public ones, by TLS on `ports`."""
+    """Addresses that outgoing requests may use: `listed` hosts any, all others only public ones, by TLS on `ports`."""
 
     private_hosts: frozenset[tuple[str, int]] = frozenset()
     ports: frozenset[int] = frozenset({HTTPS_PORT})
@@ -53,15 +53,16 @@ class AllowedAddresses:
         return cls(frozenset((host.strip("[]"), int(port)) for host, _, port in pairs))
 
     def allows(self, host: str, port: int, *, secure: bool) -> bool:
-        """Whether `host`, a lower-case name or an address without brackets, may be asked; a name's addresses are
-        checked when it is connected to."""
+        """Check whether requests to `host`, a lower-case name or an address without brackets, are allowed; a name's
+        addresses are checked on connecting."""
         if (host, port) in self.private_hosts:
             return True
         return secure and port in self.ports and _is_possibly_public(host)
 
 
 def is_public(text: str) -> bool:
-    """Whether an address in its usual form belongs to the public Internet; the inner one of an IPv4-mapped address."""
+    """Check whether an address in its usual form is a public one; of an IPv4-mapped address the inner one is
+    checked."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -129,7 +130,7 @@ class GuardedResolver(AbstractResolver):
             return []
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: the resolver holds no resources."""
 
 
 class SystemLookup:

@@ -19,7 +19,7 @@ class TrustedProxies:
         self._known = lru_cache(maxsize=4096)(self._look_up)
 
     def trusts(self, peer: str) -> bool:
-        """Whether this address is one of the proxies."""
+        """Check whether this address is one of the proxies."""
         return bool(self._networks) and self._known(peer)
 
     def client(self, peer: str, forwarded_for: str | None) -> str:

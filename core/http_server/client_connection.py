@@ -12,20 +12,20 @@ from core.http_server.request_reader import RequestHead, RequestPart, RequestRea
 
 
 class SocketAddresses(NamedTuple):
-    """Both ends of a connection; None on a Unix socket."""
+    """Local and remote address of a connection; None on a Unix socket."""
 
     client: tuple[str, int] | None
     server: tuple[str, int] | None
 
 
 class ConnectionRegistry(Protocol):
-    """What a connection asks of its server."""
+    """Interface of the server as its connections use it."""
 
     app: Application
     limits: HttpLimits
 
     def admit(self, connection: "ClientConnection") -> bool:
-        """Whether there is room for one more; another may have been closed for it."""
+        """Admit one more connection, closing an idle one for it if need be; False where there is no room."""
         ...
 
     def set_busy(self, connection: "ClientConnection", *, busy: bool) -> None: ...
@@ -266,7 +266,7 @@ class ClientConnection(asyncio.Protocol):
         return slow
 
     def _reads_slowly(self, unsent: int, now: float) -> bool:
-        """Whether the client takes less of an answer than it has to, looked at over `slow_reader_seconds`."""
+        """Check whether the client reads an answer too slowly, measured over `slow_reader_seconds`."""
         if not unsent:
             self._taken = None
             return False

@@ -9,6 +9,7 @@ from email.utils import formatdate
 from typing import Any, Protocol
 
 from core.http_server.asgi import Application
+from core.log_events import describe_error
 
 _NO_BODY = frozenset({204, 304})
 _FAILED = b'{"error":"Internal Server Error"}'
@@ -22,16 +23,16 @@ log = logging.getLogger(__name__)
 
 
 class ExchangeTransport(Protocol):
-    """What an exchange asks of its connection."""
+    """Interface of a connection as an exchange uses it."""
 
     @property
     def body_is_whole(self) -> bool:
-        """Whether the whole request has arrived."""
+        """Check whether the whole request has arrived."""
         ...
 
     @property
     def may_keep(self) -> bool:
-        """Whether the connection may serve another request after this one."""
+        """Check whether the connection may serve another request after this one."""
         ...
 
     def write(self, data: bytes) -> None: ...
@@ -76,7 +77,7 @@ class HttpExchange:
             self._wire.abort()
             raise
         except Exception as error:  # noqa: BLE001 the server outlives its applications, and their texts stay inside
-            log.error("the application raised %s", type(error).__name__)
+            log.error("an HTTP request failed", extra={"event": "http_request_failed", **describe_error(error)})
         if not self.complete and not self._gone:
             await self._fail()
 

@@ -1,4 +1,4 @@
-"""What one peer, and all peers together, may make the server hold, and for how long."""
+"""Limits on the memory and time that one peer, and all peers together, can take."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""From a parsed request head to an ASGI scope, and how the body of the request is framed (RFC 9112)."""
+"""Conversion of a parsed request head into an ASGI scope, and the framing of the body (RFC 9112)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ class BadRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class BodyFraming:
-    """How long the body is: `length` bytes, or chunked."""
+    """Framing of a request body: `length` bytes, or chunked."""
 
     length: int
     chunked: bool

@@ -1,4 +1,4 @@
-"""From the bytes of a connection to requests, one at a time; no socket and no clock.
+"""Parser of a connection's bytes into requests, one at a time, without a socket or a clock.
 
 llhttp (httptools) reads heads and chunks; a body of known length is counted here. What lies behind a request is given
 back unread, so nothing that follows can be taken for a part of it, nor a part of it for a request.
@@ -17,7 +17,7 @@ _NO_REQUEST = "This is not an HTTP/1.1 request"
 
 
 class RequestPart(Enum):
-    """What the next byte belongs to."""
+    """Part of a request that the next byte belongs to."""
 
     HEAD = auto()
     LENGTH = auto()
@@ -28,7 +28,7 @@ class RequestPart(Enum):
 
 
 class RequestHead(NamedTuple):
-    """What a head says. `scope` is ASGI's without the addresses; `keep`: the client lets the connection be kept."""
+    """Head of a request. `scope` is ASGI's without the addresses; `keep`: the client allows a persistent connection."""
 
     scope: dict[str, Any]
     keep: bool
@@ -36,7 +36,7 @@ class RequestHead(NamedTuple):
 
 
 class RequestSink(Protocol):
-    """Who hears what was read."""
+    """Receiver of parsed requests."""
 
     def start_request(self, request: RequestHead) -> None: ...
     def add_body(self, data: bytes) -> None: ...
@@ -68,7 +68,7 @@ class RequestReader:
 
     @property
     def has_begun_head(self) -> bool:
-        """Whether a part of a head has come, and the rest has not."""
+        """True while a head has arrived in part."""
         return self.part is RequestPart.HEAD and self._head_size > 0
 
     def start_next(self) -> None:

@@ -5,9 +5,10 @@ import contextlib
 import logging
 import math
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv6Network
+from types import MappingProxyType
 
 from core.http.trusted_proxies import TrustedProxies
 from core.http_server.asgi import Application
@@ -18,6 +19,7 @@ from core.http_server.http_limits import HttpLimits
 SWEEP_SECONDS = 5.0
 WARN_SECONDS = 60.0
 NO_PROXIES = TrustedProxies(())
+_NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +59,12 @@ class HttpServer:
         self._warned = -math.inf
 
     def __len__(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return len(self._connections)
 
     @property
     def running(self) -> int:
-        """How many requests are being answered."""
+        """Number of requests that are being answered."""
         return len(self._tasks)
 
     @property
@@ -86,11 +88,15 @@ class HttpServer:
         elif len(self._connections) >= limits.connections:
             self._make_room(self._resting)
         if len(self._connections) >= limits.connections:
-            self._warn("all connections are busy; one more was refused", None)
+            self._warn("http_connections_exhausted", "refused a connection: all connections are in use")
             return False
         if address is not None and network is not None:
             if network.count >= limits.connections_per_address:
-                self._warn("an address keeps all its connections busy; one more was refused", address)
+                self._warn(
+                    "http_address_connections_exhausted",
+                    "refused a connection: this address uses as many as one may",
+                    {"address": address},
+                )
                 return False
             network.count += 1
             self._networks[address] = network
@@ -100,12 +106,13 @@ class HttpServer:
             self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         return True
 
-    def _warn(self, text: str, address: str | None) -> None:
-        """Tell the operator, once in a while: an unnamed proxy looks like one address with many connections."""
+    def _warn(self, event: str, text: str, fields: Mapping[str, str] = _NO_FIELDS) -> None:
+        """Log a refused connection, at most once in `WARN_SECONDS`."""
+        # An unnamed proxy looks like one address with many connections: the operator has to hear of it.
         now = self._clock()
         if now - self._warned >= WARN_SECONDS:
             self._warned = now
-            log.warning(text, extra={} if address is None else {"address": address})
+            log.warning(text, extra={"event": event, **fields})
 
     def _make_room(self, resting: _IdleConnections) -> None:
         """Close the connection that rests longest."""
@@ -145,7 +152,8 @@ class HttpServer:
         task.add_done_callback(self._tasks.discard)
 
     def _get_address_key(self, connection: ClientConnection) -> str | None:
-        """What counts as one address: an IPv4 address, or an IPv6 /64; None for those who speak for many."""
+        """Return the key under which an address is counted: an IPv4 address, or an IPv6 /64; None for a trusted proxy
+        or a Unix socket."""
         client = connection.client
         if client is None or self._proxies.trusts(client):
             return None

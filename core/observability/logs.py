@@ -69,7 +69,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> LogFo
 
 
 def resolve_format(form: str, stream: TextIO) -> LogFormat:
-    """What ``auto`` means for `stream`; the other two stand for themselves."""
+    """Resolve ``auto`` for `stream`; the other two formats are returned unchanged."""
     if form == "auto":
         return "text" if stream.isatty() else "json"
     return "text" if form == "text" else "json"
@@ -86,9 +86,12 @@ class JsonLineFormatter(logging.Formatter):
             "message": format_message(record),
             "pid": record.process,
         }
+        fields = extract_fields(record)
+        if "event" in fields:
+            line["event"] = fields.pop("event")
         if request_id := current_request.get():
             line["request_id"] = request_id
-        fields, last = extract_fields(record), dict[str, Any]()
+        last: dict[str, Any] = {}
         if record.exc_info and record.exc_info[1] is not None:
             last["exception"] = list(iterate_causes(record.exc_info[1]))
         text = _encode({**line, **fields, **last})
@@ -98,15 +101,16 @@ class JsonLineFormatter(logging.Formatter):
 
 
 class TextLineFormatter(logging.Formatter):
-    """The same for a person's eyes."""
+    """Text for a terminal: time, level, logger and message, then ``name=value`` of every field, `event` first."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         fields = extract_fields(record)
         if request_id := current_request.get():
             fields.setdefault("request_id", request_id)
-        told = "".join(f" {name}={value}" for name, value in fields.items())
-        lines = [f"{time} {record.levelname:<7} {record.name}: {format_message(record)}{told}"]
+        event = f" event={fields.pop('event')}" if "event" in fields else ""
+        text = "".join(f" {name}={value}" for name, value in fields.items())
+        lines = [f"{time} {record.levelname:<7} {record.name}: {format_message(record)}{event}{text}"]
         if record.exc_info and record.exc_info[1] is not None:
             lines += [f"  {cause['type']} at {' < '.join(cause['at'])}" for cause in iterate_causes(record.exc_info[1])]
         return "\n".join(redact(_strip_control_characters(line[:MAX_LENGTH])) for line in lines)
@@ -132,7 +136,7 @@ def format_message(record: logging.LogRecord) -> str:
 
 
 def extract_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """What `extra` added to the record; names that mean a secret are masked, objects reduced to their type."""
+    """Return the fields that `extra` added to the record; secrets are masked by name, objects reduced to their type."""
     added = (item for item in record.__dict__.items() if item[0] not in _STANDARD)
     return {name: _sanitize_field(name, value) for name, value in added}
 
@@ -177,7 +181,7 @@ def _sanitize_value(value: Any, depth: int = 3) -> Any:
 
 
 def _sanitize_text(value: str) -> str:
-    """Not too long, and without the lone surrogates that UTF-8 has no form for."""
+    """Cut the text to its limit and escape lone surrogates, for which UTF-8 has no form."""
     return value[:MAX_TEXT_LENGTH].encode(errors="backslashreplace").decode()
 
 
@@ -187,5 +191,5 @@ def _get_type_name(value: object) -> str:
 
 
 def _strip_control_characters(text: str) -> str:
-    """Without control characters: a line of the log must not be able to write another, or to the terminal."""
+    """Escape control characters: a value must not be able to forge a log line or to control the terminal."""
     return "".join(sign if sign.isprintable() or sign == " " else repr(sign)[1:-1] for sign in text)

@@ -34,7 +34,7 @@ def redact(text: str) -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a field of this name is never written, whatever is in it."""
+    """Check whether a field of this name is always masked, whatever its value."""
     return _NAMES.search(name) is not None
 
 

@@ -1,1 +1,1 @@
-"""Who is calling: credentials verified through the broker, cached under the tenant's generation."""
+"""Authentication of callers: credentials verified through the broker, cached under the tenant's generation."""

@@ -1,4 +1,4 @@
-"""From an Authorization header to a caller: cached, single-flight, the same refusal for every wrong credential."""
+"""Authentication of an Authorization header: cached, single-flight, the same refusal for every wrong credential."""
 
 import hashlib
 import time
@@ -57,7 +57,7 @@ class CallerAuthenticator:
         self._loading = SingleFlight[bytes, Caller]()
 
     def __len__(self) -> int:
-        """How many verified credentials are kept."""
+        """Return the number of cached credentials."""
         return len(self._known)
 
     async def __call__(self, authorization: str | None, client: str) -> Caller:
@@ -82,7 +82,7 @@ class CallerAuthenticator:
         return await self._loading.join(digest, lambda: self._load(digest, authorization, client))
 
     def is_current(self, caller: Caller) -> bool:
-        """Whether nothing has changed in the caller's tenant since they were verified."""
+        """Check whether the caller's tenant is unchanged since they were verified."""
         return self._generations.current(caller.tenant_id) == caller.credential.generation
 
     def _has_expired(self, known: _CachedCaller) -> bool:
@@ -127,5 +127,5 @@ class CallerAuthenticator:
 
 
 def _is_credential_like(token: str) -> bool:
-    """Whether it may be an API token or an access token; anything else is noise, for which nobody is asked."""
+    """Check whether a text may be an API token or an access token; anything else is refused without a query."""
     return parse_token(token) is not None or is_jwt(token)

@@ -9,7 +9,7 @@ from gateway.mcp.errors import InsufficientScope, Unauthenticated
 from gateway.mcp.request_context import Authority
 
 REVOKED = "the credential of this call was revoked, or its user suspended"
-UNVERIFIED = "something has changed for the caller, and nobody can tell what: MCPist's broker is away"
+UNVERIFIED = "your permissions may have changed and cannot be checked: MCPist's broker is unavailable"
 RECHECK_SECONDS = 0.25
 UNVERIFIED_SECONDS = 5.0
 """How long a running request may go on after a change that cannot be looked at."""

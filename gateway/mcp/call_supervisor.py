@@ -18,7 +18,7 @@ Receive = Callable[[], Awaitable[Any]]
 
 
 class CancelReason(Enum):
-    """Why a call was cancelled by us."""
+    """Reason for which the server cancelled a call."""
 
     DEADLINE = "deadline"
     CLIENT_GONE = "client gone"

@@ -27,7 +27,7 @@ class CorsPolicy:
         self.allows = lru_cache(maxsize=1024)(self._allows)
 
     def _allows(self, origin: str) -> bool:
-        """Whether a browser page of `origin` may call."""
+        """Check whether pages of `origin` may call."""
         origin = origin.lower()
         if origin in self._exact:
             return True
@@ -39,7 +39,7 @@ class CorsPolicy:
 
 
 def build_cors_headers(origin: str) -> list[tuple[bytes, bytes]]:
-    """What every answer to an allowed origin carries."""
+    """Build the CORS headers of every answer to an allowed origin."""
     return [
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-expose-headers", _EXPOSED),

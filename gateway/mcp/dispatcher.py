@@ -10,6 +10,7 @@ import orjson
 from core.caller import Caller
 from core.errors import MCPistError, Unavailable
 from core.known_clients import TOOL_RESULT_FORMAT_BY_CLIENT_NAME
+from core.log_events import describe_error
 from core.secret import Secret
 from gateway.change_tracker import ChangeTracker
 from gateway.mcp.authority_renewal import AuthorityRenewal
@@ -32,7 +33,7 @@ _NAME_LENGTH = 100
 
 
 class TransportContext:
-    """What a message came with. `authenticate` asks anew who the caller is; `open_stream` is None where the client
+    """Transport side of a message. `authenticate` verifies the caller anew; `open_stream` is None where the client
     reads no events; `batched` forces a revision; `changes` counts what its handler may have changed."""
 
     __slots__ = (
@@ -274,8 +275,8 @@ def _build_context(
 
 
 def _wants_short_text(revision: Revision, arrival: TransportContext) -> bool:
-    """Whether this client shows its model the structured part: by its credential, else by what it says of itself in a
-    request of a revision that has a field for it."""
+    """Check whether this client shows its model the structured part: its credential decides, else the name that it
+    states in a request of a revision that has a field for it."""
     wanted = arrival.caller.credential.tool_result_format
     if not wanted and revision.modern:
         wanted = TOOL_RESULT_FORMAT_BY_CLIENT_NAME.get(arrival.client_name)
@@ -320,10 +321,7 @@ def _describe_oversized_result(size: int, limit: int, changes: ChangeTracker) ->
 
 
 def _build_internal_error(error: Exception, method: str, arrival: TransportContext) -> ProtocolError:
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    where = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame is not None else "?"
-    _log.error("%s at %s in %s, request %s", type(error).__name__, where, method, arrival.request_id)
+    fields = {"method": method, "request_id": arrival.request_id}
+    _log.error("an MCP request failed", extra={"event": "mcp_request_failed", **fields, **describe_error(error)})
     text = f"Internal error; {OUTCOME_UNKNOWN}" if arrival.changes else "Internal error"
     return ProtocolError(INTERNAL_ERROR, text, {"request_id": arrival.request_id})

@@ -47,7 +47,7 @@ class UrlElicitor:
     def choose_elicitation(
         self, revision: Revision, message: JsonRpcMessage, caller: Caller, headers: RequestHeaders
     ) -> ElicitUrl | None:
-        """How the client of this call can be asked; None where it cannot be, or where the person has declined.
+        """Choose how to ask the client of this call; None where it cannot be asked, or the user has declined.
 
         Raises:
             ProtocolError: `requestState` is not what we gave for this call.
@@ -123,17 +123,17 @@ def create_session_id(message: JsonRpcMessage) -> bytes | None:
 
 
 def supports_url_elicitation(capabilities: object) -> bool:
-    """Whether a client's capabilities include elicitation by URL; ``{}`` means forms only."""
+    """Check whether a client's capabilities include elicitation by URL; ``{}`` means forms only."""
     return type(_get_field(_get_field(capabilities, "elicitation"), "url")) is dict
 
 
 def has_url_session(headers: RequestHeaders) -> bool:
-    """Whether a request has the session id of a handshake client that can open URLs."""
+    """Check whether a request has the session id of a handshake client that can open URLs."""
     return SESSION_HEADER in headers.values and (headers.get_text(SESSION_HEADER) or "").startswith(SESSION_PREFIX)
 
 
 def _is_declined(responses: object) -> bool:
-    """Whether the person does not want to: then they are not asked again, and the model reads the error."""
+    """Check whether the user has declined: then they are not asked again, and the model reads the error."""
     if type(responses) is not dict:
         return False
     answers = cast("Mapping[str, Any]", responses).values()

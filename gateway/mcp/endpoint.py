@@ -14,6 +14,7 @@ import orjson
 from core.concurrency.cooperative_steps import wait_for_turn
 from core.errors import LimitReached, MCPistError, Unavailable
 from core.http.allowed_hosts import AllowedHosts
+from core.log_events import describe_error
 from gateway.mcp import cors, request_body
 from gateway.mcp.batch_dispatcher import BatchDispatcher
 from gateway.mcp.call_supervisor import CallSupervisor, Receive
@@ -114,11 +115,11 @@ class McpEndpoint:
 
     @property
     def running(self) -> int:
-        """How many calls are being handled now."""
+        """Number of calls that are being handled."""
         return len(self._watch)
 
     def end_streams(self) -> None:
-        """Nobody hears anything more: the process stops."""
+        """Close all notification streams: the process stops."""
         if self._listening is not None:
             self._listening.close()
 
@@ -137,7 +138,8 @@ class McpEndpoint:
         except MCPistError as error:
             await self._refuse(exchange, _to_refusal(error, self._settings.resource_metadata))
         except Exception as error:  # noqa: BLE001 - the server would log and show its text
-            _log.error("%s outside a handler, request %s", type(error).__name__, exchange.request_id)
+            fields = {"request_id": exchange.request_id, **describe_error(error)}
+            _log.error("an MCP request failed outside its handler", extra={"event": "mcp_transport_failed", **fields})
             if not exchange.reply.status:
                 await self._refuse(exchange, HttpRefusal(500, "Internal Server Error"))
         finally:

@@ -1,4 +1,4 @@
-"""What authentication may answer besides a caller; the transport turns each into its HTTP refusal."""
+"""Authentication errors, each of which the transport turns into an HTTP refusal."""
 
 from typing import ClassVar
 
@@ -6,8 +6,8 @@ from core.errors import MCPistError
 
 
 class Unauthenticated(MCPistError):
-    """No caller stands behind this credential. Becomes HTTP 401 (RFC 6750 §3) with `challenge`,
-    to which the transport adds where the metadata of the resource are (RFC 9728 §5.1)."""
+    """Raised where the credential authenticates no caller. Becomes HTTP 401 (RFC 6750 §3) with `challenge`, to which
+    the transport adds the URL of the resource metadata (RFC 9728 §5.1)."""
 
     status: ClassVar[int] = 401
     code: ClassVar[str] = "unauthenticated"

@@ -11,7 +11,7 @@ ALLOW_HEADER = (b"allow", b"POST, OPTIONS")
 
 
 class AcceptedTypes(NamedTuple):
-    """What a client can read."""
+    """Media types that a client can read."""
 
     json: bool
     events: bool
@@ -46,7 +46,7 @@ def check_content(headers: RequestHeaders) -> None:
 
 
 def check_accept(headers: RequestHeaders) -> AcceptedTypes:
-    """What the client reads; without an Accept header, anything (RFC 9110 §12.5.1).
+    """Return the media types that the client reads; without an Accept header, any (RFC 9110 §12.5.1).
 
     Raises: Refusal: 406.
     """

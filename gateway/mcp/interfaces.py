@@ -1,4 +1,4 @@
-"""What the transport asks of the rest of the gateway, and what it tells it."""
+"""Interfaces between the transport and the rest of the gateway."""
 
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple

@@ -62,7 +62,7 @@ class JsonRpcMessage:
 
 
 class MalformedJsonRpc(Exception):
-    """Not a JSON-RPC message. `id` (raw JSON) is empty where none could be read."""
+    """Raised for a text that is no JSON-RPC message. `id` (raw JSON) is empty where none could be read."""
 
     def __init__(self, code: int, message: str, id: bytes = b"") -> None:
         super().__init__(message)
@@ -71,7 +71,7 @@ class MalformedJsonRpc(Exception):
 
 
 def is_batch(body: bytes) -> bool:
-    """Whether the body is a JSON array."""
+    """Check whether the body is a JSON array."""
     return body.lstrip(b" \t\r\n")[:1] == b"["
 
 
@@ -188,7 +188,7 @@ def _refuse_repeated_members(body: bytes, params: bytes, id: bytes) -> None:
 
 
 def has_too_many_values(texts: Sequence[bytes]) -> bool:
-    """Whether JSON texts together have over ``MAX_VALUES`` values or ``MAX_FIELDS`` fields."""
+    """Check whether JSON texts together have over ``MAX_VALUES`` values or ``MAX_FIELDS`` fields."""
     return exceeds_limits(texts, MAX_VALUES, MAX_FIELDS)
 
 
@@ -217,13 +217,14 @@ def _check_containers(steps: bytes, id: bytes = b"") -> None:
 
 
 def count_containers(text: bytes) -> int:
-    """How many objects and arrays a JSON text has; for what is not JSON, any number."""
+    """Count the objects and arrays of a JSON text; of any other text the result has no meaning."""
     opened = _count_opening_brackets(text)  # too high where strings hold brackets, and much cheaper
     return opened if opened <= MAX_CONTAINERS else _extract_bracket_steps(text).count(_OPEN)
 
 
 def measure_depth(text: bytes) -> int:
-    """How deep objects and arrays are nested in a JSON text (0 for a scalar); for what is not JSON, any number."""
+    """Measure how deep objects and arrays are nested in a JSON text (0 for a scalar); of any other text the result has
+    no meaning."""
     return _find_deepest_level(_extract_bracket_steps(text))
 
 

@@ -17,7 +17,7 @@ BuildInstructions = Callable[[Caller], str]
 
 
 def build_capabilities(methods: Collection[str]) -> dict[str, Any]:
-    """What there are handlers for; nothing is ever announced as changing by itself."""
+    """Build the server's capabilities from its handlers; no list is ever announced as changing."""
     groups = sorted({method.partition("/")[0] for method in methods} & {"tools", "resources", "prompts"})
     return {group: {"listChanged": False} for group in groups}
 
@@ -63,6 +63,6 @@ class LifecycleMethods:
 
 
 def build_server_info(version: str, revision: str) -> dict[str, str]:
-    """Who answers (MCP Implementation); revisions before 2025-06-18 know no title."""
+    """Build the server's Implementation (MCP); revisions before 2025-06-18 know no title."""
     title = {"title": SERVER_TITLE} if revision >= _TITLE_SINCE else {}
     return {"name": SERVER_NAME, **title, "version": version}

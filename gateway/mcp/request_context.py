@@ -1,4 +1,4 @@
-"""What a handler is given: nothing of HTTP, nothing of protocol revisions."""
+"""Context of a request as handlers see it: independent of HTTP and of protocol revisions."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ ElicitUrl = Callable[[UrlElicitation], Result]
 
 
 async def _do_nothing() -> None:
-    """Nobody to ask."""
+    """Do nothing, where nobody can verify the caller anew."""
 
 
 class ToolExecution(Protocol):
@@ -40,7 +40,8 @@ class ToolExecution(Protocol):
 
 
 class Authority:
-    """By whose right a request runs: the caller as they are now, and once that is over, `ended` with the reason."""
+    """Authority that a request runs under: the caller in their current state, and once it ends, `ended` with the
+    reason."""
 
     __slots__ = ("_uses", "caller", "ended", "refresh")
 
@@ -48,25 +49,26 @@ class Authority:
         self.caller = caller
         self.ended = ""
         self.refresh: Callable[[], Awaitable[None]] = _do_nothing
-        """Asks anew who calls, if what is known is old; for whatever begins long after its request has come."""
+        """Verifies the caller anew if the last time is long ago; for work that begins long after its request came."""
         self._uses: set[ToolExecution] = set()
 
     def enter(self, use: ToolExecution) -> None:
-        """A tool begins to run by this right."""
+        """Add a tool that begins to run under this authority."""
         self._uses.add(use)
 
     def leave(self, use: ToolExecution) -> None:
-        """It does not any more."""
+        """Remove a use that has ended."""
         self._uses.discard(use)
 
     def renew(self, caller: Caller) -> None:
-        """What the caller may do has changed, or may have: what they may not use any more stops."""
+        """Check the authority anew after the caller's permissions may have changed; uses that are no longer allowed
+        stop."""
         self.caller = caller
         for use in tuple(self._uses):
             use.check(caller)
 
     def end(self, reason: str) -> None:
-        """The credential counts no more: all that runs stops, and nothing more begins."""
+        """End the authority, whose credential is no longer valid: running tools stop, and none begins."""
         self.ended = reason
         for use in tuple(self._uses):
             use.stop(reason)
@@ -103,7 +105,7 @@ class RequestContext:
 
     @property
     def caller(self) -> Caller:
-        """Who calls, as they are now."""
+        """The caller in their current state."""
         return self.authority.caller
 
 

@@ -58,7 +58,7 @@ class RequestHeaders:
 
 
 def find_mirror_fault(headers: RequestHeaders, version: object, method: str, params: dict[str, object]) -> str | None:
-    """What contradicts the body in the headers of a modern request ([2026-07-28] Streamable HTTP), or None."""
+    """Return the header of a modern request that contradicts its body ([2026-07-28] Streamable HTTP), or None."""
     if headers.repeated:
         return f"send each of these headers once: {', '.join(sorted(name.decode() for name in headers.repeated))}"
     if headers.get_text(VERSION_HEADER) != version:

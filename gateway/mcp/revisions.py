@@ -1,4 +1,4 @@
-"""What differs between the revisions of the protocol: one table, and the small functions that it names.
+"""Differences between the revisions of the protocol: one table, and the small functions that it names.
 
 Sources: the changelogs of the specification and its JSON Schemas, summed up in docs/decisions/0003.
 """
@@ -66,7 +66,7 @@ class Revision:
     structured: bool = True
 
     def has_method(self, method: str) -> bool:
-        """Whether this revision knows the method."""
+        """Check whether this revision has the method."""
         return method in self.lifecycle_methods or method in _SHARED
 
 

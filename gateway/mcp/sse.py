@@ -55,7 +55,7 @@ class EventStream:
         await self._send(b": keep-alive\n\n")
 
     def close(self) -> None:
-        """No further progress: the call is over."""
+        """End the stream's progress events: the call is over."""
         self._closed = True
 
     async def finish(self, body: bytes) -> None:

@@ -44,7 +44,7 @@ class BatchTool:
         """
         commands, dry_run = params.get("commands"), params.get("dry_run", False)
         if not isinstance(commands, str | list) or not isinstance(dry_run, bool):
-            return build_error_result("commands is JSONL text or an array of steps, dry_run is true or false")
+            return build_error_result("commands must be JSONL text or an array of steps, dry_run must be true or false")
         planned = await self._make_plan(request, cast("str | list[Any]", commands))
         if not isinstance(planned, Plan):
             return _build_result(report_problems(planned))

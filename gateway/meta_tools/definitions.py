@@ -1,4 +1,4 @@
-"""What a client loads at start, instructions and three definitions: as long for ten tools as for ten thousand."""
+"""Instructions and three tool definitions that a client loads at start: as long for ten tools as for ten thousand."""
 
 from functools import lru_cache
 from typing import Any
@@ -37,7 +37,7 @@ def build_definitions(view: SieveView) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def build_instructions(view: SieveView) -> str:
-    """What MCPist is, and up to twelve modules, one line each, then a pointer."""
+    """Build the instructions: what MCPist is, and up to twelve modules, one line each, then a pointer."""
     shown = list(view.modules.values())[:MAX_LISTED_MODULES]
     lines = [f"- {one.module.name}: {one.module.description}" for one in shown]
     more = len(view.modules) - len(shown)

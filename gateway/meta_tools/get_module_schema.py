@@ -99,7 +99,7 @@ def _parse_request(params: Params) -> _SchemaRequest:
 def _parse_names(value: Any, field: str, most: int) -> tuple[str, ...]:
     given: list[Any] = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(value, str | list | None) or not all(isinstance(name, str) for name in given):
-        raise InvalidSchemaRequest(f"{field} is a name or a list of names")
+        raise InvalidSchemaRequest(f"{field} must be a name or a list of names")
     if len(given) > most or any(len(name) > MAX_NAME_LENGTH for name in given):
         raise InvalidSchemaRequest(f"{field} takes at most {most} names of at most {MAX_NAME_LENGTH} characters")
     return tuple(dict.fromkeys(given))
@@ -112,4 +112,4 @@ def _parse_known_digests(value: Any, modules: tuple[str, ...]) -> Mapping[str, A
         return dict.fromkeys(modules, value)
     if isinstance(value, dict):
         return cast("dict[str, Any]", value)
-    raise InvalidSchemaRequest("have is the digest you got, or an object {module: digest}")
+    raise InvalidSchemaRequest("have must be the digest that you got, or an object {module: digest}")

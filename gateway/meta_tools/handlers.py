@@ -35,11 +35,11 @@ class MetaTools:
         }
 
     def get_handlers(self) -> dict[str, Handler]:
-        """What the transport serves."""
+        """Return the handlers that the transport serves."""
         return {"tools/list": self.list_tools, "tools/call": self.call_tool}
 
     def get_instructions(self, caller: Caller) -> str:
-        """What this caller's client may put before its model: what MCPist is, and the caller's modules."""
+        """Return the instructions for this caller's model: what MCPist is, and the caller's modules."""
         return build_instructions(self._sieve.get_view(caller))
 
     async def list_tools(self, request: RequestContext, params: Params) -> Result:
@@ -61,9 +61,9 @@ class MetaTools:
         name, arguments = params.get("name"), params.get("arguments")
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            raise ProtocolError(INVALID_PARAMS, "Unknown tool: there are get_module_schema, call and batch")
+            raise ProtocolError(INVALID_PARAMS, "Unknown tool; the tools are get_module_schema, call and batch")
         if arguments is not None and not isinstance(arguments, dict):
-            raise ProtocolError(INVALID_PARAMS, "arguments is an object")
+            raise ProtocolError(INVALID_PARAMS, "arguments must be an object")
         try:
             given = parse_arguments(str(name), cast("dict[str, Any]", arguments or {}))
         except InvalidMetaToolArguments as wrong:
@@ -79,7 +79,7 @@ class MetaTools:
     async def _call(self, request: RequestContext, params: Params) -> Result:
         module, name = params.get("module"), params.get("tool_name")
         if not isinstance(module, str) or not isinstance(name, str):
-            return build_error_result("call needs module and tool_name, both text")
+            return build_error_result("call needs module and tool_name, both strings")
         # Before anything else looks at them; no name of ours is as long, or ends with an ellipsis.
         module, name = cut_text(module, MAX_NAME_LENGTH), cut_text(name, MAX_NAME_LENGTH)
         try:

@@ -37,5 +37,5 @@ def parse_object(name: str, text: str, most_depth: int) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         value = None
     if not isinstance(value, dict):
-        raise InvalidObjectText(f"{name} is an object with the tool's arguments, or JSON text of one")
+        raise InvalidObjectText(f"{name} must be an object with the tool's arguments, or JSON text of one")
     return cast("dict[str, Any]", value)

@@ -41,7 +41,7 @@ class MetaToolArguments(NamedTuple):
 
 
 def parse_arguments(tool: str, arguments: dict[str, Any]) -> MetaToolArguments:
-    """What was given of the arguments of `tool`.
+    """Parse the arguments of the meta-tool `tool`.
 
     Raises:
         WrongArguments: as the name says.
@@ -90,7 +90,7 @@ def _normalize_name(name: str) -> str:
 
 
 def _count_edits(first: str, second: str) -> int:
-    """How many characters have to be inserted, deleted or replaced (Levenshtein), as far as it matters."""
+    """Return the edit distance (Levenshtein) of two names, as far as it matters."""
     if abs(len(first) - len(second)) > MAX_EDITS:
         return MAX_EDITS + 1
     row = list(range(len(second) + 1))

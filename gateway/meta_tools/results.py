@@ -16,7 +16,7 @@ SHORT_TEXT = "The result is in structuredContent."
 
 
 def build_error_result(text: str) -> Result:
-    """What a model can act on: errors inside the meta-tools are results, never protocol errors."""
+    """Build an error that a model can act on: errors inside the meta-tools are results, never protocol errors."""
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 

@@ -1,1 +1,1 @@
-"""What operators see of a running MCPist: logs, metrics, traces, health."""
+"""Observability of a running MCPist: logs, metrics, traces, health."""

@@ -103,7 +103,8 @@ class CallLog:
             self._start_writing()
 
     def _start_writing(self) -> None:
-        """In a daemon thread: one of an executor would keep the process from ending while nobody reads."""
+        """Start the writer in a daemon thread: a thread of an executor would keep the process from ending while nobody
+        reads."""
         lines, self._lines = self._lines, []
         self._writer = threading.Thread(target=self._write_out, args=(lines,), name="call log", daemon=True)
         self._writer.start()

@@ -1,4 +1,4 @@
-"""What is told about requests and tool runs: numbers, one line a run, and spans where tracing is configured."""
+"""Observer of requests and tool runs: metrics, one log line a run, and spans where tracing is configured."""
 
 from core.audit.event import CallOutcome
 from gateway.mcp.interfaces import Observation

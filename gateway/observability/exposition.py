@@ -32,7 +32,7 @@ class _Exposition(Collector):
         yield GaugeMetricFamily("mcpist_running_calls", "Tools running now.", value=self._metrics.running_calls)
         yield CounterMetricFamily(
             "mcpist_credentials_malformed",
-            "Credentials that are none by their form; refused without a query.",
+            "Credentials of a wrong form, refused without a query.",
             value=self._metrics.malformed_credentials,
         )
         yield from _collect_counters(self._metrics)
@@ -50,7 +50,7 @@ def _build_info_metric(version: str) -> Metric:
 def _collect_calls(metrics: Metrics) -> Iterator[Metric]:
     """The counter has a series for each tool; the histogram, which is 17 times as large, one for each module."""
     calls = CounterMetricFamily("mcpist_calls", "Finished runs of tools.", labels=("module", "tool", "outcome"))
-    duration = HistogramMetricFamily("mcpist_call_duration_seconds", "How long tools ran.", labels=("module",))
+    duration = HistogramMetricFamily("mcpist_call_duration_seconds", "Duration of tool runs.", labels=("module",))
     modules: dict[str, list[CallSeries]] = defaultdict(list)
     for key, series in sorted(metrics.calls.items()):
         calls.add_metric(key, sum(series.counts))

@@ -1,4 +1,4 @@
-"""What is counted, as plain numbers on the path of a call; gateway/observability/exposition.py turns them into text.
+"""Metrics as plain numbers on the path of a call; gateway/observability/exposition.py turns them into text.
 
 Labels come from the catalogue and from fixed words, never from what a client sent, and never name a tenant or person.
 """
@@ -35,14 +35,16 @@ OBSERVABLE_METRICS = (
         "mcpist_generation_listener_up", "1 while changes of permissions arrive at once, 0 while they are polled."
     ),
     ObservableMetric("mcpist_limited_callers", "Credentials that the caller limits remember."),
-    ObservableMetric("mcpist_log_lines_dropped", "Lines of the call log lost because nobody took them.", "counter"),
+    ObservableMetric(
+        "mcpist_log_lines_dropped", "Lines of the call log dropped because the reader was too slow.", "counter"
+    ),
 )
 _OBSERVABLE_NAMES = frozenset(one.name for one in OBSERVABLE_METRICS)
 
 COUNTERS: dict[CounterName, tuple[str, str, str]] = {
     "denied": ("mcpist_denied", "reason", "Attempts to use a tool that does not exist for the caller."),
     "auth_refused": ("mcpist_auth_refused", "reason", "Credentials that were refused, by reason."),
-    "limited": ("mcpist_limited", "limit", "Requests that a limit turned away."),
+    "limited": ("mcpist_limited", "limit", "Requests refused by a limit."),
     "responses": ("mcpist_http_responses", "status", "HTTP answers by status."),
 }
 

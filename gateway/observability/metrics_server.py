@@ -37,7 +37,7 @@ async def serve_metrics(host: str, port: int, registry: "CollectorRegistry") -> 
 
 
 def create_metrics_app(registry: "CollectorRegistry") -> Starlette:
-    """The one route; text is made in a thread, one at a time, so that a scrape delays no call."""
+    """Create the application of /metrics; text is made in a thread, one at a time, so that a scrape delays no call."""
     from prometheus_client.exposition import choose_encoder  # 50 ms of import that only metrics need
 
     one_at_a_time = asyncio.Lock()
@@ -52,7 +52,7 @@ def create_metrics_app(registry: "CollectorRegistry") -> Starlette:
 
 
 def _format_reason(error: OSError) -> str:
-    """Without the address, which `socket.create_server` adds."""
+    """Format the error without the address, which `socket.create_server` adds."""
     return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)
 
 

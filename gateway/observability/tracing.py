@@ -25,7 +25,7 @@ CLOSE_TIMEOUT = 2.0
 
 
 class Span(Protocol):
-    """What happens between two moments."""
+    """Timed part of a trace."""
 
     def set_attribute(self, name: str, value: AttributeValue) -> None:
         """Say more about it."""

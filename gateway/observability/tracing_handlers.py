@@ -1,4 +1,4 @@
-"""Where a request enters the handlers: from here on log lines know its id, and its span is the parent of others."""
+"""Wrapper of the handlers: sets the request id of log lines, and the span that is the parent of others."""
 
 from collections.abc import Awaitable, Mapping
 

@@ -1,4 +1,5 @@
-"""What exists for a caller. The one function behind every list, schema, suggestion and call."""
+"""Tool Sieve: the one function that decides, for every list, schema, suggestion and call, which tools exist for a
+caller."""
 
 import hashlib
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ class ModuleView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SieveView:
-    """All that exists for a caller: modules in name order, and every permitted tool by (module, name or alias)."""
+    """Modules and tools that exist for a caller: modules in name order, tools by (module, name or alias)."""
 
     modules: Mapping[str, ModuleView]
     by_name: Mapping[tuple[str, str], CatalogueTool]
@@ -47,7 +48,7 @@ class Sieve:
         self._views = LruCache[tuple[Policy, bool], SieveView](MAX_VIEWS)
 
     def get_view(self, caller: Caller) -> SieveView:
-        """What exists for `caller`."""
+        """Return the modules and tools that exist for `caller`."""
         key = (caller.policy, caller.credential.read_only)
         view = self._views.get(key)
         if view is None:

@@ -27,8 +27,8 @@ _WITHOUT_BODY = frozenset({204, 304})
 
 @dataclass(frozen=True, slots=True)
 class ExchangeFailure:
-    """Why there is no answer, and when to try again (`retry`, for the caller). `unsent`: the vendor cannot have seen
-    the request; `passing`: it may work in a moment."""
+    """Raised where there is no answer; `retry` tells the caller when to try again. `unsent`: the vendor cannot have
+    seen the request; `passing`: a later attempt may succeed."""
 
     kind: VendorProblemKind
     text: str
@@ -82,7 +82,7 @@ class AnswerReader:
 
     @property
     def may_keep(self) -> bool:
-        """Whether the connection can carry another request: nothing came that nobody had asked for."""
+        """Check whether the connection can carry another request: no unexpected bytes arrived."""
         return self._keeps and not self._has_surplus
 
     def feed(self, data: bytes) -> None:
@@ -248,12 +248,12 @@ class _Decompressor:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the end has come."""
+        """True once the end was read."""
         return self._inflate.eof
 
     @property
     def output(self) -> bytes:
-        """All that was unpacked."""
+        """All bytes that were decompressed."""
         return b"".join(self._parts)
 
     def feed(self, data: bytes) -> None:

@@ -26,7 +26,7 @@ SECOND_ADDRESS_SECONDS = 0.25
 
 
 class VendorConnectFailure(Exception):
-    """No connection could be made; `cause` is what went wrong."""
+    """Raised where no connection could be made; `cause` is the underlying error."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class VendorConnectFailure(Exception):
 
 
 class TooManyConnections(Exception):
-    """All connections that the tenant, or all tenants together, may have are busy."""
+    """Raised where all connections that the tenant, or all tenants together, may have are busy."""
 
 
 class _TenantConnections:
@@ -71,7 +71,7 @@ class ConnectionPool:
         self._sweeping: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
-        """How many connections are open, or being opened."""
+        """Return the number of connections that are open or being opened."""
         return self._count
 
     async def exchange(
@@ -117,7 +117,7 @@ class ConnectionPool:
             self._sweeping = self._loop.call_later(IDLE_SECONDS, self._sweep)
 
     def forget(self, connection: VendorConnection) -> None:
-        """It is closed; once is enough."""
+        """Remove a closed connection; further calls have no effect."""
         if connection not in self._open:
             return
         self._open.discard(connection)

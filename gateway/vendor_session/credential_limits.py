@@ -1,4 +1,4 @@
-"""What one credential may do at its vendor at once, and until when the vendor wants to be left alone."""
+"""Concurrency and rate limits of one credential at its vendor."""
 
 import asyncio
 from collections import deque
@@ -124,7 +124,7 @@ class _KeyState:
 
 
 class _Block(NamedTuple):
-    """Until when no request is sent, and the end that the vendor told."""
+    """Pause of a credential: its end as used, and the end that the vendor stated."""
 
     effective_until: float
     announced_until: float

@@ -21,7 +21,7 @@ class DnsCache:
         self._known: dict[tuple[str, int], tuple[float, asyncio.Task[list[ResolvedAddress]]]] = {}
 
     async def resolve(self, route: ConnectionRoute) -> list[ResolvedAddress]:
-        """Where to connect to, checked.
+        """Return the checked addresses to connect to.
 
         Raises:
             core.http.outbound_addresses.AddressNotAllowed, socket.gaierror: see :class:`GuardedResolver`.
@@ -41,6 +41,6 @@ class DnsCache:
         return [(one["family"], socket.SOCK_STREAM, one["proto"], "", (one["host"], one["port"])) for one in found]
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Cancel pending look-ups."""
         for _, task in self._known.values():
             task.cancel()

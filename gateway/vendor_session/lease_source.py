@@ -1,4 +1,4 @@
-"""What a client needs to know of credentials: nearly nothing."""
+"""Interface of credentials as vendor clients use them."""
 
 from collections.abc import Container
 from typing import Protocol
@@ -8,7 +8,7 @@ from core.secret import Secret
 
 
 class LeaseLike(Protocol):
-    """What is used of a lease."""
+    """Interface of a lease as vendor clients use it."""
 
     @property
     def access_token(self) -> Secret: ...
@@ -21,12 +21,12 @@ class LeaseLike(Protocol):
 
     @property
     def origins(self) -> Container[str]:
-        """Where the credential may be sent."""
+        """Origins that the credential may be sent to."""
         ...
 
 
 class LeaseSource(Protocol):
-    """Where one caller's credential for one tool comes from."""
+    """Source of one caller's credential for one tool."""
 
     async def lease(self, rejected_version: int | None = None) -> LeaseLike:
         """The credential that counts now; `rejected_version` is one that the vendor has just refused.

@@ -21,7 +21,7 @@ def validate_headers(headers: Mapping[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         lower = name.lower()
         if not _NAME.fullmatch(name) or lower == "authorization" or is_reserved(lower):
-            raise VendorProblem("refused", "the tool sets a header that is not a tool's to set; report this")
+            raise VendorProblem("refused", "the tool sets a header that tools must not set; report this")
         if not _VALUE.fullmatch(value):
             raise VendorProblem("invalid", f"the header {lower} cannot hold such a value; use plain letters")
         checked[lower] = value

@@ -1,4 +1,4 @@
-"""Whether a base URL can be asked: told when an administrator sets it, long before the first call fails."""
+"""Check whether a base URL may be requested, made when an administrator sets it, long before the first call fails."""
 
 import asyncio
 from ipaddress import ip_address
@@ -10,14 +10,12 @@ from gateway.vendor_session.target import VendorTarget
 from modules.kit import VendorProblem
 
 LOOKUP_SECONDS = 5.0
-BASE_URL_FORM_ERROR = (
-    "base_url: it has to look like https://host/path, without a user, a password, a query or a fragment"
-)
+BASE_URL_FORM_ERROR = "base_url: it must look like https://host/path, without a user, a password, a query or a fragment"
 
 
 async def find_unreachable_reason(base_url: str, allow: AllowedAddresses, lookup: Lookup) -> str | None:
-    """Why MCPist with this list of the operator's may not ask `base_url`; None if it may, or if the name server of
-    this machine cannot tell now.
+    """Return why MCPist, with this list of the operator's, may not request `base_url`; None if it may, or if the name
+    server of this machine cannot tell now.
 
     Raises:
         Invalid: it is no base URL.

@@ -1,4 +1,4 @@
-"""When a request is worth sending again, and how long to wait before."""
+"""Retry policy of requests to vendors, and the pause before a retry."""
 
 import logging
 import math
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
+from core.log_events import describe_error
 from gateway.vendor_session.answer_reader import ExchangeFailure
 from modules.kit import RateLimit, VendorAnswer
 
@@ -61,7 +62,9 @@ def _read_module_limit(reads: LimitReader, answer: VendorAnswer) -> RateLimit | 
         found = reads(answer)
         return found if found is not None and math.isfinite(found.seconds) else None
     except Exception as error:  # noqa: BLE001 a body that a module did not expect must not hide the refusal itself
-        log.error("a module failed to read a rate limit: %s", type(error).__name__)
+        log.error(
+            "a module's rate limit reader failed", extra={"event": "rate_limit_reader_failed", **describe_error(error)}
+        )
         return None
 
 

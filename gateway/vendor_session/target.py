@@ -29,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class VendorTarget:
-    """Where one vendor is: scheme, host and port as `origin`, and the path that all others begin with."""
+    """Address of one vendor: scheme, host and port as `origin`, and the path prefix of all requests."""
 
     origin: str
     base_path: str
@@ -43,7 +43,7 @@ class VendorTarget:
         """
         match = _BASE.fullmatch(base_url)
         if match is None or len(match["host"]) > MAX_HOST_LENGTH or _has_dot_segments(match["path"]):
-            raise VendorProblem("refused", "the base URL of this service has to look like https://host/path")
+            raise VendorProblem("refused", "the base URL of this service must look like https://host/path")
         secure = match["scheme"].lower() == "https"
         scheme = "https" if secure else "http"
         port = int(match["port"] or _get_default_port(scheme))
@@ -55,7 +55,7 @@ class VendorTarget:
 
     @property
     def route(self) -> ConnectionRoute:
-        """Where to connect to."""
+        """Route to connect by."""
         parts = urlsplit(self.origin)
         assert parts.hostname is not None
         return ConnectionRoute(parts.hostname, parts.port or _get_default_port(parts.scheme), parts.scheme == "https")
@@ -74,11 +74,11 @@ class VendorTarget:
         check_path(path)
         made = f"{self.origin}{self.base_path}{path}{_encode_query(query) if query else ''}"
         if len(made) > MAX_URL_LENGTH:
-            raise VendorProblem("invalid", "the request is too long for an address; ask with fewer or shorter words")
+            raise VendorProblem("invalid", "the request's URL would be too long; use fewer or shorter arguments")
         return made
 
     def resolve_redirect(self, current: str, location: str) -> str | None:
-        """Where a redirect leads, made of our own origin and the path found; None if it leads anywhere else."""
+        """Resolve a redirect into a target on our own origin; None if it leads anywhere else."""
         if not _VISIBLE.fullmatch(location) or "\\" in location:
             return None
         try:
@@ -124,11 +124,11 @@ def check_path(path: str) -> None:
     if _PLAIN_PATH.fullmatch(path):
         return
     if not _PATH.fullmatch(path) or _has_dot_segments(path):
-        raise VendorProblem("refused", "the address does not stay below the vendor's base URL, or is not encoded")
+        raise VendorProblem("refused", "the URL leaves the vendor's base URL, or is not encoded")
 
 
 def _has_dot_segments(path: str) -> bool:
-    """Whether some server could read a dot segment or a control character out of a path.
+    """Check whether some server could read a dot segment or a control character out of a path.
 
     Servers differ in what they decode, how often, and in what ends a segment; what any of them does counts.
     """
@@ -156,7 +156,9 @@ def _encode_query(query: Mapping[str, Any]) -> str:
             for one in _to_tuple(value)
         ]
     except UnicodeEncodeError:
-        raise VendorProblem("invalid", "an argument holds half a character; write it anew") from None
+        raise VendorProblem(
+            "invalid", "an argument contains an unpaired surrogate; send the text again without it"
+        ) from None
     return "?" + "&".join(pairs) if pairs else ""
 
 

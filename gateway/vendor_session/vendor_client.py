@@ -37,7 +37,7 @@ MAX_REDIRECTS = 3
 
 @dataclass(frozen=True, slots=True)
 class VendorTransport:
-    """What all clients of a process share."""
+    """Resources that all vendor clients of a process share."""
 
     pool: ConnectionPool
     limits: CredentialLimits
@@ -121,7 +121,7 @@ class VendorClient:
         repeatable: bool | None,
     ) -> OutgoingRequest:
         if method not in ALLOWED_METHODS:
-            raise VendorProblem("refused", "the tool uses a method that no vendor is asked with; report this")
+            raise VendorProblem("refused", "the tool uses an HTTP method that is not supported; report this")
         body = None if json is None else _encode_json(json)
         end = self._transport.clock() + self._settings.timeout
         if self._deadline is not None and self._deadline < end:
@@ -175,7 +175,7 @@ class VendorClient:
             attempt += 1
 
     def _record_rate_limit(self, outgoing: OutgoingRequest, outcome: VendorAnswer | ExchangeFailure) -> float | None:
-        """What the vendor said of when to come again; a rate limit is remembered for the others."""
+        """Return how many seconds the vendor asks to wait, if it does; a rate limit is remembered for other calls."""
         if isinstance(outcome, ExchangeFailure):
             return None
         limit = self._read_rate_limit(outcome)
@@ -251,7 +251,7 @@ def _add_credential(lines: str, lease: LeaseLike) -> str:
     try:
         name, value = build_credential_header(lease.scheme, lease.access_token)
     except InvalidCredentialForm:
-        text = "the stored credential is not of a form that can be sent; store it again without spaces"
+        text = "the stored credential has characters that cannot be sent; store it again without spaces"
         raise VendorProblem("unauthorized", text) from None
     if lines.startswith(f"{name}: ") or f"\r\n{name}: " in lines:
         raise VendorProblem("refused", "the tool sets the header that carries the credential; report this")
@@ -272,4 +272,6 @@ def _encode_json(json: Any) -> bytes:
     try:
         return orjson.dumps(json)
     except orjson.JSONEncodeError:
-        raise VendorProblem("invalid", "an argument cannot be written as JSON; write its text anew") from None
+        raise VendorProblem(
+            "invalid", "an argument cannot be encoded as JSON; send its text again without unpaired surrogates"
+        ) from None

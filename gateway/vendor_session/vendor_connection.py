@@ -8,14 +8,14 @@ from modules.kit import VendorAnswer
 
 
 class ConnectionOwner(NamedTuple):
-    """Whose connections these are."""
+    """Owner of a connection: connections are never shared between owners."""
 
     tenant: str
     credential: str
 
 
 class ConnectionRoute(NamedTuple):
-    """Where a connection leads."""
+    """Destination of a connection."""
 
     host: str
     port: int
@@ -23,7 +23,7 @@ class ConnectionRoute(NamedTuple):
 
 
 class ConnectionHolder(Protocol):
-    """Who keeps the connection."""
+    """Interface of the pool that keeps the connection."""
 
     def forget(self, connection: "VendorConnection") -> None: ...
 

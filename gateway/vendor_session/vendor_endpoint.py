@@ -1,4 +1,4 @@
-"""Where a module's vendor is, with everything that is the same for all requests there."""
+"""Endpoint of a module's vendor, with everything that all requests to it share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What went wrong, in words of our own: the vendor's text and the library's never get into them."""
+"""Error texts for failures at vendors: neither the vendor's text nor a library's ever becomes part of them."""
 
 import math
 import ssl
@@ -26,7 +26,7 @@ class OriginNotAllowed(VendorProblem):
     """The credential is not for the place that the request would go to; nothing was sent."""
 
     def __init__(self) -> None:
-        super().__init__("refused", "the credential was stored for another address than the service has now")
+        super().__init__("refused", "the service's base URL has changed since the credential was stored")
 
 
 EXCHANGE_ERRORS = (
@@ -47,16 +47,16 @@ def classify_error(error: Exception) -> ExchangeFailure:
     if isinstance(error, VendorConnectFailure):
         return _classify_connect_error(error.cause)
     if isinstance(error, TooManyConnections):
-        text = "too many requests of your company to vendors are running"
+        text = "your organisation has too many requests to vendors running"
         return ExchangeFailure(
             "rate_limited", text, "wait until some are done, then try again", unsent=True, retry_after=1.0
         )
     if isinstance(error, TimeoutError):
         return ExchangeFailure("unavailable", "the vendor did not answer in time", f"ask for less, or {TRY_LATER}")
     if isinstance(error, AnswerTooLarge):
-        return ExchangeFailure("too_large", "the vendor's answer is larger than MCPist takes", "ask for less at once")
+        return ExchangeFailure("too_large", "the vendor's answer is larger than MCPist accepts", "ask for less at once")
     if isinstance(error, ConnectionDropped | ConnectionBroken):
-        text = "the connection to the vendor broke before its answer was whole"
+        text = "the connection to the vendor was closed before its answer was complete"
         return ExchangeFailure("unavailable", text, TRY_LATER, transient=True)
     return ExchangeFailure("unavailable", "the vendor's answer cannot be read", TRY_LATER)
 
@@ -79,8 +79,8 @@ def build_failure_problem(failure: ExchangeFailure, *, writes: bool) -> VendorPr
 
 
 def build_answer_problem(answer: VendorAnswer, *, wait: float | None, limited: bool) -> VendorProblem:
-    """What a status of 400 and above, or a redirect that is not followed, means to whoever called. `wait` is how long
-    the vendor asks to be left alone."""
+    """Build the error for a status of 400 and above, or for a redirect that is not followed. `wait` is the pause that
+    the vendor asks for."""
     if limited:
         kind, text, retry = "rate_limited", RATE_LIMITED_TEXT, format_retry(wait or 1.0)
     else:
@@ -93,7 +93,7 @@ def build_answer_problem(answer: VendorAnswer, *, wait: float | None, limited: b
 
 
 def format_retry(seconds: float) -> str:
-    """When to try again."""
+    """Format when to try again."""
     return f"try again in {round_up_seconds(seconds)} s"
 
 
@@ -106,7 +106,7 @@ _MEANINGS: dict[int, tuple[VendorProblemKind, str]] = {
     401: ("unauthorized", "the vendor does not accept the credential; connect the account again"),
     402: (
         "forbidden",
-        "the vendor wants to be paid for this: the plan of the account does not cover it, or its quota is used up",
+        "the vendor requires payment: the plan of the account does not cover it, or its quota is used up",
     ),
     403: (
         "forbidden",
@@ -114,10 +114,10 @@ _MEANINGS: dict[int, tuple[VendorProblemKind, str]] = {
     ),
     404: (
         "not_found",
-        "the vendor has nothing of that name, or does not show it to this credential; check the names and the rights",
+        "the vendor has nothing of that name, or this credential may not see it; check names and permissions",
     ),
-    409: ("conflict", "this conflicts with what the vendor has now; read it again, then try anew"),
-    412: ("conflict", "it has changed at the vendor meanwhile; read it again, then try anew"),
+    409: ("conflict", "this conflicts with what the vendor has now; read it again, then retry"),
+    412: ("conflict", "it has changed at the vendor meanwhile; read it again, then retry"),
 }
 _SAME_AS = {410: 404, 423: 409, 451: 403}
 
@@ -132,5 +132,5 @@ def _explain_status(status: int) -> tuple[VendorProblemKind, str]:
             "if the thing was renamed or moved, use its new name"
         )
     if status >= 500 or status == 408:
-        return "unavailable", f"the vendor has a problem of its own (status {status})"
-    return "invalid", f"the vendor refuses the request as wrong (status {status}); check the arguments"
+        return "unavailable", f"the vendor failed (status {status})"
+    return "invalid", f"the vendor rejects the request as invalid (status {status}); check the arguments"

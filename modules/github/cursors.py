@@ -54,10 +54,10 @@ def encode_cursor(value: object) -> str:
 
 
 def decode_cursor(cursor: str) -> Any:
-    """What :func:`sealed` was given.
+    """Decode a cursor made by :func:`encode_cursor`.
 
     Raises:
-        ToolError: it was not given anything for this text.
+        ToolError: the text is no such cursor.
     """
     try:
         return json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
@@ -66,4 +66,4 @@ def decode_cursor(cursor: str) -> Any:
 
 
 def build_unknown_cursor_error() -> ToolError:
-    return ToolError("cursor is not one that this tool gave; leave it out to start at the beginning")
+    return ToolError("cursor was not returned by this tool; leave it out to start at the beginning")

@@ -1,4 +1,4 @@
-"""What GitHub's refusals mean, in our words.
+"""Error texts for GitHub's refusals, in our own words.
 
 GitHub's messages repeat what strangers wrote (branch names, titles, queries), and a model takes the text of an error
 for ours. So none is passed on: messages that are known become a text of ours, and of a validation error only names of
@@ -16,8 +16,8 @@ from modules.kit import RateLimit, VendorAnswer, VendorProblem
 from modules.kit.vendor import VendorProblemKind
 
 NOT_FOUND = (
-    "GitHub has no such thing, or the connected account has no access to it: check the names, and whether the account "
-    "may see this repository"
+    "GitHub has no such resource, or the connected account has no access to it: check the names, and whether the "
+    "account may see this repository"
 )
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]-]{0,59}")
 _SCOPES = re.compile(r"[a-z_:]{1,40}(, ?[a-z_:]{1,40}){0,20}")
@@ -56,7 +56,7 @@ _KNOWN = [
         (r"cannot be searched", "q names a user or repository that does not exist or that the account may not see"),
         (r"no commit found|sha (could not|can't) be resolved", "no such commit, branch or tag"),
         (r"saml", "the organisation demands single sign-on: authorise the account's token for it at GitHub"),
-        (r"ip allow list", "the organisation lets in only certain IP addresses: its administrator adds this server's"),
+        (r"ip allow list", "the organisation has an IP allow list: its administrator has to add this server's address"),
         (r"too large", "this is too large for GitHub's API"),
     )
 ]  # fmt: skip
@@ -103,7 +103,7 @@ def _choose_text(said: _Refusal, missing: str) -> str:
         case 400 | 422:
             return f"GitHub refuses the values: {known or _format_fields(said) or 'check them against the tool schema'}"
         case 405 | 409 | 410:
-            return f"GitHub refuses: {known or 'the state of the thing does not allow this; read it again'}"
+            return f"GitHub refuses: {known or 'the current state does not allow this; read it again'}"
         case _:
             return ""
 

@@ -181,7 +181,7 @@ def _build_folder_page(answer: VendorAnswer, path: str, raw: list[Any], start: i
 
 
 def _parse_start(cursor: str | None) -> tuple[int, str]:
-    """Where a page begins, and the file's sha when the page before was read."""
+    """Parse where a page begins, and the file's sha when the page before was read."""
     if cursor is None:
         return 0, ""
     given = decode_cursor(cursor)

@@ -35,22 +35,22 @@ _MAX_REF_LENGTH = 255
 
 def _check_login(text: str) -> str:
     if not _LOGIN.fullmatch(text):
-        raise ValueError("is no GitHub account: letters, digits and -, without the repository")
+        raise ValueError("is not a GitHub account name: letters, digits and -, without the repository")
     return text
 
 
 def _check_repository(text: str) -> str:
     if not _REPOSITORY.fullmatch(text) or set(text) == {"."}:
-        raise ValueError("is no repository name: letters, digits, -, _ and ., without the owner")
+        raise ValueError("is not a repository name: letters, digits, -, _ and ., without the owner")
     return text
 
 
 def _check_file_path(text: str) -> str:
     segments = text.strip("/").split("/")
     if len(text) > _MAX_PATH_LENGTH or _CONTROL.search(text):
-        raise ValueError(f"is no path: at most {_MAX_PATH_LENGTH} characters, none of them a control character")
+        raise ValueError(f"is not a path: at most {_MAX_PATH_LENGTH} characters, none of them a control character")
     if segments != [""] and {"", ".", ".."} & set(segments):
-        raise ValueError("is no path: no empty part, no . and no ..")
+        raise ValueError("is not a path: no empty part, no . and no ..")
     return "/".join(segments)
 
 
@@ -62,7 +62,7 @@ def _refuse_root(text: str) -> str:
 
 def _check_ref(text: str) -> str:
     if not 0 < len(text) <= _MAX_REF_LENGTH or _CONTROL.search(text) or {"", ".", ".."} & set(text.split("/")):
-        raise ValueError(f"is no branch, tag or commit: 1 to {_MAX_REF_LENGTH} characters")
+        raise ValueError(f"is not a branch, tag or commit: 1 to {_MAX_REF_LENGTH} characters")
     return text
 
 
@@ -80,7 +80,7 @@ OptionalParameter = Annotated[Value | SkipJsonSchema[None], Field(json_schema_ex
 
 
 def limit_length(least: int = 0, most: int = 256) -> Any:
-    """So many characters or items, which the schema does not tell."""
+    """Return a field whose limits on length the schema does not show."""
     return Field(min_length=least, max_length=most, json_schema_extra=_drop_bounds)
 
 

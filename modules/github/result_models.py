@@ -1,4 +1,4 @@
-"""What is kept of GitHub's answers: models that read GitHub's own JSON. What is empty is left out of a result."""
+"""Models of results, read from GitHub's own JSON. Empty fields are left out of a result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, TypeVar, cast
@@ -24,7 +24,7 @@ def _is_empty(value: object) -> bool:
 
 
 def read_at(first: str, *rest: str | int) -> Any:
-    """Where GitHub's JSON has the field; what is null or missing on the way counts as missing."""
+    """Return a field that is read at this place of GitHub's JSON; null on the way counts as missing."""
     return Field(validation_alias=AliasPath(first, *rest))
 
 

@@ -1,4 +1,4 @@
-"""All that a module may import of MCPist: how it declares its tools, and what a tool is given when it runs.
+"""Public interface of MCPist for modules: declaring tools, and the context of a running tool.
 
 A tool is a typed async function. Its first parameter is the :class:`Context`; the others become the JSON Schema of its
 arguments, its docstring the description, its return annotation the output schema. Nothing has a default that a tool

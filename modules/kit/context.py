@@ -1,4 +1,4 @@
-"""What a running tool is given."""
+"""Context of a running tool."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -13,7 +13,7 @@ class Store(Protocol):
     own parameters start at ``$3``. Row-level security lets nothing else through."""
 
     async def fetch(self, sql: LiteralString, *args: Any) -> Sequence[Any]:
-        """All rows of one statement."""
+        """Return all rows of one statement."""
         ...
 
     async def fetchrow(self, sql: LiteralString, *args: Any) -> Any | None:
@@ -30,7 +30,7 @@ class Store(Protocol):
 
 
 class Context(Protocol):
-    """What a running tool is given."""
+    """Context of a running tool."""
 
     @property
     def user_id(self) -> UUID:

@@ -1,4 +1,4 @@
-"""How a module declares what it offers: values, made of typed functions at import."""
+"""Declarations of a module: immutable values, made of typed functions at import."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
@@ -12,7 +12,7 @@ from modules.kit.vendor import VendorApi
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What a client may assume of a tool (MCP ToolAnnotations); all four are stated, none is guessed."""
+    """Hints that a client may rely on (MCP ToolAnnotations); all four are stated, none is guessed."""
 
     read_only: bool
     destructive: bool

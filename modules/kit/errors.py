@@ -1,4 +1,4 @@
-"""How a tool says that something went wrong."""
+"""Error that a tool raises for its caller."""
 
 OUTCOME_UNKNOWN = "whether the change was made is not known; look before you try again"
 """What is said of a write that may have arrived. Whoever obeyed "try again later" could make the change twice."""

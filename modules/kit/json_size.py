@@ -1,4 +1,4 @@
-"""How much a JSON text holds, found out from its bytes before anything is built of it.
+"""Estimate of the number of values in a JSON text, made from its bytes before anything is decoded.
 
 Small values cost far more than their bytes: 4 MB of numbers take ten times as long to decode as 4 MB of text, and much
 longer in whatever then looks at each of them.
@@ -10,9 +10,9 @@ _NOT_STRUCTURAL = bytes(byte for byte in range(256) if byte not in b'",:')
 
 
 def exceeds_limits(texts: Sequence[bytes], values: int, fields: int) -> bool:
-    """Whether JSON texts together have more than about `values` values or `fields` fields, by their commas and colons.
-    Those inside of strings, such as a file's content, do not count. For what is not JSON the answer has no meaning, and
-    does not change what the others count for."""
+    """Check whether JSON texts together have more than about `values` values or `fields` fields, counted by their
+    commas and colons outside of strings. The counts of a text that is no JSON have no meaning, and do not change those
+    of the others."""
     if _count_sign(texts, b",") <= values and _count_sign(texts, b":") <= fields:
         return False
     plain = [strip_escapes(text) for text in texts]

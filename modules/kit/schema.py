@@ -9,7 +9,8 @@ from pydantic.json_schema import GenerateJsonSchema
 
 
 class _Schema(GenerateJsonSchema):
-    """Without the titles that pydantic makes of names: a quarter of every schema, and no news to a model."""
+    """JSON Schema generator without the titles that pydantic derives from names: a quarter of every schema, and no
+    information."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False

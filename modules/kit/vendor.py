@@ -1,4 +1,4 @@
-"""What a vendor module works with: a small HTTP client for one vendor, already authorised for the caller."""
+"""HTTP client of one vendor, already authorised for the caller, as modules use it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -39,8 +39,8 @@ TRY_LATER = "try again later"
 
 
 class VendorAnswer(NamedTuple):
-    """What the vendor said. Header names are in lower case; `body` is decompressed. `write`: the request may have
-    changed something, so what goes wrong with the answer must not make anybody send it again."""
+    """Answer of a vendor. Header names are in lower case; `body` is decompressed. `write`: the request may have changed
+    something, so no error about the answer may suggest sending it again."""
 
     status: int
     headers: Mapping[str, str]
@@ -80,7 +80,9 @@ class VendorAnswer(NamedTuple):
         except ValidationError:
             raise self.build_unreadable_problem() from None
 
-    def build_unreadable_problem(self, text: str = "the vendor's answer is not as described") -> "VendorProblem":
+    def build_unreadable_problem(
+        self, text: str = "the vendor's answer does not have the documented form"
+    ) -> "VendorProblem":
         """The problem to raise where the answer is not what it should be."""
         return VendorProblem("unavailable", text, retry=TRY_LATER, unknown=self.write)
 
@@ -127,9 +129,9 @@ class Vendor(Protocol):
     """Requests to one vendor's host and base path with one credential. There is no way to the credential itself."""
 
     async def get_connection(self) -> Mapping[str, str]:
-        """What is known of the connected account beside its credential, none of it secret: ``site`` (its id),
-        ``site_name`` and ``site_url`` where the person chose a site, and what the provider's data names (`details` in
-        docs/providers/README.md). Nothing of a pasted key.
+        """Return the details of the connected account beside its credential, none of them secret: ``site`` (its id),
+        ``site_name`` and ``site_url`` where the user chose a site, and those that the provider's data names (`details`
+        in docs/providers/README.md). Empty for an API key.
 
         Raises:
             ToolError: there is no account that works; the text says what to do.
@@ -160,7 +162,7 @@ class Vendor(Protocol):
 
 
 class VendorSettings(BaseModel):
-    """What an administrator may set for a service; a module may add to it."""
+    """Settings of a service that an administrator may change; a module may add fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -180,9 +182,9 @@ class AccountRequest:
 
 @dataclass(frozen=True, slots=True)
 class VendorApi:
-    """How a vendor is reached, as data. The broker makes the `account` request before it stores a pasted key, and for a
-    credential that the vendor has refused: it runs no code of a module.
-    How a credential is sent is the provider's to say (docs/providers/README.md), not the module's.
+    """Description of a vendor's API as data. The broker makes the `account` request before it stores a pasted key, and
+    for a credential that the vendor has refused: it runs no code of a module. The provider's data states how a
+    credential is sent (docs/providers/README.md), not the module.
 
     `rate_limit` reads a limit out of an answer of status 400 to 499 where Retry-After and the x-ratelimit headers do
     not say it, such as from a code in its body; None for any other refusal. The session remembers it for the
@@ -201,7 +203,7 @@ class VendorApi:
     def __post_init__(self) -> None:
         host, _, rest = self.base_url.partition("://")[2].partition("/")
         if not set(host).isdisjoint("{}") or not set(_PLACEHOLDER.sub("", rest)).isdisjoint("{}"):
-            raise TypeError("a base URL may hold placeholders such as {site}, in its path alone")
+            raise TypeError("a base URL may have placeholders such as {site} in its path only")
 
     @property
     def placeholders(self) -> tuple[str, ...]:
@@ -219,7 +221,7 @@ def fill_base_url(base_url: str, values: Mapping[str, str]) -> str:
     def encode_value(found: re.Match[str]) -> str:
         given = values.get(found[1], "")
         if not _SEGMENT.fullmatch(given):
-            raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of an address")
+            raise VendorProblem("refused", f"the connected account has no {found[1]} that could be part of a URL")
         return given
 
     return _PLACEHOLDER.sub(encode_value, base_url)

@@ -1,5 +1,5 @@
-"""What changes a user's graph. Every change first locks that user's row in `kg_graphs` (:func:`lock`), then is one
-statement, which sees all that was committed before the lock was given."""
+"""Changes of a user's graph. Every change first locks that user's row in `kg_graphs` (:func:`lock`), then is one
+statement, which sees all that was committed before the lock was granted."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -153,7 +153,7 @@ class NoteColumns:
 
 @dataclass(frozen=True, slots=True)
 class DeletedCounts:
-    """How many of each were deleted."""
+    """Numbers of deleted entities, relations and observations."""
 
     entities: int = 0
     observations: int = 0

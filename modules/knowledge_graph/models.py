@@ -1,4 +1,4 @@
-"""What the tools take and give. Limits are part of the types: what is too long is refused, never cut."""
+"""Arguments and results of the tools. Limits are part of the types: an oversized value is refused, never cut."""
 
 import re
 from typing import Annotated

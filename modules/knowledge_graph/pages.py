@@ -1,4 +1,4 @@
-"""What reads a user's graph, a page at a time. Nothing is left out: what does not fit is on the next page."""
+"""Reading of a user's graph, a page at a time. Nothing is omitted: the remainder is on the next page."""
 
 import base64
 import binascii
@@ -104,7 +104,7 @@ class GraphPage:
 
 
 def decode_cursor(text: str | None) -> Cursor:
-    """What :meth:`Cursor.text` made; the beginning for None.
+    """Decode a text made by :meth:`Cursor.text`; the beginning for None.
 
     Raises: ToolError if it is not such a text.
     """
@@ -117,11 +117,11 @@ def decode_cursor(text: str | None) -> Cursor:
             raise ValueError
         return Cursor(_check_part(name), nth, ends)
     except (ValueError, TypeError, binascii.Error):
-        raise ToolError("cursor is not one that this tool gave; leave it out to start at the beginning") from None
+        raise ToolError("cursor was not returned by this tool; leave it out to start at the beginning") from None
 
 
 async def fetch_page(store: Store, chosen: LiteralString, start: Cursor, limit: int, *args: object) -> GraphPage:
-    """At most `limit` entities after `start`, of those that the statement `chosen` chooses by `args`."""
+    """Return at most `limit` entities after `start`, of those that the statement `chosen` selects by `args`."""
     rows = await store.fetch(chosen, start.name, start.nth, limit, MAX_LINES + 1, PAGE_BYTES, *args)
     lines = rows[:MAX_LINES]
     groups = [list(group) for _, group in groupby(lines, lambda line: line["name"])]

@@ -38,7 +38,7 @@ _REQUIRED_CHECKS = frozenset({"data folder", "keys"})
 
 
 async def diagnose(settings: Settings) -> list[Finding]:
-    """Every finding, in the order in which one depends on another."""
+    """Run all checks, in the order in which one depends on another."""
     base = [_check_folder(settings), *_check_keys(settings)]
     found = [*base, *_check_files(settings), await _check_port(settings), *_check_metrics(settings)]
     if not settings.home.is_dir() or any(one.state == "error" and one.check in _REQUIRED_CHECKS for one in found):
@@ -87,7 +87,7 @@ def _check_keys(settings: Settings) -> list[Finding]:
     missing = [name for name in (PASSWORDS_FILE, DIGEST_KEY_FILE) if not (folder / name).exists()]
     if missing:
         return [Finding("keys", "error", f"{', '.join(missing)} missing in {folder}; restore it from your copy")]
-    return [Finding("keys", "ok", f"{folder}, readable by nobody else; backups do not hold them")]
+    return [Finding("keys", "ok", f"{folder}, readable by its owner only; not part of backups")]
 
 
 def _check_files(settings: Settings) -> list[Finding]:
@@ -129,7 +129,7 @@ async def _check_port(settings: Settings) -> Finding:
 
 
 async def diagnose_deployment(settings: Settings, deployment: Deployment) -> list[Finding]:
-    """What belongs to no tenant, for a deployment that is in use. The audit log's chains are not gone through."""
+    """Check what belongs to no tenant, for a deployment that is in use. The audit log's chains are not verified."""
     found = [_check_folder(settings), *_check_keys(settings), *_check_files(settings)]
     found += [one async for one in _diagnose_server(deployment)]
     if any(one.check == "schema" and one.state != "ok" for one in found):
@@ -192,7 +192,7 @@ async def _count_unsealed_events(deployment: Deployment) -> int:
 
 def _check_peppers(deployment: Deployment, tokens: int) -> Finding:
     if tokens:
-        told = f"{deployment.peppers} is gone, and no token works without it; restore it from your copy"
+        told = f"{deployment.peppers} is missing, and no API token works without it; restore it from your copy"
         return Finding("token keys", "error", told)
     return Finding("token keys", "warning", "none yet; the first token makes them")
 
@@ -261,7 +261,7 @@ async def check_services(console: Database, tenant: Tenant) -> list[Finding]:
     gone = [one.module for one in services if one.enabled and one.module not in names]
     if not gone:
         return []
-    return [Finding("modules", "warning", f"{tenant.slug} has {', '.join(gone)} switched on, which is not installed")]
+    return [Finding("modules", "warning", f"{tenant.slug} has {', '.join(gone)} enabled, but not installed")]
 
 
 async def _check_tenants(console: Database) -> Finding:

@@ -1,4 +1,4 @@
-"""What a check-up tells."""
+"""Finding of a check."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the admin API is told of modules, keys, and whatever can be wrong: by those who can look."""
+"""Information for the admin API from the server's parts: modules, keys, and findings of the checks."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ def list_tools_by_module(catalogue: Catalogue) -> Mapping[str, Mapping[str, bool
 
 
 def build_installed_modules(catalogue: Catalogue) -> Mapping[str, InstalledModule]:
-    """All modules of a catalogue, as the control plane may know them."""
+    """Describe all modules of a catalogue for the control plane."""
     found: dict[str, InstalledModule] = {}
     for one in catalogue.modules:
         form = None if one.vendor is None else one.vendor.settings

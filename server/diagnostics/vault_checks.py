@@ -28,24 +28,24 @@ NOT_CONNECTED_TEXT = "nobody has connected an account yet"
 
 
 async def check_vault(deployment: Deployment, console: Database) -> list[Finding]:
-    """Whether every key that stored credentials need is at hand, and whether this is the original."""
+    """Check that every key that stored credentials need is available, and that this deployment is the original."""
     return [await _check_original(deployment), *await _check_vault_keys(deployment, console)]
 
 
 async def _check_original(deployment: Deployment) -> Finding:
-    """Whether services may be asked. Nothing is given an id here."""
+    """Check whether outgoing requests to services are allowed; no deployment id is assigned here."""
     try:
         async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
             standing = await get_adoption_state(broker, get_id_file_path(deployment))
     except Invalid as error:
         return Finding("deployment", "error", str(error))
     if standing is None:
-        return Finding("deployment", "warning", "never started; the first start gives it its id")
+        return Finding("deployment", "warning", "never started; the first start assigns its id")
     if standing:
-        return Finding("deployment", "ok", "the original: services are asked")
+        return Finding("deployment", "ok", "the original: requests to vendors are allowed")
     told = (
-        "a copy of another's database: no service is asked, no token handed out. When the original runs no more: "
-        "mcpist adopt; on a second machine of the same deployment, "
+        "a copy of another deployment's database: it sends no requests to vendors and hands out no tokens. Once the "
+        "original is stopped for good: mcpist adopt; on a second machine of the same deployment, "
         f"copy {DEPLOYMENT_ID_FILE} from the first one's data folder"
     )
     return Finding("deployment", "error", told)
@@ -73,12 +73,12 @@ def _summarize_keys(found: VaultKeys) -> Finding:
         return Finding("vault keys", "warning", "none yet; the first start makes one")
     needed = sum(key.in_use for key in found.keys)
     where = str(found.file) if found.key_providers == ("file",) else ", ".join(found.key_providers)
-    told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and at hand; backups hold none"
+    told = f"{len(found.keys)} in {where}, {active.kek_id} active, {needed} needed and available; not part of backups"
     return Finding("vault keys", "ok", told)
 
 
 def _describe_need(key: KeyReport) -> str:
-    """What cannot be opened without it."""
+    """Describe what cannot be decrypted without the key."""
     if key.tenants:
         return "needed by one tenant" if key.tenants == 1 else f"needed by {key.tenants} tenants"
     return "needed by the keys that sign access tokens" if key.signing_keys else "needed to start"
@@ -87,7 +87,8 @@ def _describe_need(key: KeyReport) -> str:
 async def check_credentials(
     deployment: Deployment, console: Database, catalogue: Catalogue, public_url: str
 ) -> list[Finding]:
-    """How each credential stands, what needs somebody first; those beyond the first fifty are counted."""
+    """Report the status of each credential, those that need attention first; those beyond the first fifty are
+    counted."""
     found: list[Finding] = []
     async with open_role_database(deployment, BROKER_ROLE, most=1) as broker:
         for tenant in await list_tenants(console):
@@ -103,10 +104,10 @@ async def check_tenant_credentials(
     public_url: str,
     user_id: UUID | None = None,
 ) -> list[Finding]:
-    """How each credential of a tenant stands and which services nobody has connected, or only what a user may use."""
-    doctor = ConnectionHealth(
-        ProviderRegistry(load_builtin_providers()), list_vendor_manifests(build_module_manifests(catalogue))
-    )
+    """Report the status of each credential of a tenant and the services that nobody has connected, or only those that a
+    user may use."""
+    manifests = list_vendor_manifests(build_module_manifests(catalogue))
+    doctor = ConnectionHealth(ProviderRegistry(load_builtin_providers()), manifests)
     listed = [one async for one in _iterate_statuses(broker, doctor, tenant.id, user_id)]
     enabled = {one.module for one in await list_services(console, tenant.id) if one.enabled}
     found = [_check_credential(tenant, one, enabled, catalogue, public_url) for one in listed]
@@ -129,7 +130,7 @@ def limit_credential_findings(found: list[Finding]) -> list[Finding]:
 async def _iterate_statuses(
     broker: Database, doctor: ConnectionHealth, tenant_id: UUID, user_id: UUID | None
 ) -> AsyncGenerator[ConnectionStatus]:
-    """All of a tenant's, however many: one that needs somebody is not passed over for its place in the list."""
+    """Yield all statuses of a tenant, however many: one that needs attention may be anywhere in the list."""
     after = None
     while True:
         async with broker.tenant(tenant_id) as work:

@@ -38,7 +38,7 @@ class KeyReport:
 
 @dataclass(frozen=True, slots=True)
 class VaultKeys:
-    """All keys, by id, and who keeps them; `error` is what keeps the keepers from working now, if anything.
+    """Keys by id, and their providers; `error` is what keeps the providers from working now, if anything.
 
     `to_rewrap` are the data keys and signing keys that another key than the active one wraps, `to_reencrypt` the
     secrets under another data key than their tenant's newest.
@@ -57,7 +57,7 @@ class VaultKeys:
 
 
 async def inspect_vault_keys(deployment: Deployment, console: Database) -> VaultKeys:
-    """Every key that is at hand or needed.
+    """Return every key that is available or needed.
 
     Raises:
         core.errors.Invalid: the key file can be read by others, or is damaged.
@@ -98,7 +98,7 @@ async def inspect_vault_keys(deployment: Deployment, console: Database) -> Vault
 
 def _describe_key_state(state: KeyState, path: Path) -> str:
     if not state.available:
-        return f"missing: bring it back into {path} from your copy of the keys, or name its keeper in MCPIST_KEYS"
+        return f"missing: restore it to {path} from your copy of the keys, or name its key provider in MCPIST_KEYS"
     if not state.is_genuine:
         return f"not the key of that id that credentials were sealed with: bring the right one back into {path}"
-    return "at hand, and the right one"
+    return "available and correct"

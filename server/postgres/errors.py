@@ -1,4 +1,4 @@
-"""What can go wrong with a PostgreSQL of ours. Every message is for the operator and says what to do next."""
+"""Errors of the embedded PostgreSQL. Every message is for the operator and says what to do next."""
 
 
 class PostgresError(Exception):
@@ -10,7 +10,7 @@ class HomeInUse(PostgresError):
 
 
 class OwnerGone(PostgresError):
-    """No process owns this data folder any more: start the server instead of attaching."""
+    """Raised where no process owns this data folder any more: start the server instead of attaching."""
 
 
 class BackupError(PostgresError):

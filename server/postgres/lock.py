@@ -46,7 +46,7 @@ class HomeLock:
 
 
 def is_held(path: Path) -> bool:
-    """Whether some process owns the folder now."""
+    """Check whether some process owns the folder."""
     if not path.exists():
         return False
     descriptor = _try_lock(path, fcntl.LOCK_SH)

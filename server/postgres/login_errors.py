@@ -1,4 +1,4 @@
-"""What to do when the database refuses a login of ours."""
+"""Explanation of logins that the database refuses."""
 
 import re
 

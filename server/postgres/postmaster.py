@@ -50,7 +50,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """How to reach the server: asyncpg and libpq take `socket_dir` as the host. Login is by scram."""
+    """Address of the server: asyncpg and libpq take `socket_dir` as the host. Login is by scram."""
 
     socket_dir: Path
     port: int

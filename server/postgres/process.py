@@ -22,7 +22,7 @@ _PID_FILE = "postmaster.pid"
 
 @dataclass(frozen=True, slots=True)
 class PidFile:
-    """What a server says about itself in `postmaster.pid` (format: src/include/utils/pidfile.h)."""
+    """Contents of `postmaster.pid` (format: src/include/utils/pidfile.h)."""
 
     pid: int
     port: int

@@ -127,20 +127,21 @@ class EmbeddedPostgres:
                 delay = _FIRST_DELAY
             why = f": {explain_full_disk(self._home)}" if get_free_bytes(self._home) < MIN_FREE_BYTES else ""
             self._report_progress(
-                f"PostgreSQL ended with code {server.code}{why}; it is started again in {delay:.1f} s"
+                "postgres_exited",
+                f"PostgreSQL exited with code {server.code}{why}; restarting it in {delay:.1f} s",
             )
             await asyncio.sleep(delay)
             delay = min(delay * 2, _MAX_DELAY)
             try:
                 await server.launch(self._report)
             except (PostgresError, OSError) as error:  # a full disk, too, must not end the watch
-                self._report_progress(explain_storage_error(error, self._home) or str(error))
+                self._report_progress("postgres_restart_failed", explain_storage_error(error, self._home) or str(error))
             else:
-                self._report_progress("PostgreSQL is running again")
+                self._report_progress("postgres_restarted", "PostgreSQL is running again")
                 self.ready.set()
 
-    def _report_progress(self, line: str) -> None:
-        _log.warning("%s", line)
+    def _report_progress(self, event: str, line: str) -> None:
+        _log.warning("%s", line, extra={"event": event})
         self._report(line)
 
 
@@ -174,4 +175,4 @@ async def _run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _
 
 
 def _ignore_progress(_line: str) -> None:
-    """For callers that show no progress."""
+    """Ignore progress, for callers that show none."""

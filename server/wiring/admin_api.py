@@ -33,7 +33,7 @@ def build_admin_api(
     connect: ConnectServices,
     control_plane: ControlPlaneApi | None,
 ) -> ASGIApp:
-    """What answers under /api/v1; without the control plane, the broker's part alone."""
+    """Build the application under /api/v1; without the control plane, the broker's part alone."""
     release = version("mcpist")
     clients = RegisteredClients(zone.database, zone.peppers, clock=zone.clock)
     identity = IdentityDependencies(

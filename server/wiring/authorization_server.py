@@ -24,7 +24,7 @@ from server.wiring.broker import BrokerRuntime, OwnTokenSigning
 
 
 def build_grants(zone: BrokerRuntime) -> Grants:
-    """What people have let clients do, for as long as the identity file says."""
+    """Build the store of grants to clients, with the lifetimes that the identity file sets."""
     server = zone.identity.authorization_server
     days = {"refresh_token_days": server.refresh_token_days, "grant_days": server.grant_days}
     return Grants(zone.database, clock=zone.clock, **days)
@@ -33,7 +33,7 @@ def build_grants(zone: BrokerRuntime) -> Grants:
 def build_authorization_server(
     zone: BrokerRuntime, own: OwnTokenSigning, settings: Settings, grants: Grants
 ) -> AuthorizationServerServices:
-    """What the routes of broker.web.oauth_endpoints lead to."""
+    """Build the services behind the routes of broker.web.oauth_endpoints."""
     database, clock, server = zone.database, zone.clock, zone.identity.authorization_server
     keys = JwksCache(zone.documents, clock=time.monotonic)
     single_use = ReplayCache(database, clock=clock)
@@ -83,6 +83,6 @@ def build_authorization_server(
 
 
 def build_registration(zone: BrokerRuntime) -> DynamicClientRegistration:
-    """Where clients register themselves, if they may."""
+    """Build dynamic client registration, if it is enabled."""
     enabled = zone.identity.authorization_server.dynamic_registration
     return DynamicClientRegistration(zone.database, enabled=enabled, clock=zone.clock, seconds=time.monotonic)

@@ -41,7 +41,7 @@ BROKER_CONNECTIONS = 8
 
 @dataclass(frozen=True, slots=True)
 class OwnTokenSigning:
-    """What our own authorization server signs with."""
+    """Signing keys and settings of our own authorization server."""
 
     keys: SigningKeys
     access_tokens: AccessTokens
@@ -122,7 +122,7 @@ def list_vendor_urls(manifests: Iterable[ModuleManifest]) -> dict[str, str]:
 
 
 def list_vendor_tools(manifests: Iterable[ModuleManifest]) -> dict[tuple[str, str], bool]:
-    """Whether each tool only reads, for the modules that have a vendor: all that the broker knows of modules."""
+    """List the tools of modules that have a vendor, and whether each only reads."""
     return {
         (module.name, name): tool.read_only
         for module in list_vendor_manifests(manifests)

@@ -1,4 +1,4 @@
-"""What connects vendor accounts, put together."""
+"""Wiring of connecting vendor accounts."""
 
 import asyncio
 import contextlib
@@ -45,7 +45,7 @@ DRAFT_LIMITS = 0.2, 20, 2
 async def open_connect_services(
     zone: BrokerRuntime, settings: Settings, manifests: Sequence[ModuleManifest]
 ) -> AsyncGenerator[ConnectServices]:
-    """Everything that the connect pages and their API work with, and the way to the vendors for as long."""
+    """Open the services behind the connect pages and their API, with what runs beside them."""
     parts = build_connect_services(
         zone.database,
         zone.vault,

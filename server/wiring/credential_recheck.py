@@ -1,4 +1,4 @@
-"""How a broker process asks vendors again about credentials that they have refused."""
+"""Wiring of the recheck of refused credentials."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What ends accounts at vendors, put together: for the running broker, and for commands that remove something."""
+"""Wiring of disconnecting vendor accounts: for the running broker, and for commands that remove something."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Callable
@@ -52,8 +52,8 @@ def build_disconnect_services(
 async def open_disconnect_services(
     deployment: Deployment, settings: Settings, *, sealing: bool = False
 ) -> AsyncGenerator[DisconnectServices]:
-    """For a command. Where the vault's keys are lost nothing can be told to a vendor, and all else works, unless
-    something has to be sealed too.
+    """Open the disconnect services for a command. Where the vault's keys are lost no vendor can be told, and all else
+    works, unless something has to be encrypted too.
 
     Raises:
         Invalid: `sealing`, and a key is missing, wrong or readable by others; the text names it.

@@ -97,7 +97,7 @@ async def open_gateway(
 
 @contextlib.asynccontextmanager
 async def open_vendor_sessions(settings: Settings) -> AsyncGenerator[VendorClientFactory]:
-    """The one HTTP session of this process towards vendors."""
+    """Open the one HTTP session of this process towards vendors."""
     sessions = VendorClientFactory(AllowedAddresses.from_hosts(settings.allowed_private_hosts))
     await sessions.open()
     try:
@@ -177,7 +177,7 @@ def _build_mcp_settings(settings: Settings) -> McpSettings:
 
 
 def _get_authorization_server(settings: Settings) -> str:
-    """Where clients of /mcp get their tokens: here, unless somewhere else is named."""
+    """Return the issuer where clients of /mcp get their tokens: this server, unless another is configured."""
     if settings.authorization_server:
         return settings.authorization_server
     external = load_identity_settings(settings).external

@@ -35,7 +35,7 @@ async def open_web_application(
     manifests: Sequence[ModuleManifest],
     control_plane: ControlPlaneApi | None = None,
 ) -> AsyncGenerator[ASGIApp]:
-    """What answers on every path but the gateway's own; meanwhile, what is over is swept away.
+    """Open the application of every path but the gateway's own, and delete expired records meanwhile.
 
     Without `control_plane` the admin API is the broker's own part of it.
     """
@@ -108,7 +108,7 @@ class _LazyApplication:
 
 
 class _PrefixRoute(BaseRoute):
-    """All paths that begin so go to another application, which sees them whole."""
+    """Route that passes all paths with a prefix, unchanged, to another application."""
 
     def __init__(self, prefix: str, app: ASGIApp) -> None:
         self._prefix = prefix

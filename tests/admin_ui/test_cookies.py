@@ -1,4 +1,4 @@
-"""Requests with a cookie that change something have to come from our own pages (broker-security.md §2, row 36)."""
+"""Requests with a cookie that change something have to come from our own pages (threat-model.md §2, row 36)."""
 
 from collections.abc import Mapping
 

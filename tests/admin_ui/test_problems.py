@@ -51,7 +51,7 @@ async def test_a_full_disk_is_told_as_that(rig: Rig, acme: Tenant, monkeypatch: 
     async with rig.browser(acme.admin) as admin:
         answer = await admin.post("/users", json={"email": "bob@acme.example"})
     assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (503, "unavailable", "30")
-    assert "disk of its database is full" in answer.json()["detail"]
+    assert "database's disk is full" in answer.json()["detail"]
     assert "base/5" not in answer.text
 
 

@@ -1,5 +1,5 @@
 """Every route of the OpenAPI document × every kind of caller × what is theirs, another tenant's, nobody's
-(broker-security.md §2, rows 1 and 2)."""
+(threat-model.md §2, rows 1 and 2)."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -142,7 +142,8 @@ async def test_a_credential_is_for_where_it_was_stored(world: World, broker: Bro
     moved = """UPDATE core.services SET settings = '{"base_url": "https://attacker.test/api"}' WHERE tenant_id = $1"""
     await world.execute(moved, ada.tenant_id)
     assert await broker.lease(ada.asks()) == NoCredential("github", "broken", "personal", "elsewhere")
-    assert await connection(broker, ada) == ModuleConnection("github", ConnectionState.BROKEN, "personal", "elsewhere")
+    found = await connection(broker, ada)
+    assert (found.state, found.kind, found.cause) == (ConnectionState.BROKEN, "personal", "elsewhere")
     assert (await leased(broker, eve)).origins == ("https://api.github.test",)
     origins = ("https://attacker.test", "https://b.test:8443")
     await world.credentials.put(ACTOR, ada.tenant_id, "github", ada.own, Secret("stored-anew"), origins=origins)

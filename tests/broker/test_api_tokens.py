@@ -119,7 +119,7 @@ async def test_unknown_and_known_tokens_take_the_same_steps(
     broker: Verifier, tokens: ApiTokens, tenant: MadeTenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The structure behind the constant time: one look-up, one statement, one hash and one comparison each, whether the
-    id is known or not (broker-security.md §2, row 32)."""
+    id is known or not (threat-model.md §2, row 32)."""
     token_id, _ = await made(tokens, tenant)
     steps: list[str] = []
     for place, name in ((hmac, "digest"), (hmac, "compare_digest"), (Database, "lookup"), (UnitOfWork, "fetchrow")):

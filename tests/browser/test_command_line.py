@@ -46,5 +46,5 @@ async def test_login_and_a_token_that_needs_a_new_sign_in(database: ScratchDatab
         seen.clear()
         made = await laptop.run("token", "create", "--json", goes=person(now, seen))
         assert made.code == 0, made.err
-        assert "you have to sign in again" in seen[0]
+        assert "Sign in again to confirm" in seen[0]
         now.watched.check(*now.identity.origins)

@@ -84,7 +84,7 @@ async def _looks_right(page: Page, name: str, language: str) -> None:
 
 
 async def test_names_from_outside_are_shown_as_text(browser: Browser) -> None:
-    """Stored payloads in every text that somebody else chose (broker-security.md §2, rows 12 and 37)."""
+    """Stored payloads in every text that somebody else chose (threat-model.md §2, rows 12 and 37)."""
     hostile: dict[str, Any] = {name: _hostile(context) for name, (_, context) in PAGES.items()}
     async with gallery(**hostile) as url:
         watched = watch(await browser.new_context())

@@ -268,7 +268,7 @@ async def test_a_one_time_link_works_once_and_in_one_browser(database: ScratchDa
         await now.page.wait_for_url("**/account")
         await now.watched.context.clear_cookies()
         await now.page.goto(link)
-        assert await now.page.inner_text("h1") == "This link does not work any more"
+        assert await now.page.inner_text("h1") == "This link no longer works"
         await now.page.goto(f"{now.identity.url}/account")
         assert "one-time link" in await now.page.inner_text("main")
         now.check()

@@ -55,11 +55,11 @@ def test_set_and_unset(cli: Home, tenant: str) -> None:
         (("concurrency=1.5",), "concurrency: "),
         (("organizations=a",), "organizations: "),
         (('organizations=["a","b","c","d"]',), "organizations: "),
-        (("base_url=github.example.com",), "base_url: it has to look like https://host/path"),
-        (("base_url=https://user:hunter2@host.example",), "base_url: it has to look like"),
-        (("base_url=https://[::1",), "base_url: it has to look like"),
-        (("base_url=https://host.example:99999",), "base_url: it has to look like"),
-        (("base_url=",), "base_url: it has to look like"),
+        (("base_url=github.example.com",), "base_url: it must look like https://host/path"),
+        (("base_url=https://user:hunter2@host.example",), "base_url: it must look like"),
+        (("base_url=https://[::1",), "base_url: it must look like"),
+        (("base_url=https://host.example:99999",), "base_url: it must look like"),
+        (("base_url=",), "base_url: it must look like"),
         (("timeout",), "NAME=VALUE"),
         (("timeout=5", "timeout=6"), "timeout is given twice"),
         (("timeout=5", "--unset", "timeout"), "timeout is given twice"),
@@ -177,7 +177,7 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
         "check": "vault keys",
         "state": "error",
         "message": f"the key {key['kek_id']}, needed by one tenant, is missing: "
-        f"bring it back into {file} from your copy of the keys, or name its keeper in MCPIST_KEYS",
+        f"restore it to {file} from your copy of the keys, or name its key provider in MCPIST_KEYS",
     }
     assert not file.exists()
     assert len(fresh.run("credential", "list", "--json").json()) == 1

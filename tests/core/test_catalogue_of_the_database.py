@@ -1,4 +1,4 @@
-"""What the database itself promises (broker-security.md §3.5): forced row-level security, roles, no loose functions."""
+"""What the database itself promises (threat-model.md §3.5): forced row-level security, roles, no loose functions."""
 
 import asyncpg
 import pytest

@@ -142,7 +142,7 @@ def test_when_every_key_is_running_a_newcomer_waits(clock: Clock) -> None:
     limits = CallerLimits(1, 1, 1, clock=clock, most_keys=4)
     for number in range(4):
         limits.enter(f"key{number}")
-    with pytest.raises(LimitReached, match="as many callers"):
+    with pytest.raises(LimitReached, match="limit of callers"):
         limits.enter("newcomer")
     limits.leave("key0")
     limits.enter("newcomer")

@@ -29,6 +29,9 @@ TOKEN_READERS = ("joserfc.jwt", "joserfc.jws", "joserfc.jwe", "authlib.jose", "j
 LOG_METHODS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 LOGGER = re.compile(r"^_?(log|logger|logging)$", re.IGNORECASE)
 SENSITIVE = re.compile(r"token|secret|password|authorization", re.IGNORECASE)
+EVENT = re.compile(r"^[a-z]+(_[a-z]+)+$")
+WITH_LOG_EVENTS = ("core", "gateway", "modules", "server")
+"""Packages whose every log line carries the name of its event."""
 HARMLESS = re.compile(r"_(id|ids|count|kind)$")
 
 
@@ -191,6 +194,30 @@ def _find_logged_secrets(tree: ast.Module) -> Hits:
                 break
 
 
+def _find_nameless_log_lines(tree: ast.Module) -> Hits:
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in LOG_METHODS
+            and LOGGER.match(_name(node.func.value))
+            and not any(_names_event(keyword) for keyword in node.keywords)
+        ):
+            yield node, 'a log line needs a stable name: extra={"event": "snake_case"}'
+
+
+def _names_event(keyword: ast.keyword) -> bool:
+    if keyword.arg != "extra" or not isinstance(keyword.value, ast.Dict):
+        return False
+    for key, value in zip(keyword.value.keys, keyword.value.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == "event":
+            # A name that a helper is given is checked where it is written down, by eye.
+            return isinstance(value, ast.Name) or (
+                isinstance(value, ast.Constant) and bool(EVENT.match(str(value.value)))
+            )
+    return False
+
+
 def _mentioned(call: ast.Call) -> Iterator[str]:
     """Every name, attribute, keyword and key of a mapping or subscript in a call's arguments; not its message."""
     for argument in [*call.args, *call.keywords]:
@@ -244,5 +271,6 @@ RULES = (
         lambda path: _is_product(path) and path != Path("broker/authorization_server/jose.py"),
         _find_token_readers,
     ),
+    Rule("log-event", lambda path: path.parts[0] in WITH_LOG_EVENTS, _find_nameless_log_lines),
     Rule("reads-environment", _may_not_read_environment, _find_environment),
 )

@@ -16,7 +16,7 @@ from tests.support.product import ACTOR, Node, Product
 from tests.support.toy_modules import Lab
 
 UNWRITABLE = "REVOKE EXECUTE ON FUNCTION audit.append_signed(uuid[], text[], bytea[]) FROM mcpist_gateway"
-AWAY = "MCPist is not ready: its database is away; try again in 2 s"
+AWAY = "MCPist is not ready: its database is unavailable; try again in 2 s"
 
 
 async def calls(product: Product, people: People, number: int) -> list[tuple[AuditEvent, AuditEvent]]:

@@ -1,4 +1,4 @@
-"""Whoever tries credentials by the thousand (broker-security.md §2, rows 33 and 43)."""
+"""Whoever tries credentials by the thousand (threat-model.md §2, rows 33 and 43)."""
 
 from collections import Counter
 from typing import Any

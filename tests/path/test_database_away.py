@@ -69,7 +69,7 @@ async def test_a_call_that_began_before_is_answered(behind: Node, people: People
     proxy.hang_up()
     answer = await behind.call(people.admin.token, "knowledge_graph", "read_graph")
     if answer.status == 200:
-        assert answer.text == "MCPist is not ready: its database is away; try again in 2 s"
+        assert answer.text == "MCPist is not ready: its database is unavailable; try again in 2 s"
     else:
         assert answer.status == 503
 

@@ -163,7 +163,7 @@ async def test_the_answer_is_withheld_if_the_event_cannot_be_written(
             (await node.tool(people.reader.token, "get_module_schema", asked)).text
             for asked in (EVERY_NAME, {"module": ["a", "b"]}, {"module": "lab", "tools": ["write", "made_up"]})
         }
-        assert texts == {"MCPist is not ready: its database is away; try again in 2 s"}
+        assert texts == {"MCPist is not ready: its database is unavailable; try again in 2 s"}
     finally:
         async with database.admin_connection() as admin:
             await admin.execute(

@@ -36,7 +36,7 @@ from tests.support.postgres_proxy import postgres_proxy
 from tests.support.product import ACTOR, Node, Person, Product
 from tests.support.toy_modules import Lab
 
-LOST = "the permission for this tool was taken away"
+LOST = "the permission for this tool was revoked"
 
 
 @pytest.fixture

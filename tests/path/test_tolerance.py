@@ -333,7 +333,7 @@ def deep(levels: int) -> str:
     return '{"at":' * levels + "1" + "}" * levels
 
 
-NO_OBJECT = "params is an object with the tool's arguments"
+NO_OBJECT = "params must be an object with the tool's arguments"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """Hostile peers of a running gateway and its broker: memory comes back, and health checks are answered meanwhile (G17;
-broker-security.md §2, row 42). The long form does the same for longer, until the product's own time limits end it."""
+threat-model.md §2, row 42). The long form does the same for longer, until the product's own time limits end it."""
 
 import asyncio
 import contextlib

@@ -164,7 +164,7 @@ async def test_a_disk_that_becomes_full(filled: tuple[SmallDisk, Product]) -> No
             try:
                 await caller.call("create_entities", entities=[entity()])
             except Exception as error:  # noqa: BLE001 whatever it is, its text is looked at
-                return "the disk of its database is full" in str(error)
+                return "its database's disk is full" in str(error)
             return False
 
         await within(20, names_the_disk)

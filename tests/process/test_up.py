@@ -131,7 +131,7 @@ async def test_postgres_dies_under_a_live_product(home: Path) -> None:
             os.kill(product.postmaster(), signal.SIGKILL)
             texts = await until_it_works(caller)
     for text in texts:
-        assert "503" in text or "database is away" in text, text
+        assert "503" in text or "database is unavailable" in text, text
 
 
 async def until_it_works(caller) -> list[str]:

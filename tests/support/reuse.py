@@ -1,4 +1,4 @@
-"""How often a vendor of the suite noticed that a spent refresh token was shown again (broker-security.md §2, row 23).
+"""How often a vendor of the suite noticed that a spent refresh token was shown again (threat-model.md §2, row 23).
 
 Each counterpart counts for itself; what it counted is looked at when it ends and at the end of every test, so that a
 counter which a test sets back hides nothing. tests/support/reuse_plugin.py decides what follows.

@@ -24,17 +24,17 @@ MESSAGES: Mapping[str, str] = {
     "connect.state.unregistered": "Not set up yet: an administrator has to register an app first",
     "connect.nameless": "an account without a name",
     "connect.by_roles": "What roles share",
-    "connect.by_roles.text": "You see these because you administer: every member of the role uses the account.",
+    "connect.by_roles.text": "Shown to administrators: every member of the role uses the account.",
     "connect.by_roles.role": "for {role}",
     "connect.by_roles.label": "{action}: {service} for {role}",
     "connect.by_roles.more": "and {number} more: <code>mcpist credential list</code>",
-    "connect.state.shared_broken": "The account that the role {role} shares does not work any more",
+    "connect.state.shared_broken": "The account that the role {role} shares no longer works",
     "connect.tag.connected": "connected",
     "connect.tag.broken": "does not work",
     "connect.tag.refreshing": "being renewed",
     "connect.tag.refused": "refused just now",
     "connect.tag.away": "not available now",
-    "connect.tag.misconfigured": "set up wrongly",
+    "connect.tag.misconfigured": "misconfigured",
     "connect.standing.refreshing": "The access is being renewed. You do not have to do anything.",
     "connect.standing.refused": "{service} refuses this account or key just now. MCPist asks again by itself; if you "
     "revoked it there, connect it again.",
@@ -43,12 +43,6 @@ MESSAGES: Mapping[str, str] = {
     "connect.standing.misconfigured": "{service} refuses the app that your administrator registered. No account is "
     "lost; tell your administrator. Connecting again does not help.",
     "connect.client.title": "{provider} refuses the OAuth client that is registered for your organisation",
-    "connect.client.cause.client_refused": "It does not know the client id, or the secret is wrong.",
-    "connect.client.cause.secret_expired": "The client secret has run out.",
-    "connect.client.cause.client_not_allowed": "It does not allow the client what MCPist asks for.",
-    "connect.client.cause.scope_refused": "It refuses a scope that was asked for.",
-    "connect.client.cause.not_found": "There is no token endpoint at the address of its settings.",
-    "connect.client.cause.other": "The history of the connection has its answer.",
     "connect.client.do": "No account is lost. Look at the app there, then store what it has now: "
     "<code>mcpist oauth-client set {id}</code>",
     "connect.client.role": "It is the one of the role {role}.",
@@ -56,25 +50,13 @@ MESSAGES: Mapping[str, str] = {
     "connect.again": "Connect again",
     "connect.manage": "Details",
     "connect.open.label": "{action}: {service}",
-    "connect.cause.revoked": "The vendor does not accept the connection any more: access was taken back there.",
-    "connect.cause.expired": "The connection has run out, because it was not used for long or the vendor limits "
-    "its time.",
-    "connect.cause.lost_rotation": "An answer of the vendor was lost on its way, and with it the connection. "
-    "Nobody has done anything wrong.",
-    "connect.cause.scope": "The vendor granted less than what is needed.",
-    "connect.cause.account_disabled": "The account is disabled at the vendor.",
-    "connect.cause.interaction": "The vendor wants you to sign in there again.",
-    "connect.cause.rejected": "The vendor refuses the token: it was revoked or has expired there.",
-    "connect.cause.elsewhere": "An administrator has given the service another address since, and your access is not "
-    "sent there. Connect again if the new address is right.",
-    "connect.cause.other": "The vendor does not accept the connection any more.",
     "connect.done.connected": "{service} is connected. You can close this page and repeat what you asked for.",
     "connect.done.connected_less": "{service} is connected.",
     "connect.done.kept": "Nothing was changed: the connection is as it was before.",
     "connect.done.declined": "You did not agree at the vendor. Nothing was changed here.",
-    "connect.done.disconnected": "{service} is disconnected, and the vendor was told that the access is over.",
-    "connect.done.removed": "{service} is disconnected: MCPist has forgotten the access. The vendor could not be "
-    "told; end it there too if you do not want it to last.",
+    "connect.done.disconnected": "{service} is disconnected, and the access was revoked at the vendor.",
+    "connect.done.removed": "{service} is disconnected: MCPist has deleted the access. It could not be revoked at the "
+    "vendor; revoke it there too.",
     "connect.tools": "What it is for",
     "connect.tools.reading": "Tools that only read",
     "connect.tools.writing": "Tools that change something",
@@ -84,7 +66,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.oauth": "Through {provider}",
     "connect.oauth.asks": "{provider} will ask you to agree to this:",
     "connect.oauth.fixed": "{provider} asks you for the permissions that your administrator has set for the app.",
-    "connect.oauth.none": "{provider} is asked for nothing but who you are.",
+    "connect.oauth.none": "{provider} is asked only for your identity.",
     "connect.oauth.joined": "These use the same connection, and are asked for with it:",
     "connect.oauth.also": "The same consent can be for these too:",
     "connect.oauth.also.adds": "Also asked for:",
@@ -112,7 +94,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.refused.title": "Nothing was stored",
     "connect.refused.key_form": "This does not look like a whole token: it is one line without spaces.",
     "connect.refused.key_user": "The user name or e-mail address beside the token is missing, has a colon or special "
-    "characters, or is not wanted by {service}.",
+    "characters, or {service} does not use one.",
     "connect.refused.key_not_accepted": "{service} does not accept this token: it is incomplete, was revoked, has "
     "expired, or belongs to another server.",
     "connect.refused.key_forbidden": "{service} knows the token, but it lacks permissions.",
@@ -120,8 +102,8 @@ MESSAGES: Mapping[str, str] = {
     "connect.refused.key_away": "MCPist cannot reach {service}. Try again in a moment. If it stays so, an "
     "administrator checks the base URL of the service; a host in a private network has to be listed in "
     "MCPIST_ALLOWED_PRIVATE_HOSTS.",
-    "connect.refused.key_setup": "The settings of this service are not right. Ask your administrator.",
-    "connect.refused.key_often": "You have tried many tokens in a short time. Wait some minutes.",
+    "connect.refused.key_setup": "This service is misconfigured. Ask your administrator.",
+    "connect.refused.key_often": "You have tried too many tokens in a short time. Wait a few minutes.",
     "connect.warning.no_reach": "{provider} is connected, but the app is installed nowhere, so tools will find "
     "nothing. Install it for your account or organisation, then connect once more.",
     "connect.warning.go": "Install it at {provider}",
@@ -136,11 +118,11 @@ MESSAGES: Mapping[str, str] = {
     "client ID and secret: <code>mcpist oauth-client set github_oauth_app</code>",
     "connect.unregistered.either": "One of these is enough.",
     "connect.unregistered.uri": "Redirect URI",
-    "connect.noway": "There is no way yet to connect this service.",
+    "connect.noway": "This service cannot be connected yet.",
     "connect.disconnect": "Disconnect",
     "connect.disconnect.title": "End this connection",
-    "connect.disconnect.text": "The vendor is told that the access is over, and MCPist deletes it. Other services "
-    "that use the same connection lose it too.",
+    "connect.disconnect.text": "The access is revoked at the vendor and deleted here. Other services that use the same "
+    "connection lose it too.",
     "connect.disconnect.key": "MCPist deletes the token. At the vendor it stays valid until you revoke it there.",
     "connect.ended.manage": "End it at the vendor",
     "connect.back": "All services",
@@ -158,7 +140,7 @@ MESSAGES: Mapping[str, str] = {
     "connect.question.swap.role": "If you go on, every member of {role} uses the new account from now on, and the "
     "access of the one before ends.",
     "connect.question.swap.caution": "If you did not mean to change accounts, leave it as it was.",
-    "connect.question.sites": "Which site shall be used?",
+    "connect.question.sites": "Which site do you want to use?",
     "connect.question.go": "Use this account",
     "connect.question.site.go": "Use this site",
     "connect.question.swap.go": "Replace it",
@@ -169,47 +151,47 @@ MESSAGES: Mapping[str, str] = {
     "they started. Each step works once, within ten minutes. Nothing was stored.",
     "problem.connect_unknown.do": "If you started it, start again in this browser. If somebody sent you here, close "
     "this page.",
-    "problem.connect_session_over.title": "This link to connect accounts is over",
-    "problem.connect_session_over.text": "It counts for an hour, or until it is cancelled. What was connected by then "
-    "stays connected.",
+    "problem.connect_session_over.title": "This link to connect accounts has expired",
+    "problem.connect_session_over.text": "It was valid for an hour, or until it was cancelled. Accounts connected by "
+    "then stay connected.",
     "problem.connect_session_over.do": "Ask for a new one where you got it, or open <code>/connect</code> here.",
-    "problem.connect_issuer.title": "This answer did not come from the right place",
-    "problem.connect_issuer.text": "It does not say that it is from the server that was asked. This may be an "
+    "problem.connect_issuer.title": "The answer did not come from the expected server",
+    "problem.connect_issuer.text": "It does not name the server that was asked. This may be an "
     "attempt to mix up accounts, so nothing was stored.",
     "problem.connect_issuer.do": "Start again. If it happens again, tell your administrator.",
     "problem.connect_code.title": "{title} did not confirm the connection",
     "problem.connect_code.text": "It did not accept the answer that your browser brought. Nothing was stored.",
     "problem.connect_code.do": "Start again.",
-    "problem.connect_refused.title": "{title} refuses what was asked of it",
-    "problem.connect_refused.text": "It does not let the app that your administrator registered ask for this. Nothing "
-    "was changed here.",
+    "problem.connect_refused.title": "{title} refuses the request",
+    "problem.connect_refused.text": "It does not allow the app that your administrator registered to request this. "
+    "Nothing was changed here.",
     "problem.connect_refused.do": "Ask your administrator to look at the app and its permissions at {title}. What it "
     "refused is in the audit log.",
     "problem.connect_question_over.title": "There is nothing left to decide",
     "problem.connect_question_over.text": "This question was answered already, or ten minutes are over, or it was "
     "asked in another browser.",
-    "problem.connect_question_over.do": "The list of services shows what is connected now; begin again from there if "
+    "problem.connect_question_over.do": "The list of services shows what is connected now; start again from there if "
     "you need to.",
     "problem.connect_nothing.title": "There is nothing to connect here",
-    "problem.connect_nothing.text": "The address may be wrong or out of date, or no role of yours has this service any "
-    "more.",
+    "problem.connect_nothing.text": "The address may be wrong or out of date, or none of your roles has this service "
+    "any more.",
     "problem.connect_nothing.do": "The list of services shows all that you may use. If one is missing, ask your "
     "administrator.",
     "problem.copy.title": "This is a copy of MCPist",
-    "problem.copy.text": "It was restored from a backup and nobody has adopted it, so it asks no vendor anything. "
-    "Nothing was changed, here or there.",
-    "problem.copy.do": "Use the original. If it runs no more, the operator runs <code>mcpist adopt</code> here; some "
-    "seconds later this works.",
-    "problem.connect_setup.title": "The connection to {title} is not set up right",
+    "problem.copy.text": "It was restored from a backup and not adopted, so it sends no requests to vendors. Nothing "
+    "was changed, here or there.",
+    "problem.copy.do": "Use the original. If it is stopped for good, the operator runs <code>mcpist adopt</code> "
+    "here; some seconds later this works.",
+    "problem.connect_setup.title": "The connection to {title} is not set up correctly",
     "problem.connect_setup.text": "{title} refuses the app that your administrator registered: its id, secret or "
     "redirect URI is wrong. Nothing was stored.",
     "problem.connect_setup.do": "Ask your administrator to look at the OAuth client of this service.",
     "problem.connect_away.title": "{title} does not answer",
     "problem.connect_away.text": "The connection could not be finished. Nothing was stored.",
     "problem.connect_away.do": "Start again in a moment.",
-    "problem.connect_elsewhere.title": "The access would not be for this service",
-    "problem.connect_elsewhere.text": "This service is set to an address that is not one of {title}. Nothing was "
-    "connected, so that your access is sent nowhere else.",
+    "problem.connect_elsewhere.title": "This service has an address that is not {title}'s",
+    "problem.connect_elsewhere.text": "The base URL of this service is not an address of {title}. Nothing was "
+    "connected, because your access would be sent to another server.",
     "problem.connect_elsewhere.do": "Ask your administrator to look at the base URL of this service and at its OAuth "
     "app.",
     "problem.connect_no_site.title": "There is no site to use",

@@ -1,4 +1,4 @@
-"""Whether a path can exist in what a tool returns, as far as its output schema is sure of it (JSON Schema 2020-12)."""
+"""Check whether a path can exist in a tool's result, as far as its output schema decides it (JSON Schema 2020-12)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ _Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _MissingSegment:
-    """Why no value of a schema has a segment: what it is, and the names that it has."""
+    """Reason why no value of a schema has a segment: the schema's type, and the names that it has."""
 
     type_text: str
     names: tuple[str, ...] = ()
 
 
 def explain_impossible_path(root: _Schema, step: str, path: Path, *, exact: bool) -> str | None:
-    """Why the path can never be there, or None where it can or may be.
+    """Explain why the path can never exist, or return None where it can or may.
 
     `exact` says that the tool returns no property but the named ones, though the schema does not forbid others.
     """

@@ -1,4 +1,4 @@
-"""What the caller sent → steps. Nothing here knows any tool."""
+"""Parser of a batch into steps, independent of any tool."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -116,7 +116,7 @@ def _collect_text_params(values: list[tuple[StepPosition, Any]]) -> list[bytes]:
 
 
 def _find_size_problem(texts: list[bytes]) -> BatchProblem | None:
-    """What is wrong with JSON texts that together hold more than one message may."""
+    """Return the problem of JSON texts that together exceed the limits of one message, or None."""
     if sum(map(count_containers, texts)) > MAX_CONTAINERS:
         return BatchProblem(
             StepPosition(1), f"the steps hold more than {MAX_CONTAINERS} objects and arrays; send fewer"

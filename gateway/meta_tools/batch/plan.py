@@ -21,7 +21,7 @@ _MAX_HINTS = 5  # in all, at the unknown ids: each is compared with every step's
 
 
 class PlannedTool(Protocol):
-    """What planning asks of a tool."""
+    """Interface of a tool as planning uses it."""
 
     @property
     def output_schema(self) -> Mapping[str, Any] | None:
@@ -30,7 +30,7 @@ class PlannedTool(Protocol):
 
     @property
     def output_exact(self) -> bool:
-        """Whether the result holds no property but the schema's, though the schema does not forbid others."""
+        """True if the result has no property but the schema's, though the schema does not forbid others."""
         ...
 
 

@@ -54,7 +54,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class FoundReferences:
-    """All references in a step's params, and an error text for each string that holds a malformed one; `count` is the
+    """References in a step's params, and an error text for each string that holds a malformed one; `count` is the
     number of references before equal ones are merged."""
 
     references: tuple[Reference, ...]
@@ -71,8 +71,8 @@ class UnresolvedReference(ValueError):
 
 
 def find_references(params: Mapping[str, Any], left: int = MAX_REFERENCES_IN_BATCH) -> FoundReferences:
-    """Every reference in any string value of `params`, at any depth; keys are left alone. `left` is how many the batch
-    may still have."""
+    """Find every reference in any string value of `params`, at any depth; keys are ignored. `left` is how many
+    references the batch may still have."""
     references: dict[Reference, None] = {}
     malformed: list[str] = []
     texts = list(_iterate_marked_strings(params))
@@ -175,7 +175,7 @@ class _Substitution:
 
 
 def look_up(reference: Reference, result: Any) -> Any:
-    """What the reference points at.
+    """Return the value that the reference points at.
 
     Raises:
         Unresolved: it points at nothing.
@@ -227,7 +227,8 @@ def _explain_missing(reference: Reference, depth: int, value: Any) -> str:
 
 
 def _iterate_marked_strings(node: Any) -> Iterator[str]:
-    """Those with a mark, in their order. Without recursion, which would cost each one the depth that it is found at."""
+    """Yield the strings that have a reference mark, in their order; without recursion, whose cost grows with the
+    depth."""
     waiting: list[Any] = [node]
     while waiting:
         node = waiting.pop()

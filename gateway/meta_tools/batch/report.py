@@ -1,4 +1,4 @@
-"""What the caller of a batch reads: structured content and the same as short lines of text."""
+"""Report of a batch for its caller: structured content and the same as short lines of text."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,7 +25,7 @@ class StepReport(BaseModel):
 
 
 class ProblemReport(BaseModel):
-    """Why nothing ran; `line` is the line of the text or the position in the array, from 1."""
+    """Problem that kept a batch from running; `line` is the line of the text or the position in the array, from 1."""
 
     line: int
     error: str
@@ -65,14 +65,14 @@ class BatchReport:
 
 
 def report_outcome(outcome: BatchOutcome, *, short: bool = False) -> BatchReport:
-    """What ran and what not; results as far as steps asked for them. A `short` text leaves the results out."""
+    """Report which steps ran, with the results that steps asked for. A `short` text leaves the results out."""
     steps = [_render_step(step) for step in outcome.steps]
     lines = [_render_line(replace(step, result=None) if short else step) for step in outcome.steps]
     return BatchReport({"steps": steps}, "\n".join(lines), outcome.is_error)
 
 
 def report_plan(plan: Plan) -> BatchReport:
-    """What would run: the answer to `dry_run`."""
+    """Report which steps would run, the answer to `dry_run`."""
     waves = {step: number for number, wave in enumerate(plan.waves, 1) for step in wave}
     needs = {planned.step.id: list(planned.needs) for planned in plan.steps}
     steps = [
@@ -87,7 +87,7 @@ def report_plan(plan: Plan) -> BatchReport:
 
 
 def report_problems(problems: list[BatchProblem]) -> BatchReport:
-    """Why nothing ran; the first problems, and how many more there are."""
+    """Report why nothing ran: the first problems, and the number of the others."""
     shown = problems[:_MAX_PROBLEMS]
     more = len(problems) - len(shown)
     entries = [{"line": problem.position.number, "error": make_printable(problem.error)} for problem in shown]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.concurrency.cooperative_steps import wait_for_turn
+from core.log_events import describe_error
 from gateway.meta_tools.batch.plan import Plan, PlannedStep
 from gateway.meta_tools.batch.references import MAX_SUBSTITUTED, UnresolvedReference, substitute_references
 from gateway.meta_tools.batch.step import BatchStep
@@ -25,7 +26,7 @@ _INTERNAL = "internal error; whether it took effect is unknown"
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a tool answered. `structured` is None where it answered text alone; then others refer to the text."""
+    """Result of a tool. `structured` is None where it answered text alone; references then read the text."""
 
     structured: Any | None
     text: str
@@ -34,7 +35,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """How one step ended. `error` says why it failed or was skipped, or why the result of a good one is left out."""
+    """Outcome of one step. `error` says why it failed or was skipped, or why a good result is left out."""
 
     id: str
     status: Literal["ok", "error", "skipped"]
@@ -44,7 +45,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """All steps in the order given."""
+    """Outcomes of all steps, in the order given."""
 
     steps: tuple[StepOutcome, ...]
     is_error: bool
@@ -189,7 +190,7 @@ def _get_result(task: asyncio.Task[StepResult]) -> StepResult:
     if error is None:
         return task.result()
     # The text of an unforeseen exception may hold anything, so not even the log gets it.
-    _log.error("a step of a batch raised %s", type(error).__name__)
+    _log.error("a batch step failed", extra={"event": "batch_step_failed", **describe_error(error)})
     return StepResult(None, _INTERNAL, is_error=True)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class StepPosition:
-    """Where something stands: the line of the text, or the position in the array; both from 1."""
+    """Position of a step: the line of the text, or the index in the array; both from 1."""
 
     number: int
     unit: Literal["line", "step"] = "line"
@@ -17,7 +17,7 @@ class StepPosition:
 
 @dataclass(frozen=True, slots=True)
 class BatchProblem:
-    """Why a batch is refused before anything runs."""
+    """Problem for which a batch is refused before anything runs."""
 
     position: StepPosition
     error: str

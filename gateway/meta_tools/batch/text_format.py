@@ -13,7 +13,7 @@ _COMPARED = 32  # characters that are compared by similarity: difflib takes quad
 
 
 def cut_text(text: str, limit: int) -> str:
-    """At most `limit` characters, and an ellipsis where it was longer."""
+    """Cut the text to at most `limit` characters, with an ellipsis where it was longer."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -44,7 +44,7 @@ def suggest_name(wrong: str, names: Iterable[str]) -> str:
 
 
 def describe_type(value: object) -> str:
-    """What JSON calls the value's type, with an article."""
+    """Return JSON's name of the value's type, with an article."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""API tokens over the API (broker-security.md §2, row 34), and what secret scanners report."""
+"""API tokens over the API (threat-model.md §2, row 34), and what secret scanners report."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two advisories against another MCP proxy, played against ours, and their relatives (broker-security.md §2, row 3).
+"""Two advisories against another MCP proxy, played against ours, and their relatives (threat-model.md §2, row 3).
 
 The attacker of both is a client: it wants a code for the victim's account. Everything that it can do is to send links.
 """

@@ -489,7 +489,7 @@ async def test_one_person_s_codes_are_counted(server: Server) -> None:
 
 
 async def test_another_header_each_time_is_no_other_address(server: Server) -> None:
-    """Nobody vouches for a header that anybody can send (broker-security.md §2, row 43)."""
+    """Nobody vouches for a header that anybody can send (threat-model.md §2, row 43)."""
     query = "/oauth/authorize?client_id=guessed-id"
     for n in range(20):
         headers = {

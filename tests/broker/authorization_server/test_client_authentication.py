@@ -116,7 +116,7 @@ async def test_a_wrong_secret_is_like_an_unknown_client(rig: Rig, tenant: MadeTe
 async def test_unknown_and_known_clients_cost_one_comparison_each(
     rig: Rig, tenant: MadeTenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The structure behind the constant time: both ways hash and compare once (broker-security.md §2, row 32)."""
+    """The structure behind the constant time: both ways hash and compare once (threat-model.md §2, row 32)."""
     client, _ = await made(rig, tenant, SECRET)
     compared: list[int] = []
     real = ClientAuthentication._is_secret_valid  # pyright: ignore[reportPrivateUsage]

@@ -1,5 +1,5 @@
 """Every way in which an access token does not count, and what refusing it costs
-(broker-security.md §2, rows 15 to 17; §5.2)."""
+(threat-model.md §2, rows 15 to 17; §5.2)."""
 
 import hashlib
 import hmac

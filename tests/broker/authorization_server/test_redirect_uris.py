@@ -1,4 +1,4 @@
-"""Where answers may go (broker-security.md §2, row 11): a table, and that no near miss of it is let through."""
+"""Where answers may go (threat-model.md §2, row 11): a table, and that no near miss of it is let through."""
 
 from urllib.parse import urlsplit
 

@@ -1,5 +1,5 @@
 """The same table of redirect URIs at somebody else's certified server: where its verdicts differ from ours, ours are
-stricter, and the table says so (broker-security.md §2, row 11)."""
+stricter, and the table says so (threat-model.md §2, row 11)."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -19,7 +19,7 @@ from tests.support.identity import Identity, identity_on
 from tests.support.postgres import ScratchDatabase
 from tests.support.product import Product, product_on
 
-KIND = "build_client_document.refused"
+KIND = "client_document.refused"
 HELPS = "mcpist client add"
 SECRET = "sesame-0815"
 """Stands in the path of every document: nobody is told it."""

@@ -14,7 +14,7 @@ from tests.broker.connect.rig import Browser, Scene, changed, parameters, provid
 from tests.support.product import ACTOR, Person
 
 UNKNOWN = "This connection was not started in this browser"
-ISSUER = "This answer did not come from the right place"
+ISSUER = "The answer did not come from the expected server"
 
 
 async def refused(scene: Scene, answer: httpx2.Response, title: str = UNKNOWN) -> None:
@@ -192,7 +192,7 @@ async def test_words_of_an_error_are_never_shown(scene: Scene) -> None:
             back, code=None, error="<b>call</b>", error_description="0800-EVIL", error_uri="https://evil.test"
         )
         answer = await browser.get(error)
-        assert "refuses what was asked of it" in shown(answer)
+        assert "refuses the request" in shown(answer)
         assert "EVIL" not in answer.text
         assert "evil.test" not in answer.text
     await scene.nothing_stored()

@@ -42,7 +42,7 @@ async def test_a_service_that_is_given_another_address_gets_no_token(scene: Scen
     listed = await scene.schema(ada, "shop")
     assert (listed["connection"], listed["cause"]) == ("broken", "elsewhere")
     async with scene.browser(ada) as browser:
-        assert "given the service another address since" in shown(await browser.get("/connect/shop"))
+        assert "base URL was changed after it was connected" in shown(await browser.get("/connect/shop"))
     assert attacker.asked == []
     request = LeaseRequest(Secret(ada.token), "shop", "look")
     assert await scene.identity.zone.broker.lease(request) == NoCredential("shop", "broken", "personal", "elsewhere")
@@ -64,9 +64,9 @@ async def test_a_provider_s_tokens_go_to_its_own_api_alone(scene: Scene) -> None
         back = await browser.consent(await browser.start())
         await scene.set_service(ada.tenant, "shop", base_url=scene.elsewhere.url)
         page = await browser.get(back)
-        assert "would not be for this service" in shown(page)
+        assert "This service has an address that is not" in shown(page)
         page = await browser.post("/connect/shop", provider="vendor")
-        assert "would not be for this service" in shown(page)
+        assert "This service has an address that is not" in shown(page)
         assert (await scene.asked_for_tokens(), scene.elsewhere.asked) == (0, [])
         await scene.nothing_stored()
         await scene.set_service(ada.tenant, "shop")

@@ -116,7 +116,7 @@ async def test_disconnecting_revokes_and_shreds(scene: Scene) -> None:
     async with scene.browser(ada) as browser:
         await browser.connect()
         page = await browser.follow("/connect/shop/disconnect")
-        assert "the vendor was told" in shown(page)
+        assert "the access was revoked at the vendor" in shown(page)
         await scene.nothing_stored()
         assert (await scene.vendor.told())["counters"]["grant_revoked"] == 1
         kinds = [event.kind for event in await scene.product.events(scene.tenants["acme"])]
@@ -131,7 +131,7 @@ async def test_a_vendor_that_cannot_be_told_changes_nothing_about_the_shredding(
         document = provider_document(scene.vendor, oauth={"revoke": {"url": f"{scene.vendor.issuer}/nowhere"}})
         await scene.provider(scene.tenants["acme"], "vendor", document)
         page = await browser.follow("/connect/shop/disconnect")
-        assert "could not be told" in shown(page)
+        assert "could not be revoked" in shown(page)
         await scene.nothing_stored()
 
 

@@ -39,7 +39,7 @@ async def test_only_a_no_of_the_person_is_called_so(scene: Scene) -> None:
         assert (page.status_code, "You did not agree at the vendor" in shown(page)) == (200, True)
         assert await causes(scene) == []
         for error, status, words in (
-            *((one, 403, "Vendor refuses what was asked of it") for one in REFUSED),
+            *((one, 403, "Vendor refuses the request") for one in REFUSED),
             *((one, 503, "Vendor does not answer") for one in AWAY),
             *((one, 403, "Vendor did not confirm") for one in AGAIN),
         ):
@@ -76,7 +76,7 @@ async def test_a_client_that_the_vendor_does_not_know_is_told_to_administrators(
     await scene.register(tenant, "vendor", scene.vendor.client_id, "none-of-theirs-77")
     async with scene.browser(ada) as browser:
         page = await browser.connect()
-        assert (page.status_code, "is not set up right" in shown(page)) == (403, True)
+        assert (page.status_code, "is not set up correctly" in shown(page)) == (403, True)
         (client,) = await scene.rows("SELECT * FROM vault.oauth_clients WHERE provider = 'vendor'")
         assert (client["state"], client["cause"]) == ("misconfigured", "client_refused")
         assert client["breaker_until"] is None, "a refresh may still try it at once"

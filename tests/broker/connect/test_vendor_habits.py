@@ -88,7 +88,7 @@ async def test_connect_and_disconnect(name: str, database: ScratchDatabase, tmp_
         assert [row["module"] for row in modules] == ["shop", "till"]
         page = await browser.follow("/connect/shop/disconnect")
         can_revoke = market.vendor.style.revoke is not None
-        assert ("vendor was told" if can_revoke else "could not be told") in shown(page)
+        assert ("access was revoked at the vendor" if can_revoke else "could not be revoked") in shown(page)
         assert market.vendor.state.grants[0].dead is can_revoke
         await market.scene.nothing_stored()
         assert market.vendor.wrong == []

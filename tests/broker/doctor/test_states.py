@@ -90,7 +90,7 @@ STATES = {
     ),
     "lost rotation": Seen(
         "github", lost, "needs_reconnect", "lost_rotation", "owner", "broken", "lost_rotation",
-        "An answer of the vendor was lost", "was lost on its way, and with it", "not given twice; its owner",
+        "The vendor's answer was lost", "was lost on its way, and with it", "not given twice; its owner",
     ),
     "scope too small": Seen(
         "google", granted_less, "needs_reconnect", "scope", "owner", "broken", "scope",
@@ -162,7 +162,7 @@ async def test_what_is_not_connected_is_shown_and_so_is_what_is_shared(ward: War
     assert (shared["state"], shared["responsible"]) == ("needs_reconnect", "administrator")
     assert "?role=" in shared["action_url"], "whoever follows it must not connect an account of their own"
     assert "an administrator connects it again" in await case.told()
-    assert "does not work any more" in await case.page("/connect")
+    assert "no longer works" in await case.page("/connect")
 
 
 async def test_while_it_is_renewed_it_says_so_everywhere(ward: Ward) -> None:

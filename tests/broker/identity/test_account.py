@@ -75,7 +75,7 @@ async def test_a_link_shows_whom_it_is_for_and_signs_in_at_the_press_of_a_button
     assert str(page.url) == f"{PUBLIC_URL}/account"
     assert await house.signed_in_as(browser) == "ada@acme.test"
     again = await browser.post("/sign-in/link", code=code)
-    assert (again.status_code, "does not work any more" in again.text) == (410, True)
+    assert (again.status_code, "no longer works" in again.text) == (410, True)
     assert (await browser.get(f"/sign-in/link?code={code}")).status_code == 410
     assert [(event.detail or {})["reason"] for event in await house.people.events("sign_in.refused")] == ["link_used"]
 
@@ -109,7 +109,7 @@ async def test_ending_sessions_elsewhere_but_only_one_s_own(house: House, browse
     assert mine is not None
     assert bobs is not None
     page = await browser.post("/account/sessions/end", id=str(mine.id))
-    assert "That session is over" in page.text
+    assert "That session has ended" in page.text
     assert await house.people.sessions.find(other) is None
     for wrong in (str(bobs.id), str(mine.id), "x", ""):
         assert (await browser.send("/account/sessions/end", id=wrong)).status_code == 404
@@ -186,7 +186,7 @@ async def test_an_account_is_untied_but_never_the_last(house: House, browser: Br
     for wrong in (str(his.id), "x", ""):
         assert (await browser.send("/account/identities/untie", id=wrong)).status_code == 404
     page = await browser.post("/account/identities/untie", id=hers["ada@home.test"])
-    assert "does not sign you in any more" in page.text
+    assert "can no longer sign in with that account" in page.text
     assert "ada@home.test" not in page.text
     assert (await browser.send("/account/identities/untie", id=hers["ada@work.test"])).status_code == 409
     assert len(await house.people.door.identities.list(tenant_id, bob)) == 1
@@ -244,7 +244,7 @@ async def test_an_account_that_is_somebody_else_s(house: House, browser: Browser
     await browser.post("/account/identities/tie", provider="github")
     await by_link(house, browser, tenant_id, bob)
     page = await browser.post("/account/identities/tie", provider="github")
-    assert (page.status_code, "That account is taken" in page.text) == (403, True)
+    assert (page.status_code, "That account is linked to another user" in page.text) == (403, True)
 
 
 async def test_a_second_account_of_the_same_address_is_told_what_to_do(

@@ -164,7 +164,7 @@ async def test_login_csrf_by_an_answer_for_another_browser(house: House, browser
     with_hers = await browser.http.get(url)  # or that of a sign-in of her own
     for response in (plain, with_hers):
         assert response.status_code == 403
-        assert "begun in another browser" in response.text
+        assert "started in another browser" in response.text
         assert not [one for one in set_cookies(response) if "session=" in one]
     assert await reasons(house) == ["state", "state"]
 
@@ -174,7 +174,7 @@ async def test_a_sign_in_takes_ten_minutes_at_most(house: House, browser: Browse
     house.clock.ahead = timedelta(minutes=10, seconds=1)
     response = await browser.http.get(url)
     assert response.status_code == 410
-    assert "That took too long" in response.text
+    assert "This step has expired" in response.text
 
 
 async def test_mix_up(house: House, browser: Browser, company: OauthProvider, other: OauthProvider) -> None:

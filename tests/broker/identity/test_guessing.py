@@ -1,4 +1,4 @@
-"""Whoever guesses at the doors of sign-in has to wait, and nobody else (broker-security.md §2, rows 33 and 43)."""
+"""Whoever guesses at the doors of sign-in has to wait, and nobody else (threat-model.md §2, rows 33 and 43)."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Where a browser may go after sign-in: never anywhere else than to us (broker-security.md §2 row 10)."""
+"""Where a browser may go after sign-in: never anywhere else than to us (threat-model.md §2 row 10)."""
 
 from urllib.parse import urljoin
 

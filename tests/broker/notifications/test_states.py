@@ -76,7 +76,7 @@ STATES: dict[str, tuple[str, Callable[[Case], Awaitable[None]], str, str]] = {
     "lost rotation": ("github", lost, "owner", "answer was lost"),
     "account disabled": ("microsoft", disabled, "owner", "disabled at the vendor"),
     "scope too small": ("google", granted_less, "", ""),
-    "service misconfigured": ("google", other_secret, "administrators", "its secret is wrong"),
+    "service misconfigured": ("google", other_secret, "administrators", "or the secret is wrong"),
     "vendor down": ("google", away, "", ""),
 }
 """Style, what happens, who is told, and a part of what."""

@@ -1,4 +1,4 @@
-"""Nothing that a vendor says or is told gets anywhere but into the tokens (broker-security.md §2, row 31)."""
+"""Nothing that a vendor says or is told gets anywhere but into the tokens (threat-model.md §2, row 31)."""
 
 import dataclasses
 import json

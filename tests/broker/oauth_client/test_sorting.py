@@ -13,8 +13,9 @@ from broker.oauth_client.response_fields import parse_fields
 from broker.oauth_client.types import ErrorClass
 from broker.oauth_client.vendor_http import VendorResponse
 from broker.providers import error_reasons
-from broker.providers.error_reasons import REASON_DESCRIPTIONS
+from broker.providers.error_reasons import REASONS
 from broker.providers.schema import ErrorRule, OAuthServer
+from core.connection_causes import CAUSES
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PLAIN = OAuthServer(authorize_url="https://v.example/a", token_url="https://v.example/t")
@@ -146,7 +147,7 @@ def test_only_codes_that_we_know_are_written_down() -> None:
 
 def test_every_reason_has_a_meaning() -> None:
     words = {value for name, value in vars(error_reasons).items() if name.isupper() and isinstance(value, str)}
-    assert words == set(REASON_DESCRIPTIONS)
+    assert words == REASONS <= CAUSES.keys()
     assert {reason for _, reason in ERROR_CODES.values()} <= words
 
 
@@ -167,7 +168,7 @@ def test_no_answer_is_too_strange(status: int, answer: dict[str, Any] | None, la
     verdict = ErrorRule.model_validate({"contains": "gone", "code": 1, "class": "permanent", "reason": "revoked"})
     oauth = PLAIN.model_copy(update={"verdicts": (verdict,), "error_at": ("/error", "/code/0/x", "/error/1")})
     found = classify_error(oauth, "refresh_token", VendorResponse(status, {"retry-after": later}, b""), answer, NOW)
-    assert found.reason in REASON_DESCRIPTIONS
+    assert found.reason in REASONS
     assert found.vendor_error in {"", *ERROR_CODES}
     if found.error_class is ErrorClass.PERMANENT:  # never blamed on the person without the vendor's own word
         assert answer

@@ -228,7 +228,7 @@ async def test_nothing_is_sent_while_the_database_is_away(proxied: tuple[Rig, Po
     account = await rig.connect(strict)
     await rig.ahead(HOUR + 10)
     proxy.hang_up()
-    with pytest.raises(Exception, match="database is away"):
+    with pytest.raises(Exception, match="database is unavailable"):
         await rig.fresh(account)
     assert await strict.calls() == 0
     proxy.resume()

@@ -11,9 +11,12 @@ from broker.connections.connection_status import (
     list_account_events,
     list_connection_statuses,
 )
+from broker.vault.origin_policy import OriginPolicy
 from tests.broker.refresh.rig import Rig
 from tests.broker.refresh.vendor import HOUR, Vendor
 from tests.support.postgres import add_tenant
+
+ORIGINS = OriginPolicy({})
 
 
 async def credential(rig: Rig, account: UUID) -> UUID:
@@ -30,7 +33,7 @@ async def credential(rig: Rig, account: UUID) -> UUID:
 
 async def standing(rig: Rig) -> ConnectionStatus:
     async with rig.database.tenant(rig.tenant.id) as work:
-        (one,) = await list_connection_statuses(work)
+        (one,) = await list_connection_statuses(work, ORIGINS)
     return one
 
 
@@ -122,6 +125,6 @@ async def test_another_tenant_s_credentials_are_not_seen(rig: Rig, strict: Vendo
     found = await credential(rig, await rig.connect(strict))
     other = await add_tenant(rig.scratch, users=1)
     async with rig.database.tenant(other.id) as work:
-        assert await list_connection_statuses(work) == []
-        assert await list_connection_statuses(work, credential_id=found) == []
+        assert await list_connection_statuses(work, ORIGINS) == []
+        assert await list_connection_statuses(work, ORIGINS, credential_id=found) == []
         assert await list_account_events(work, found) == []

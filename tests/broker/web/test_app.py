@@ -93,9 +93,9 @@ async def test_programs_need_no_origin() -> None:
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (PageError("expired"), 400, "That took too long"),
+        (PageError("expired"), 400, "This step has expired"),
         (PageError("provider", 502, provider="<Google>"), 502, "&lt;Google&gt;"),
-        (Invalid("the parameter 'a' came twice"), 400, "not understood"),
+        (Invalid("the parameter 'a' came twice"), 400, "The request is not valid"),
         (LimitReached("x", 30.0), 429, "Too many attempts"),
         (Unavailable(), 503, "not ready"),
         (asyncpg.DiskFullError(SECRET), 503, "cannot store anything"),
@@ -145,7 +145,7 @@ async def test_a_wrong_method_is_told() -> None:
     async with client_of(parts_for(), [Route("/x", _greet, methods=["POST"])]) as client:
         answer = await client.get("/x")
     assert answer.status_code == 405
-    assert "cannot be opened like that" in answer.text
+    assert "cannot be opened directly" in answer.text
 
 
 async def test_another_host_is_refused() -> None:

@@ -1,5 +1,5 @@
 """Every route of identity that changes something, found in the running product's own table, so that a new one is walked
-too: what another site has a browser send is refused (broker-security.md §2, row 36). The admin API's are walked in
+too: what another site has a browser send is refused (threat-model.md §2, row 36). The admin API's are walked in
 tests/admin_ui/test_cookies.py."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping

@@ -67,6 +67,23 @@ def test_a_line_has_all_fields(stream: io.StringIO) -> None:
     }
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_the_event_s_name_comes_right_after_the_message(stream: io.StringIO, form: str) -> None:
+    configure_logs("info", form, stream)
+    logging.getLogger("core.x").warning("it broke", extra={"error": "OSError", "event": "x_broke"})
+    assert ('"event":"x_broke"' if form == "json" else "core.x: it broke event=x_broke error=OSError") in (
+        stream.getvalue()
+    )
+
+
+def test_an_oversized_line_keeps_the_event_s_name(stream: io.StringIO) -> None:
+    configure_logs("info", "json", stream)
+    fields = {f"field{number}": "x" * 8_000 for number in range(20)}
+    logging.getLogger("core.x").warning("it broke", extra={"event": "x_broke", **fields})
+    [line] = lines(stream)
+    assert (line["event"], line["fields_left_out"]) == ("x_broke", 20)
+
+
 def fail() -> None:
     try:
         raise OSError("hunter2 in the first")

@@ -43,10 +43,11 @@ async def test_an_unexpected_failure_says_nothing_but_a_request_id(
     }
     assert response.status == 200
     assert SECRET not in response.body.decode() + caplog.text
-    assert request_id in caplog.text
+    [logged] = [vars(record) for record in caplog.records if vars(record).get("event") == "mcp_request_failed"]
+    assert logged["request_id"] == request_id
     if tool == "crashes":
-        assert "RuntimeError" in caplog.text
-        assert "toys.py:" in caplog.text
+        assert logged["error"] == "RuntimeError"
+        assert "toys.py:" in logged["location"]
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -62,7 +63,7 @@ async def test_an_expected_failure_is_told_to_the_model(client: Client, revision
     assert response.message["result"]["isError"] is True
     assert (
         response.message["result"]["content"][0]["text"]
-        == "MCPist is not ready: its database is away; try again in 2 s"
+        == "MCPist is not ready: its database is unavailable; try again in 2 s"
     )
 
 
@@ -73,7 +74,7 @@ async def test_an_expected_failure_of_a_list_is_a_protocol_error(toys: Toys) -> 
     response = await Client(toys.endpoint(handlers={"tools/list": away})).rpc("2025-11-25", "tools/list")
     assert response.message["error"] == {
         "code": -32603,
-        "message": "MCPist is not ready: its database is away; try again in 2 s",
+        "message": "MCPist is not ready: its database is unavailable; try again in 2 s",
     }
 
 

@@ -98,11 +98,11 @@ class Either(RootModel[int | str]):
         (module_of(made(), description="x" * (MAX_LINE_LENGTH + 1)), "one line of at most"),
         (module_of(made(), made()), "share a name"),
         (module_of(made(), replace(made(), name="other", aliases=("good",))), "share a name"),
-        (module_of(made(scopes=[])), "scopes are one or more"),
-        (module_of(made(scopes=["other"])), "scopes are one or more"),
-        (module_of(made(aliases=["Bad-Name"])), "names match"),
-        (module_of(made(hints=Hints(True, True, True, False))), "what only reads cannot destroy"),
-        (module_of(replace(made(), arguments=Either)), "no anyOf"),
+        (module_of(made(scopes=[])), "tool scopes must be among"),
+        (module_of(made(scopes=["other"])), "tool scopes must be among"),
+        (module_of(made(aliases=["Bad-Name"])), "tool names must match"),
+        (module_of(made(hints=Hints(True, True, True, False))), "a read-only tool cannot be destructive"),
+        (module_of(replace(made(), arguments=Either)), "anyOf, oneOf or allOf"),
     ],
 )
 def test_a_module_that_breaks_a_rule_is_refused(module: Module, told: str) -> None:

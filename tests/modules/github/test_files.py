@@ -173,7 +173,7 @@ async def test_any_path_comes_to_the_file_of_that_name(scene: Scene, path: str, 
 @pytest.mark.parametrize("tool", ["get_file_contents", "create_or_update_file"])
 async def test_a_path_that_leaves_the_repository_is_never_sent(scene: Scene, tool: str, path: str) -> None:
     more = {} if tool == "get_file_contents" else {"message": "m", "content": ""}
-    with pytest.raises(ValidationError, match="is no path"):
+    with pytest.raises(ValidationError, match="is not a path"):
         await scene.mona.call(tool, **APP, path=path, **more)
     assert scene.github.seen == []
 

@@ -95,7 +95,7 @@ async def test_values_that_github_refuses_are_named(scene: Scene) -> None:
 
 
 async def test_no_such_issue_and_issues_switched_off(scene: Scene) -> None:
-    with pytest.raises(VendorProblem, match="GitHub has no such thing"):
+    with pytest.raises(VendorProblem, match="GitHub has no such resource"):
         await scene.mona.call("get_issue", **APP, issue_number=9)
     scene.app.has_issues = False
     with pytest.raises(VendorProblem, match="issues are switched off in this repository"):

@@ -128,7 +128,7 @@ def test_single_sign_on_and_address_lists() -> None:
     )
     assert "evil" not in str(explain_problem(problem(403, saml, {"x-github-sso": "required; url=https://evil.test"})))
     allowed = {"message": "Although you appear to have the correct authorization, the org has an IP allow list enabled"}
-    assert "IP addresses" in str(explain_problem(problem(403, allowed)))
+    assert "IP allow list" in str(explain_problem(problem(403, allowed)))
 
 
 @pytest.mark.parametrize(

@@ -101,5 +101,5 @@ async def test_what_cannot_be_opened(pulled: Scene) -> None:
         await pulled.hubot.call("create_pull_request", **APP, title="t", head="dev", base="gone")
     with pytest.raises(ToolError, match="nothing to change"):
         await pulled.hubot.call("update_pull_request", **ONE)
-    with pytest.raises(VendorProblem, match="GitHub has no such thing"):
+    with pytest.raises(VendorProblem, match="GitHub has no such resource"):
         await pulled.hubot.call("get_pull_request", **{**ONE, "pull_number": 7})

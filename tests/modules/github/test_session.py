@@ -83,7 +83,7 @@ async def test_pages_and_queries(scene: Scene) -> None:
 
 async def test_refusals_keep_their_kind_and_get_their_text(scene: Scene) -> None:
     for kind, text, call in (
-        ("not_found", "GitHub has no such thing", scene.eve.call("list_issues", owner="mona", repo="secret")),
+        ("not_found", "GitHub has no such resource", scene.eve.call("list_issues", owner="mona", repo="secret")),
         ("forbidden", "may not do this", scene.eve.call("create_branch", **APP, branch="x")),
         ("invalid", "title missing_field", scene.mona.call("create_issue", **APP, title=" ")),
         ("unauthorized", "does not accept the credential", scene.caller("stolen").call("get_me")),

@@ -102,7 +102,7 @@ FORGED = [
 @pytest.mark.parametrize("cursor", FORGED)
 @pytest.mark.parametrize("tool", ["list_issues", "get_file_contents"])
 async def test_a_forged_cursor_is_never_sent(scene: Scene, tool: str, cursor: str) -> None:
-    with pytest.raises(ToolError, match="cursor is not one that this tool gave"):
+    with pytest.raises(ToolError, match="cursor was not returned by this tool"):
         await scene.mona.call(tool, owner="mona", repo="app", cursor=cursor)
     assert scene.github.seen == []
 
@@ -111,7 +111,7 @@ async def test_a_forged_cursor_is_never_sent(scene: Scene, tool: str, cursor: st
     "value", [[1], [0, ""], [-5, ""], [1, 2], [True, ""], ["1", ""], [1.5, ""], [10**9, ""], {"page": "2"}]
 )
 async def test_a_forged_place_in_a_file(scene: Scene, value: object) -> None:
-    with pytest.raises(ToolError, match="cursor is not one that this tool gave"):
+    with pytest.raises(ToolError, match="cursor was not returned by this tool"):
         await scene.mona.call(
             "get_file_contents", owner="mona", repo="app", path="README.md", cursor=encode_cursor(value)
         )

@@ -226,7 +226,7 @@ async def test_what_exists_throughout_is_read_while_others_write(alice: Person) 
 )
 async def test_a_made_up_cursor_is_refused(alice: Person, cursor: str) -> None:
     for tool, params in (("read_graph", {}), ("search", {"query": "x"}), ("get_nodes", {"names": ["x"]})):
-        with pytest.raises(ToolError, match="cursor is not one that this tool gave"):
+        with pytest.raises(ToolError, match="cursor was not returned by this tool"):
             await alice.call(tool, cursor=cursor, **params)
 
 

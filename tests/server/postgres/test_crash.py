@@ -64,13 +64,13 @@ async def test_the_pauses_between_restarts_grow_and_end_with_success(home: Path)
     hidden = control.with_name("hidden")
     control.rename(hidden)
     os.kill(_postmaster(home), signal.SIGKILL)
-    await until(lambda: sum("started again in" in line for line in lines) >= 4)
+    await until(lambda: sum("restarting it in" in line for line in lines) >= 4)
     assert not postgres.ready.is_set()
     hidden.rename(control)
     async with asyncio.timeout(30):
         await postgres.ready.wait()
     await postgres.stop()
-    pauses = [line.rpartition(" in ")[2] for line in lines if "started again in" in line]
+    pauses = [line.rpartition(" in ")[2] for line in lines if "restarting it in" in line]
     assert pauses[:4] == ["0.1 s", "0.2 s", "0.4 s", "0.8 s"]
     assert any("pg_control" in line for line in lines), "and each failure is reported"
 

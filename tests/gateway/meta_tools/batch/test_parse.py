@@ -153,7 +153,7 @@ class TestWhatIsRefused:
             ("module", "", 'module: expected the name of a module, got ""'),
             ("tool_name", ["x"], "tool_name: expected the name of a tool, got an array"),
             ("params", [], "params: expected an object, got an array"),
-            ("params", "x", "params is an object with the tool's arguments, or JSON text of one"),
+            ("params", "x", "params must be an object with the tool's arguments, or JSON text of one"),
             ("after", "b", 'after: expected an array of up to 50 step ids, got "b"'),
             ("after", [1], "after: expected an array of up to 50 step ids, got an array"),
             ("output", "true", 'output: expected true or false, got "true"'),
