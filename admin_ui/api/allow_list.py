@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Path
+from pydantic import Field
 
 from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
@@ -15,28 +16,34 @@ from core.directory import allow_list
 routes = create_router("allow list")
 
 AllowListEntryPath = Annotated[
-    str, Path(min_length=3, max_length=320, pattern=NO_CONTROL_CHARACTERS, description="An address, or `@domain`.")
+    str,
+    Path(
+        min_length=3, max_length=320, pattern=NO_CONTROL_CHARACTERS, description="E-mail address, or `@` and a domain."
+    ),
 ]
 
 
 class AllowListEntryView(ResponseModel):
-    """An e-mail address, or `@` and a domain."""
+    """An entry of the allow list."""
 
-    entry: str
-    created_at: datetime
+    entry: str = Field(description="E-mail address, or `@` and a domain.")
+    created_at: datetime = Field(description="Time at which the entry was added.")
 
 
 class AddedEntryView(ResponseModel):
-    """The entry in the form in which it is kept."""
+    """An added entry, in its normalized form."""
 
-    entry: str
+    entry: str = Field(description="Normalized e-mail address, or `@` and a domain.")
 
 
 @routes.get("/allow-list")
 async def list_entries(
     caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[AllowListEntryView]:
-    """Who may sign in, in the order of letters."""
+    """List the allow list.
+
+    Verified e-mail addresses and domains that may sign in, in alphabetical order.
+    """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     found = await allow_list.list_entries(console, caller.tenant_id, after=after, limit=limit + 1)
     shown, following = split_page(found, limit, lambda one: one.entry)
@@ -45,11 +52,17 @@ async def list_entries(
 
 @routes.put("/allow-list/{entry}")
 async def add_entry(entry: AllowListEntryPath, caller: AdminWrite, console: ConsoleDatabase) -> AddedEntryView:
-    """Let an address, or everybody of a domain, sign in; an entry that is there already stays."""
+    """Allow an e-mail address or a domain to sign in.
+
+    An existing entry stays unchanged.
+    """
     return AddedEntryView(entry=await allow_list.add_entry(console, caller.actor, caller.tenant_id, entry))
 
 
 @routes.delete("/allow-list/{entry}", status_code=204)
 async def remove_entry(entry: AllowListEntryPath, caller: AdminWrite, console: ConsoleDatabase) -> None:
-    """Take an entry away. Sessions and tokens that came by it go on: suspend the user to end them."""
+    """Remove an entry from the allow list.
+
+    Existing sessions and tokens are not affected: suspend the user to end them.
+    """
     await allow_list.remove_entry(console, caller.actor, caller.tenant_id, entry)

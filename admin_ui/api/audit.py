@@ -7,6 +7,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query
+from pydantic import Field
 
 from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
@@ -23,50 +24,56 @@ routes = create_router("audit")
 
 
 class AuditQuery(RequestModel):
-    """`since` is included, `until` is not. `kind` is a kind, the part before its dot, or `call`."""
+    """Filters of the audit log."""
 
-    since: UtcDatetime | None = None
-    until: UtcDatetime | None = None
-    kind: ShortText | None = None
-    module: ShortText | None = None
-    tool: ShortText | None = None
-    outcome: ShortText | None = None
-    request_id: ShortText | None = None
+    since: UtcDatetime | None = Field(default=None, description="Earliest time, inclusive.")
+    until: UtcDatetime | None = Field(default=None, description="Latest time, exclusive.")
+    kind: ShortText | None = Field(
+        default=None, description="Kind of event, the part of a kind before its dot, or `call`."
+    )
+    module: ShortText | None = Field(default=None, description="Name of the module.")
+    tool: ShortText | None = Field(default=None, description="Name of the tool.")
+    outcome: ShortText | None = Field(default=None, description="Outcome, such as `ok` or `error`.")
+    request_id: ShortText | None = Field(default=None, description="Identifier of the request.")
     limit: PageLimit = 50
     cursor: Cursor = None
 
 
 class TenantAuditQuery(AuditQuery):
-    """`user` is who did it."""
+    """Filters of the audit log of a tenant."""
 
-    user: UUID | None = None
+    user: UUID | None = Field(default=None, description="Identifier of the acting user.")
 
 
 class AuditItemView(ResponseModel):
-    """One thing that happened; a call's intent and outcome are one. `arguments` is JSON, where the tenant keeps it."""
+    """An entry of the audit log. The intent and the outcome of a tool call are one entry."""
 
-    seq: int
-    occurred_at: datetime
-    kind: str
-    user_id: UUID | None
-    actor: str
-    credential_id: str
-    client: str
-    request_id: str
-    module: str
-    tool: str
-    outcome: str
-    duration_us: int | None
-    arguments_digest: str
-    arguments: str | None
-    detail: dict[str, str | int]
+    seq: int = Field(description="Sequence number of the entry in its chain.")
+    occurred_at: datetime = Field(description="Time of the event.")
+    kind: str = Field(description="Kind of the event, such as `token.created`.")
+    user_id: UUID | None = Field(description="Identifier of the acting user; null for the system.")
+    actor: str = Field(description="Name of the actor: an e-mail address, or a part of the system.")
+    credential_id: str = Field(description="Identifier of the credential used; empty if there was none.")
+    client: str = Field(description="OAuth client, or other client of the request; empty if unknown.")
+    request_id: str = Field(description="Identifier of the request, as in the log.")
+    module: str = Field(description="Module of a tool call; empty otherwise.")
+    tool: str = Field(description="Tool of a tool call; empty otherwise.")
+    outcome: str = Field(description="Outcome, such as `ok`, `denied` or `error`.")
+    duration_us: int | None = Field(description="Duration of a tool call in microseconds; null otherwise.")
+    arguments_digest: str = Field(description="Digest of the arguments of a tool call, in hexadecimal.")
+    arguments: str | None = Field(description="Arguments of a tool call as JSON; null unless the tenant records them.")
+    detail: dict[str, str | int] = Field(description="Further details, by name.")
 
 
 @routes.get("/audit")
 async def list_audit(
     wanted: Annotated[TenantAuditQuery, Query()], caller: CurrentUserRead, console: ConsoleDatabase
 ) -> PageOf[AuditItemView]:
-    """The audit log, newest first. What happened shows within seconds."""
+    """List the audit log of the tenant.
+
+    Newest first. Administrators read everything of their tenant, users their own actions. Entries appear within
+    seconds.
+    """
     return await _fetch_page(console, caller.tenant_id, wanted, _resolve_user(caller, wanted.user))
 
 
@@ -74,7 +81,10 @@ async def list_audit(
 async def list_deployment_audit(
     wanted: Annotated[AuditQuery, Query()], caller: OperatorRead, console: ConsoleDatabase
 ) -> PageOf[AuditItemView]:
-    """What belongs to no tenant, newest first: keys, removed tenants, credentials and sign-ins that are nobody's."""
+    """List the audit log of the deployment.
+
+    Newest first: keys, removed tenants, and credentials and sign-ins that belong to no tenant.
+    """
     return await _fetch_page(console, DEPLOYMENT_CHAIN, wanted, None)
 
 

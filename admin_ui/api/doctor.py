@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from admin_ui.api.admin_dependencies import AdminDeps
 from core.api.app import create_router
 from core.api.dependencies import CurrentUserRead
@@ -12,25 +14,27 @@ routes = create_router("doctor")
 
 
 class FindingView(ResponseModel):
-    """One thing that was looked at; `message` says what was found, and what to do about it."""
+    """Result of one check."""
 
-    check: str
-    state: Literal["ok", "warning", "error"]
-    message: str
+    check: str = Field(description="Name of the check.")
+    state: Literal["ok", "warning", "error"] = Field(description="Result: `ok`, `warning` or `error`.")
+    message: str = Field(description="Finding, and the action to take.")
 
 
 class DoctorView(ResponseModel):
-    """It is `healthy` unless a check has an error. Accounts that wait for their owner are warnings."""
+    """Results of all checks."""
 
-    healthy: bool
-    checks: list[FindingView]
+    healthy: bool = Field(description="True unless a check has the state `error`.")
+    checks: list[FindingView] = Field(description="Results, the most urgent first.")
 
 
 @routes.get("/doctor")
 async def show_doctor(caller: CurrentUserRead, parts: AdminDeps) -> DoctorView:
-    """Everybody is told of their own accounts, administrators of their tenant, and the operator of the deployment too:
-    its folder, keys, database, schema, clock and audit log. What needs somebody comes first, and more than fifty
-    accounts are only counted."""
+    """Run the diagnostic checks.
+
+    Users see their own accounts, administrators their tenant, and the operator also the deployment: data folder, keys,
+    database, schema, clock and audit log. Beyond fifty accounts only their number is returned.
+    """
     administers = caller.is_administrator_with(ADMIN_READ)
     found = list(await parts.checks.check_deployment()) if caller.operator and covers(caller.scopes, ADMIN_READ) else []
     found += await parts.checks.check_tenant(caller.tenant_id, None if administers else caller.user_id)

@@ -1,5 +1,7 @@
 """``/keys``: how the vault's keys stand, for the operator. No answer has a key."""
 
+from pydantic import Field
+
 from admin_ui.api.admin_dependencies import AdminDeps
 from core.api.app import create_router
 from core.api.dependencies import OperatorRead
@@ -9,35 +11,37 @@ routes = create_router("keys")
 
 
 class KeyView(ResponseModel):
-    """One key-encryption key, and what hangs on it: data keys of how many tenants, and keys that sign access tokens.
-    `message` says what to do about one that is in use and not usable."""
+    """A key-encryption key."""
 
-    kek_id: str
-    active: bool
-    in_use: bool
-    available: bool
-    usable: bool
-    tenants: int
-    data_keys: int
-    signing_keys: int
-    message: str
+    kek_id: str = Field(description="Identifier of the key.")
+    active: bool = Field(description="True for the key that wraps new data keys.")
+    in_use: bool = Field(description="True if the key has wrapped a data key or a signing key.")
+    available: bool = Field(description="True if a key provider holds the key.")
+    usable: bool = Field(description="True if the key is available and genuine.")
+    tenants: int = Field(description="Number of tenants whose data keys it wraps.")
+    data_keys: int = Field(description="Number of data keys that it wraps.")
+    signing_keys: int = Field(description="Number of signing keys that it wraps.")
+    message: str = Field(description="State of the key, and the action to take.")
 
 
 class KeysView(ResponseModel):
-    """`key_providers` keep the keys, the first one's wrap; `error` is what keeps them from working now. `to_rewrap` are
-    the data keys and signing keys that another key than the active one wraps, `to_reencrypt` the secrets that are
-    sealed under another data key than their tenant's newest: both are 0 when a change of keys is through."""
+    """The key-encryption keys of the vault."""
 
-    healthy: bool
-    file: str
-    key_providers: list[str]
-    keys: list[KeyView]
-    error: str
-    to_rewrap: int
-    to_reencrypt: int
+    healthy: bool = Field(description="True if every key in use is usable.")
+    file: str = Field(description="Path of the key file.")
+    key_providers: list[str] = Field(description="Names of the key providers; the first one wraps new keys.")
+    keys: list[KeyView] = Field(description="The keys, by identifier.")
+    error: str = Field(description="Error of a key provider; empty if there is none.")
+    to_rewrap: int = Field(description="Number of data keys and signing keys that the active key does not wrap.")
+    to_reencrypt: int = Field(
+        description="Number of secrets that are not encrypted under their tenant's newest data key."
+    )
 
 
 @routes.get("/keys")
 async def show_keys(caller: OperatorRead, parts: AdminDeps) -> KeysView:
-    """Which keys there are, what needs each, and how far a change of keys is."""
+    """Get the state of the key-encryption keys.
+
+    Shows how far a key rotation has come. Key material is never returned.
+    """
     return KeysView.model_validate(await parts.checks.check_keys())

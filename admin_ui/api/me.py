@@ -3,6 +3,8 @@
 from datetime import datetime
 from uuid import UUID
 
+from pydantic import Field
+
 from admin_ui.api.admin_dependencies import ConsoleDatabase
 from core.api.app import create_router
 from core.api.dependencies import CurrentUser
@@ -15,31 +17,34 @@ routes = create_router("me")
 
 
 class CurrentTenantView(ResponseModel):
-    """The tenant of whoever calls."""
+    """Tenant of the caller."""
 
-    id: UUID
-    slug: str
-    name: str
+    id: UUID = Field(description="Identifier of the tenant.")
+    slug: str = Field(description="Short name of the tenant.")
+    name: str = Field(description="Display name of the tenant.")
 
 
 class CurrentUserView(ResponseModel):
-    """Whoever calls."""
+    """The caller, and the rights of the credential in use."""
 
-    id: UUID
-    email: str
-    name: str
-    system_role: str
-    roles: list[str]
-    tenant: CurrentTenantView
-    scopes: list[str]
-    authentication_method: str
-    authenticated_at: datetime | None
-    operator: bool
+    id: UUID = Field(description="Identifier of the user.")
+    email: str = Field(description="E-mail address of the user.")
+    name: str = Field(description="Display name of the user.")
+    system_role: str = Field(description="System role: `admin` or `user`.")
+    roles: list[str] = Field(description="Names of the assigned roles.")
+    tenant: CurrentTenantView = Field(description="Tenant of the user.")
+    scopes: list[str] = Field(description="Scopes of the credential in use.")
+    authentication_method: str = Field(description="Credential in use: `session`, `token` or `oauth`.")
+    authenticated_at: datetime | None = Field(description="Time of the sign-in; null if the credential does not tell.")
+    operator: bool = Field(description="True if the user administers the whole deployment.")
 
 
 @routes.get("/me")
 async def show_me(caller: CurrentUser, console: ConsoleDatabase) -> CurrentUserView:
-    """Who is calling, by which kind of credential, and with which scopes."""
+    """Get the caller.
+
+    Returns the user, the tenant, and the kind and scopes of the credential in use.
+    """
     user = await get_user(console, caller.tenant_id, caller.user_id)
     tenant = await get_tenant(console, caller.tenant_id)
     return CurrentUserView(

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 from admin_ui.api.admin_dependencies import AdminDependencies, AdminDeps, ConsoleDatabase
 from admin_ui.api.users import UserView, build_users_page
 from core.api.app import create_router, describe_existing_response
-from core.api.dependencies import AdminRead, AdminWrite
+from core.api.dependencies import AdminRead, AdminWrite, RolePath, UserPath
 from core.api.pagination import Cursor, PageLimit, PriorityKey, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, RemovalView, RequestModel, ResponseModel, ShortName, build_removal_view
 from core.directory import roles_by_id as roles
@@ -26,40 +26,41 @@ Permissions = Annotated[list[Permission], Field(max_length=MAX_PERMISSIONS)]
 
 
 class RoleView(ResponseModel):
-    """A role. A permission is `module.tool`, `module.*`, `module:read` or `*`; `deny` takes from this role only."""
+    """A role: a named set of tool permissions."""
 
-    id: UUID
-    name: str
-    priority: int
-    allow: list[str]
-    deny: list[str]
-    members: int
+    id: UUID = Field(description="Identifier of the role.")
+    name: str = Field(description="Name of the role.")
+    priority: int = Field(description="Order among shared credentials: the highest is used first.")
+    allow: list[str] = Field(description="Allowed permissions: `module.tool`, `module.*`, `module:read` or `*`.")
+    deny: list[str] = Field(description="Permissions removed from what this role allows.")
+    members: int = Field(description="Number of users who have the role.")
 
 
 class NewRole(RequestModel):
-    """`priority` orders shared credentials, the highest first, and nothing else. A permission that matches no installed
-    tool is refused unless `allow_unknown`."""
+    """A role to create."""
 
-    name: ShortName
-    priority: Priority = 0
-    allow: Permissions = Field(default=[])
-    deny: Permissions = Field(default=[])
-    allow_unknown: bool = False
+    name: ShortName = Field(description="Name of the role.")
+    priority: Priority = Field(default=0, description="Order among shared credentials: the highest is used first.")
+    allow: Permissions = Field(
+        default=[], description="Allowed permissions: `module.tool`, `module.*`, `module:read` or `*`."
+    )
+    deny: Permissions = Field(default=[], description="Permissions removed from what this role allows.")
+    allow_unknown: bool = Field(default=False, description="Accept permissions that match no installed tool.")
 
 
 class RoleChange(RequestModel):
-    """What is left out, or null, stays as it is."""
+    """Changes to a role; omitted fields stay unchanged."""
 
-    name: ShortName | None = None
-    priority: Priority | None = None
+    name: ShortName | None = Field(default=None, description="New name; null keeps it.")
+    priority: Priority | None = Field(default=None, description="New priority; null keeps it.")
 
 
 class RolePermissions(RequestModel):
-    """All permissions of a role. A new one that matches no installed tool is refused unless `allow_unknown`."""
+    """All permissions of a role."""
 
-    allow: Permissions
-    deny: Permissions
-    allow_unknown: bool = False
+    allow: Permissions = Field(description="Allowed permissions: `module.tool`, `module.*`, `module:read` or `*`.")
+    deny: Permissions = Field(description="Permissions removed from what this role allows.")
+    allow_unknown: bool = Field(default=False, description="Accept permissions that match no installed tool.")
 
     @property
     def grants(self) -> PermissionGrants:
@@ -88,7 +89,10 @@ def _build_page(found: list[RoleRecord], limit: int) -> PageOf[RoleView]:
 async def list_roles(
     caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[RoleView]:
-    """The tenant's roles, the highest priority first."""
+    """List roles.
+
+    Highest priority first.
+    """
     return _build_page(
         await roles.list_roles_page(console, caller.tenant_id, _decode_role_cursor(cursor), limit + 1), limit
     )
@@ -96,7 +100,10 @@ async def list_roles(
 
 @routes.post("/roles", status_code=201, responses=describe_existing_response(RoleView))
 async def add_role(asked: NewRole, caller: AdminWrite, parts: AdminDeps, response: Response) -> RoleView:
-    """Make a role with its permissions. Asked again, it answers 200 with the one that is there."""
+    """Create a role with its permissions.
+
+    Repeating the request returns the existing role with status 200.
+    """
     console, granted = parts.console, _build_grants(asked.allow, asked.deny)
     if not asked.allow_unknown:
         _check_installed(parts, granted)
@@ -111,14 +118,14 @@ async def add_role(asked: NewRole, caller: AdminWrite, parts: AdminDeps, respons
 
 
 @routes.get("/roles/{role_id}")
-async def show_role(role_id: UUID, caller: AdminRead, console: ConsoleDatabase) -> RoleView:
-    """One role."""
+async def show_role(role_id: RolePath, caller: AdminRead, console: ConsoleDatabase) -> RoleView:
+    """Get a role."""
     return RoleView.model_validate(await roles.get_role(console, caller.tenant_id, role_id))
 
 
 @routes.patch("/roles/{role_id}")
-async def change_role(role_id: UUID, asked: RoleChange, caller: AdminWrite, console: ConsoleDatabase) -> RoleView:
-    """Rename a role, or change its priority."""
+async def change_role(role_id: RolePath, asked: RoleChange, caller: AdminWrite, console: ConsoleDatabase) -> RoleView:
+    """Rename a role or change its priority."""
     changed = await roles.change_role(
         console, caller.actor, caller.tenant_id, role_id, name=asked.name, priority=asked.priority
     )
@@ -126,16 +133,21 @@ async def change_role(role_id: UUID, asked: RoleChange, caller: AdminWrite, cons
 
 
 @routes.delete("/roles/{role_id}")
-async def remove_role(role_id: UUID, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
-    """Delete a role with its permissions, its assignments and its shared credentials, whose vendors are told."""
+async def remove_role(role_id: RolePath, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
+    """Delete a role.
+
+    Its permissions, assignments and shared credentials are deleted; the credentials are revoked at their vendors.
+    """
     return build_removal_view(
         await roles.remove_role(parts.console, caller.actor, caller.tenant_id, role_id, parts.account_revoker)
     )
 
 
 @routes.put("/roles/{role_id}/permissions")
-async def replace_permissions(role_id: UUID, asked: RolePermissions, caller: AdminWrite, parts: AdminDeps) -> RoleView:
-    """Give a role exactly these permissions, all at once."""
+async def replace_permissions(
+    role_id: RolePath, asked: RolePermissions, caller: AdminWrite, parts: AdminDeps
+) -> RoleView:
+    """Replace all permissions of a role."""
     console = parts.console
     if not asked.allow_unknown:
         before = await roles.get_role(console, caller.tenant_id, role_id)
@@ -146,9 +158,12 @@ async def replace_permissions(role_id: UUID, asked: RolePermissions, caller: Adm
 
 @routes.get("/roles/{role_id}/users")
 async def list_members(
-    role_id: UUID, caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    role_id: RolePath, caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[UserView]:
-    """The users who have a role, by e-mail address."""
+    """List the users of a role.
+
+    Ordered by e-mail address.
+    """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     return build_users_page(
         await list_role_members(console, caller.tenant_id, role_id, after=after, limit=limit + 1), limit
@@ -157,21 +172,32 @@ async def list_members(
 
 @routes.get("/users/{user_id}/roles")
 async def list_roles_of_user(
-    user_id: UUID, caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
+    user_id: UserPath, caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[RoleView]:
-    """The roles that a user has, the highest priority first."""
+    """List the roles of a user.
+
+    Highest priority first.
+    """
     return _build_page(
         await roles.list_user_roles(console, caller.tenant_id, user_id, _decode_role_cursor(cursor), limit + 1), limit
     )
 
 
 @routes.put("/users/{user_id}/roles/{role_id}", status_code=204)
-async def assign_user_role(user_id: UUID, role_id: UUID, caller: AdminWrite, console: ConsoleDatabase) -> None:
-    """Give a user a role; one that they have already stays."""
+async def assign_user_role(user_id: UserPath, role_id: RolePath, caller: AdminWrite, console: ConsoleDatabase) -> None:
+    """Assign a role to a user.
+
+    An existing assignment stays unchanged.
+    """
     await give_role(console, caller.actor, caller.tenant_id, user_id, role_id)
 
 
 @routes.delete("/users/{user_id}/roles/{role_id}", status_code=204)
-async def unassign_user_role(user_id: UUID, role_id: UUID, caller: AdminWrite, console: ConsoleDatabase) -> None:
-    """Take a role from a user; one that they do not have is no error."""
+async def unassign_user_role(
+    user_id: UserPath, role_id: RolePath, caller: AdminWrite, console: ConsoleDatabase
+) -> None:
+    """Remove a role from a user.
+
+    A missing assignment is not an error.
+    """
     await take_role(console, caller.actor, caller.tenant_id, user_id, role_id)

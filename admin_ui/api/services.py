@@ -21,44 +21,48 @@ from core.names import MODULE_NAME_FIELD
 
 routes = create_router("services")
 
-ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD)]
+ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD, description="Name of the module, such as `github`.")]
 SettingName = Annotated[str, StringConstraints(pattern=MODULE_NAME_FIELD)]
 SettingChanges = Annotated[dict[SettingName, JsonValue], Field(max_length=50)]
 
 
 class ServiceSettingView(ResponseModel):
-    """A setting that the service may have."""
+    """A setting of a service."""
 
-    name: str
-    description: str
+    name: str = Field(description="Name of the setting.")
+    description: str = Field(description="Purpose of the setting.")
 
 
 class TenantServiceView(ResponseModel):
-    """A module as the tenant has it; no setting is a secret. `available_settings` are the settings that there are. One
-    that is not `installed` is only remembered."""
+    """A module as a service of the tenant."""
 
-    module: str
-    title: str
-    description: str
-    installed: bool
-    enabled: bool
-    tool_count: int
-    settings: dict[str, Any]
-    available_settings: list[ServiceSettingView]
+    module: str = Field(description="Name of the module, such as `github`.")
+    title: str = Field(description="Display name of the module.")
+    description: str = Field(description="Purpose of the module.")
+    installed: bool = Field(description="False if the module is not installed any more.")
+    enabled: bool = Field(description="True if the tenant has enabled the module.")
+    tool_count: int = Field(description="Number of tools of the module.")
+    settings: dict[str, Any] = Field(description="Values of the settings, by name; none is a secret.")
+    available_settings: list[ServiceSettingView] = Field(description="Settings that the module has.")
 
 
 class ServiceChange(RequestModel):
-    """What is left out stays as it is. A setting that is null goes back to its default."""
+    """Changes to a service; omitted fields stay unchanged."""
 
-    enabled: bool | None = None
-    settings: SettingChanges | None = None
+    enabled: bool | None = Field(default=None, description="Enable or disable the module; null keeps it.")
+    settings: SettingChanges | None = Field(
+        default=None, description="New values by name; a null value restores the default."
+    )
 
 
 @routes.get("/services")
 async def list_services(
     caller: AdminRead, parts: AdminDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[TenantServiceView]:
-    """All modules by name, installed ones and those that the tenant had before, switched on or off."""
+    """List services.
+
+    Returns all modules by name: installed ones, and those that the tenant had before.
+    """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     found = {one.module: one for one in await services.list_services(parts.console, caller.tenant_id)}
     names = [name for name in sorted({*found, *parts.installed}) if name > after]
@@ -69,7 +73,7 @@ async def list_services(
 
 @routes.get("/services/{module}")
 async def show_service(module: ModulePath, caller: AdminRead, parts: AdminDeps) -> TenantServiceView:
-    """One of them."""
+    """Get a service."""
     found = await _find_service(parts.console, caller.tenant_id, module)
     if found is None and module not in parts.installed:
         raise NotFound("there is no such service")
@@ -80,7 +84,10 @@ async def show_service(module: ModulePath, caller: AdminRead, parts: AdminDeps) 
 async def change_service(
     module: ModulePath, asked: ServiceChange, caller: AdminWrite, parts: AdminDeps
 ) -> TenantServiceView:
-    """Switch a module on or off, or change settings of it. Within a second it counts for everybody of the tenant."""
+    """Enable or disable a service, or change its settings.
+
+    The change applies to all users of the tenant within a second.
+    """
     known = parts.installed.get(module)
     if known is None:
         raise NotFound("there is no such service")

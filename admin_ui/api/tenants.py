@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import Query, Response
+from fastapi import Path, Query, Response
 from pydantic import Field, StringConstraints
 
 from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
@@ -40,56 +40,70 @@ from core.errors import Conflict, NotFound
 routes = create_router("tenants")
 
 Slug = Annotated[str, StringConstraints(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", max_length=63)]
-
-
+TenantPath = Annotated[UUID, Path(description="Identifier of the tenant.")]
 Confirmation = Annotated[
     str,
     Query(
         max_length=63,
         pattern=NO_CONTROL_CHARACTERS,
-        description="The tenant's slug once more: what goes does not come back.",
+        description="Slug of the tenant, repeated as a confirmation.",
     ),
 ]
 
 
 class TenantView(ResponseModel):
-    """A company that uses this MCPist."""
+    """A tenant of the deployment."""
 
-    id: UUID
-    slug: str
-    name: str
-    status: Literal["active", "suspended"]
-    record_arguments: bool
-    max_token_lifetime_days: int | None
+    id: UUID = Field(description="Identifier of the tenant.")
+    slug: str = Field(description="Short name of the tenant.")
+    name: str = Field(description="Display name of the tenant.")
+    status: Literal["active", "suspended"] = Field(description="Status: `active` or `suspended`.")
+    record_arguments: bool = Field(
+        description="Record the arguments of tool calls in the audit log, not only their digest."
+    )
+    max_token_lifetime_days: int | None = Field(
+        description="Maximum lifetime of new API tokens in days; null for no limit."
+    )
 
 
 class NewTenant(RequestModel):
-    """`administrator` is the e-mail address of its first administrator, whom its allow list lets in."""
+    """A tenant to create."""
 
-    slug: Slug
-    name: Name = ""
-    administrator: Email
+    slug: Slug = Field(description="Short name of the tenant, unique in the deployment.")
+    name: Name = Field(default="", description="Display name of the tenant.")
+    administrator: Email = Field(
+        description="E-mail address of the first administrator, which is added to the allow list."
+    )
 
 
 class TenantChange(RequestModel):
-    """`max_token_lifetime_days` is how long API tokens made from now on may live at most; null for no limit."""
+    """Changes to a tenant; omitted fields stay unchanged."""
 
-    name: NotEmptyName | None = None
-    record_arguments: bool | None = None
-    max_token_lifetime_days: Annotated[int, Field(ge=1, le=MAX_TOKEN_DAYS)] | None = None
+    name: NotEmptyName | None = Field(default=None, description="Display name of the tenant.")
+    record_arguments: bool | None = Field(
+        default=None, description="Record the arguments of tool calls in the audit log, not only their digest."
+    )
+    max_token_lifetime_days: Annotated[int, Field(ge=1, le=MAX_TOKEN_DAYS)] | None = Field(
+        default=None, description="Maximum lifetime of new API tokens in days; null for no limit."
+    )
 
 
 class OperatorTenantChange(TenantChange):
-    """What the operator may change besides."""
+    """Changes to a tenant by the operator; omitted fields stay unchanged."""
 
-    status: Literal["active", "suspended"] | None = None
+    status: Literal["active", "suspended"] | None = Field(
+        default=None, description="New status: `active` or `suspended`; null keeps it."
+    )
 
 
 @routes.get("/tenants")
 async def list_tenants(
     caller: OperatorRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[TenantView]:
-    """All tenants of the deployment, by slug."""
+    """List tenants.
+
+    Ordered by slug.
+    """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     found, following = split_page(await list_tenants_page(console, after, limit + 1), limit, lambda one: one.slug)
     return PageOf(items=[TenantView.model_validate(one) for one in found], next_cursor=following)
@@ -97,7 +111,10 @@ async def list_tenants(
 
 @routes.post("/tenants", status_code=201, responses=describe_existing_response(TenantView))
 async def add_tenant(asked: NewTenant, caller: OperatorWrite, parts: AdminDeps, response: Response) -> TenantView:
-    """Make a tenant with every module switched on. Asked again, it answers 200 with the one that is there."""
+    """Create a tenant.
+
+    Every module is enabled. Repeating the request returns the existing tenant with status 200.
+    """
     try:
         made = await provision_tenant(
             parts.console, caller.actor, asked.slug, asked.name, asked.administrator, parts.modules
@@ -109,16 +126,19 @@ async def add_tenant(asked: NewTenant, caller: OperatorWrite, parts: AdminDeps, 
 
 
 @routes.get("/tenants/{tenant_id}")
-async def show_tenant(tenant_id: UUID, caller: OperatorRead, console: ConsoleDatabase) -> TenantView:
-    """One tenant."""
+async def show_tenant(tenant_id: TenantPath, caller: OperatorRead, console: ConsoleDatabase) -> TenantView:
+    """Get a tenant."""
     return TenantView.model_validate(await get_tenant(console, tenant_id))
 
 
 @routes.patch("/tenants/{tenant_id}")
 async def change_any_tenant(
-    tenant_id: UUID, asked: OperatorTenantChange, caller: OperatorWrite, console: ConsoleDatabase
+    tenant_id: TenantPath, asked: OperatorTenantChange, caller: OperatorWrite, console: ConsoleDatabase
 ) -> TenantView:
-    """Change a tenant. Suspended, its people lose all access within a second."""
+    """Change a tenant.
+
+    Users of a suspended tenant lose all access within a second.
+    """
     tenant = await get_tenant(console, tenant_id)
     if asked.status is not None and asked.status != tenant.status:
         if tenant_id == caller.tenant_id:
@@ -129,10 +149,13 @@ async def change_any_tenant(
 
 @routes.delete("/tenants/{tenant_id}")
 async def remove_any_tenant(
-    tenant_id: UUID, confirm: Confirmation, caller: OperatorWrite, parts: AdminDeps
+    tenant_id: TenantPath, confirm: Confirmation, caller: OperatorWrite, parts: AdminDeps
 ) -> RemovalView:
-    """Delete a tenant with everything of it but the audit log. Its sessions and tokens end within a second, and the
-    vendors of its people's accounts are told that these are over."""
+    """Delete a tenant.
+
+    Everything but its audit log is deleted. Sessions and tokens end within a second, and accounts are revoked at their
+    vendors.
+    """
     if tenant_id == caller.tenant_id:
         raise Conflict("this is your own tenant: you would shut yourself out")
     return build_removal_view(
@@ -142,13 +165,13 @@ async def remove_any_tenant(
 
 @routes.get("/tenant")
 async def show_own_tenant(caller: AdminRead, console: ConsoleDatabase) -> TenantView:
-    """The caller's own tenant."""
+    """Get the caller's tenant."""
     return TenantView.model_validate(await get_tenant(console, caller.tenant_id))
 
 
 @routes.patch("/tenant")
 async def change_own_tenant(asked: TenantChange, caller: AdminWrite, console: ConsoleDatabase) -> TenantView:
-    """Change the caller's own tenant."""
+    """Change the caller's tenant."""
     return await _apply_change(console, caller, caller.tenant_id, asked)
 
 

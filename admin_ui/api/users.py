@@ -5,10 +5,11 @@ from typing import Literal
 from uuid import UUID
 
 from fastapi import Response
+from pydantic import Field
 
 from admin_ui.api.admin_dependencies import AdminDeps, ConsoleDatabase
 from core.api.app import create_router, describe_existing_response
-from core.api.dependencies import AdminRead, AdminWrite
+from core.api.dependencies import AdminRead, AdminWrite, UserPath
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import Email, Name, PageOf, RemovalView, RequestModel, ResponseModel, build_removal_view
 from core.directory import users
@@ -21,31 +22,31 @@ SystemRole = Literal["admin", "user"]
 
 
 class UserView(ResponseModel):
-    """A person. `roles` are the names of the roles that they have."""
+    """A user of the tenant."""
 
-    id: UUID
-    email: str
-    name: str
-    system_role: SystemRole
-    status: Literal["active", "suspended"]
-    created_at: datetime
-    roles: list[str]
+    id: UUID = Field(description="Identifier of the user.")
+    email: str = Field(description="E-mail address of the user.")
+    name: str = Field(description="Display name of the user.")
+    system_role: SystemRole = Field(description="System role: `admin` or `user`.")
+    status: Literal["active", "suspended"] = Field(description="Status: `active` or `suspended`.")
+    created_at: datetime = Field(description="Time of creation.")
+    roles: list[str] = Field(description="Names of the assigned roles.")
 
 
 class NewUser(RequestModel):
-    """The address is put on the allow list, so that they can sign in."""
+    """A user to create."""
 
-    email: Email
-    name: Name = ""
-    system_role: SystemRole = "user"
+    email: Email = Field(description="E-mail address of the user, which is added to the allow list.")
+    name: Name = Field(default="", description="Display name of the user.")
+    system_role: SystemRole = Field(default="user", description="System role: `admin` or `user`.")
 
 
 class UserChange(RequestModel):
-    """What is left out, or null, stays as it is."""
+    """Changes to a user; omitted fields stay unchanged."""
 
-    name: Name | None = None
-    system_role: SystemRole | None = None
-    status: Literal["active", "suspended"] | None = None
+    name: Name | None = Field(default=None, description="New display name; null keeps it.")
+    system_role: SystemRole | None = Field(default=None, description="New system role; null keeps it.")
+    status: Literal["active", "suspended"] | None = Field(default=None, description="New status; null keeps it.")
 
 
 def build_users_page(found: "list[users.User]", limit: int) -> PageOf[UserView]:
@@ -58,14 +59,20 @@ def build_users_page(found: "list[users.User]", limit: int) -> PageOf[UserView]:
 async def list_users(
     caller: AdminRead, console: ConsoleDatabase, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[UserView]:
-    """The tenant's users, by e-mail address."""
+    """List users.
+
+    Ordered by e-mail address.
+    """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     return build_users_page(await users.list_users(console, caller.tenant_id, after=after, limit=limit + 1), limit)
 
 
 @routes.post("/users", status_code=201, responses=describe_existing_response(UserView))
 async def add_user(asked: NewUser, caller: AdminWrite, console: ConsoleDatabase, response: Response) -> UserView:
-    """Make a user, without roles. Asked again, it answers 200 with the one that is there."""
+    """Create a user without roles.
+
+    Repeating the request returns the existing user with status 200.
+    """
     wanted = (asked.name, asked.system_role)
     try:
         user_id = await users.create_user(
@@ -81,14 +88,17 @@ async def add_user(asked: NewUser, caller: AdminWrite, console: ConsoleDatabase,
 
 
 @routes.get("/users/{user_id}")
-async def show_user(user_id: UUID, caller: AdminRead, console: ConsoleDatabase) -> UserView:
-    """One user."""
+async def show_user(user_id: UserPath, caller: AdminRead, console: ConsoleDatabase) -> UserView:
+    """Get a user."""
     return UserView.model_validate(await get_user(console, caller.tenant_id, user_id))
 
 
 @routes.patch("/users/{user_id}")
-async def update_user(user_id: UUID, asked: UserChange, caller: AdminWrite, console: ConsoleDatabase) -> UserView:
-    """Change a user. Whoever is suspended loses sessions and tokens within a second."""
+async def update_user(user_id: UserPath, asked: UserChange, caller: AdminWrite, console: ConsoleDatabase) -> UserView:
+    """Change a user.
+
+    A suspended user loses all sessions and tokens within a second.
+    """
     changed = await change_user(
         console,
         caller.actor,
@@ -102,9 +112,12 @@ async def update_user(user_id: UUID, asked: UserChange, caller: AdminWrite, cons
 
 
 @routes.delete("/users/{user_id}")
-async def delete_user(user_id: UUID, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
-    """Delete a user with all that is theirs, and their own entry of the allow list. The audit log stays. The vendors of
-    their accounts are told that these are over."""
+async def delete_user(user_id: UserPath, caller: AdminWrite, parts: AdminDeps) -> RemovalView:
+    """Delete a user.
+
+    Everything of the user and their own entry of the allow list are deleted; the audit log stays. Accounts are revoked
+    at their vendors.
+    """
     return build_removal_view(
         await remove_user(parts.console, caller.actor, caller.tenant_id, user_id, parts.account_revoker)
     )

@@ -38,46 +38,63 @@ Service = Annotated[str, StringConstraints(pattern=MODULE_NAME_FIELD)]
 ReturnPath = Annotated[
     str, StringConstraints(max_length=2_000, pattern=NO_CONTROL_CHARACTERS), AfterValidator(_check_own_path)
 ]
-SessionId = Annotated[UUID, Path()]
+SessionId = Annotated[UUID, Path(description="Identifier of the connect session.")]
 IdempotencyKey = Annotated[
     str | None,
-    Header(pattern="^[!-~]{1,100}$", description="Chosen by the caller; asked again with it, no second one begins."),
+    Header(
+        pattern="^[!-~]{1,100}$",
+        description="Key chosen by the caller; a repeated request with it starts no second session.",
+    ),
 ]
 
 
 class ConnectSessionCreate(RequestModel):
-    """Without `services` it is for all of one's own that need it. With `role_id` an administrator shares what is
-    connected with that role. `reconnect` wants a new connection where there is a good one. `return_path` is the page of
-    MCPist's own that the person comes to in the end."""
+    """A request to connect services in a browser."""
 
-    services: Annotated[list[Service], Field(min_length=1, max_length=MAX_SESSION_MODULES)] | None = None
-    role_id: UUID | None = None
-    reconnect: bool = False
-    return_path: ReturnPath = ""
+    services: Annotated[list[Service], Field(min_length=1, max_length=MAX_SESSION_MODULES)] | None = Field(
+        default=None, description="Modules to connect; null for all modules of the user that need a connection."
+    )
+    role_id: UUID | None = Field(
+        default=None,
+        description="Identifier of the role to share the accounts with (administrators only); null to connect own "
+        "accounts.",
+    )
+    reconnect: bool = Field(default=False, description="Request a new connection also where a working one exists.")
+    return_path: ReturnPath = Field(
+        default="", description="Path of a page of MCPist that the user is sent to at the end, such as `/console`."
+    )
 
 
 class ServiceProgressView(ResponseModel):
-    """How one service stands; `cause` is a fixed word, such as `declined` or `not_set_up`."""
+    """Progress of one service of a connect session."""
 
-    module: str
-    state: ServiceProgressState
-    cause: str
-    account: str
+    module: str = Field(description="Name of the module, such as `github`.")
+    state: ServiceProgressState = Field(description="State of this service: `waiting`, `done` or `failed`.")
+    cause: str = Field(
+        description="Machine-readable cause of a failure, such as `declined` or `not_set_up`; empty otherwise."
+    )
+    account: str = Field(description="Name of the connected account at the vendor; empty until it is connected.")
 
 
 class ConnectSessionView(ResponseModel):
-    """A session. `url` is for its person's browser and has no authority: they sign in there. It is `failed` when
-    nothing waits any more and something was tried in vain; the link still leads there until it has expired."""
+    """A connect session: a URL at which its user connects services, and its progress."""
 
-    id: UUID
-    url: str
-    state: ConnectSessionState
-    role_id: UUID | None
-    role: str
-    services: list[ServiceProgressView]
-    return_path: str
-    created_at: datetime
-    expires_at: datetime
+    id: UUID = Field(description="Identifier of the connect session.")
+    url: str = Field(
+        description="URL for the browser of its user, who signs in there. It carries no authority of its own."
+    )
+    state: ConnectSessionState = Field(
+        description="State of the session. `failed` means that nothing is waiting and a service failed; the URL still"
+        " works until the session expires."
+    )
+    role_id: UUID | None = Field(
+        description="Identifier of the role that the accounts are shared with; null for own accounts."
+    )
+    role: str = Field(description="Name of the role that the accounts are shared with; empty for own accounts.")
+    services: list[ServiceProgressView] = Field(description="Progress of each service.")
+    return_path: str = Field(description="Path of the page that the user is sent to at the end.")
+    created_at: datetime = Field(description="Time of creation.")
+    expires_at: datetime = Field(description="Time at which the URL stops working.")
 
 
 @routes.post("/connect-sessions", status_code=201, responses=describe_existing_response(ConnectSessionView))
@@ -88,7 +105,11 @@ async def start_connect_session(
     response: Response,
     idempotency_key: IdempotencyKey = None,
 ) -> ConnectSessionView:
-    """Begin one for oneself, or as an administrator for what a role shares."""
+    """Start a connect session.
+
+    It is for the caller, or for the accounts that a role shares if an administrator names `role_id`. Repeated with the
+    same `Idempotency-Key`, the request returns the existing session.
+    """
     if asked.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
     wish = ConnectSessionRequest(asked.services, asked.role_id, asked.reconnect, asked.return_path)
@@ -101,7 +122,10 @@ async def start_connect_session(
 async def list_connect_sessions(
     caller: CurrentUserRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[ConnectSessionView]:
-    """One's own, the newest first."""
+    """List the caller's connect sessions.
+
+    Newest first.
+    """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
     found = await connect.connect_sessions.list_page(caller.tenant_id, caller.user_id, after, limit + 1)
     shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
@@ -112,14 +136,20 @@ async def list_connect_sessions(
 async def read_connect_session(
     connect_session_id: SessionId, caller: CurrentUserRead, connect: ConnectDeps
 ) -> ConnectSessionView:
-    """One of one's own, and how far it is."""
+    """Get a connect session.
+
+    Only the caller's own sessions are found.
+    """
     found = await connect.connect_sessions.find(caller.tenant_id, caller.user_id, connect_session_id)
     return _build_view(found, connect.public_url)
 
 
 @routes.delete("/connect-sessions/{connect_session_id}", status_code=204)
 async def cancel_connect_session(connect_session_id: SessionId, caller: CurrentUserWrite, connect: ConnectDeps) -> None:
-    """Cancel one of one's own: its link leads nowhere from now on. What was connected stays connected."""
+    """Cancel a connect session.
+
+    Its URL stops working at once. Services that are connected stay connected.
+    """
     await connect.connect_sessions.cancel(caller.actor, caller.tenant_id, caller.user_id, connect_session_id)
 
 

@@ -5,11 +5,12 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Path
+from pydantic import Field
 
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import AccountEvent, ConnectionStatus, HealthState, ResponsibleParty
 from core.api.app import create_router
-from core.api.dependencies import AllOwners, CurrentUserRead, resolve_owner_filter
+from core.api.dependencies import AllOwners, CurrentUserRead, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.errors import NotFound
@@ -19,50 +20,53 @@ routes = create_router("connections")
 
 
 class ConnectionView(ResponseModel):
-    """How a credential stands, or that there is none yet (`credential_id` null). `cause` is a fixed word and `message`
-    its sentence; `responsible` can do something about it, at `action_url`; `next_retry_at` is when MCPist asks the
-    vendor next by itself."""
+    """Status of a stored credential, or of a module that has none yet."""
 
-    credential_id: UUID | None
-    module: str
-    provider: str
-    kind: Literal["personal", "shared"]
-    owner: str
-    account: str
-    state: HealthState
-    cause: str
-    message: str
-    responsible: ResponsibleParty
-    action_url: str
-    next_retry_at: datetime | None
+    credential_id: UUID | None = Field(description="Identifier of the credential; null if none is stored yet.")
+    module: str = Field(description="Name of the module, such as `github`.")
+    provider: str = Field(description="Identifier of the OAuth provider; empty for an API key.")
+    kind: Literal["personal", "shared"] = Field(description="Ownership: `personal`, or `shared` by a role.")
+    owner: str = Field(description="E-mail address of the user, or name of the role, that owns the credential.")
+    account: str = Field(description="Name of the account at the vendor; empty if unknown.")
+    state: HealthState = Field(description="Health of the connection.")
+    cause: str = Field(description="Machine-readable cause of the state; empty if the connection works.")
+    message: str = Field(description="Explanation of the cause; empty if the connection works.")
+    responsible: ResponsibleParty = Field(description="Party that can resolve the problem; empty if nobody has to act.")
+    action_url: str = Field(description="URL of the page on which the responsible party can resolve the problem.")
+    next_retry_at: datetime | None = Field(description="Time of the next automatic attempt; null if none is due.")
 
 
 class AccountEventView(ResponseModel):
-    """One event of the account's history; `exchange` is what was said at the token endpoint, without secrets."""
+    """An event in the history of an account at a vendor."""
 
-    occurred_at: datetime
-    kind: str
-    error_class: str
-    exchange: dict[str, Any]
+    occurred_at: datetime = Field(description="Time of the event.")
+    kind: str = Field(description="Kind of the event, such as `refreshed`.")
+    error_class: str = Field(description="Class of the error; empty if there was none.")
+    exchange: dict[str, Any] = Field(
+        description="Redacted record of the request to the token endpoint and its response, without secrets."
+    )
 
 
 class ConnectionDetailView(ConnectionView):
-    """With the last events of the account behind it, the newest first."""
+    """Status of a connection with the latest events of its account."""
 
-    events: list[AccountEventView]
+    events: list[AccountEventView] = Field(description="Latest events of the account, newest first.")
 
 
 @routes.get("/connections")
 async def list_connections(
     caller: CurrentUserRead,
     connect: ConnectDeps,
-    user: UUID | None = None,
+    user: UserFilter = None,
     all_owners: AllOwners = False,
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[ConnectionView]:
-    """One's own, those that one's roles share, and what is not connected yet; for administrators those of a `user`, or
-    with `all_owners` everybody's."""
+    """List connections.
+
+    Returns the caller's own connections, those that the caller's roles share, and modules that are not connected yet.
+    Administrators can name a `user`, or list all of the tenant with `all_owners`.
+    """
     user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     async with connect.database.tenant(caller.tenant_id) as work:
@@ -80,9 +84,14 @@ async def list_connections(
 
 @routes.get("/connections/{credential_id}")
 async def read_connection(
-    credential_id: Annotated[UUID, Path()], caller: CurrentUserRead, connect: ConnectDeps
+    credential_id: Annotated[UUID, Path(description="Identifier of the credential.")],
+    caller: CurrentUserRead,
+    connect: ConnectDeps,
 ) -> ConnectionDetailView:
-    """One of one's own or of one's roles', or for an administrator anybody's, with its history."""
+    """Get a connection with its history.
+
+    Users find their own and those of their roles, administrators all of the tenant.
+    """
     user_id = None if caller.is_administrator_with(ADMIN_READ) else caller.user_id
     async with connect.database.tenant(caller.tenant_id) as work:
         found = await connect.connection_health.find_with_history(work, credential_id, user_id)

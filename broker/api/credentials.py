@@ -5,13 +5,14 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Path
+from pydantic import Field
 
 from broker.api.connect_dependencies import ConnectDeps
 from broker.connections.connection_status import ConnectionStatus, CredentialType, HealthState
 from broker.connections.credential_summary import list_owner_credentials
 from broker.disconnect.disconnect_result import RevocationOutcome as Outcome
 from core.api.app import create_router
-from core.api.dependencies import AllOwners, CurrentUserRead, CurrentUserWrite, resolve_owner_filter
+from core.api.dependencies import AllOwners, CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner_filter
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.errors import NotFound
@@ -19,49 +20,57 @@ from core.scopes import ADMIN_WRITE
 
 routes = create_router("credentials")
 
-CredentialId = Annotated[UUID, Path()]
+CredentialId = Annotated[UUID, Path(description="Identifier of the credential.")]
 
 
 class VendorCredentialView(ResponseModel):
-    """A credential: an API key, or an account that was connected by OAuth at `provider`; `owner` is an
-    e-mail address, or the name of the role that shares it. `state` and `cause` are those of ``/connections``."""
+    """A stored credential for a module, without its secret."""
 
-    id: UUID
-    module: str
-    type: CredentialType
-    provider: str
-    kind: Literal["personal", "shared"]
-    owner: str
-    account: str
-    state: HealthState
-    cause: str
-    created_at: datetime
-    updated_at: datetime
-    last_used_at: datetime | None
+    id: UUID = Field(description="Identifier of the credential.")
+    module: str = Field(description="Name of the module, such as `github`.")
+    type: CredentialType = Field(
+        description="Type of the credential: a pasted `api_key`, or an `oauth` account that was connected."
+    )
+    provider: str = Field(description="Identifier of the OAuth provider; empty for an API key.")
+    kind: Literal["personal", "shared"] = Field(description="Ownership: `personal`, or `shared` by a role.")
+    owner: str = Field(description="E-mail address of the user, or name of the role, that owns the credential.")
+    account: str = Field(description="Name of the account at the vendor; empty if unknown.")
+    state: HealthState = Field(description="State of the connection, as in `GET /connections`.")
+    cause: str = Field(description="Machine-readable cause; empty if nothing is to be done.")
+    created_at: datetime = Field(description="Time at which the credential was stored.")
+    updated_at: datetime = Field(description="Time of the latest change.")
+    last_used_at: datetime | None = Field(description="Time of the latest use; null if it was never used.")
 
 
 class DisconnectionView(ResponseModel):
-    """What was ended. `revoked` says whether the vendor was told, and `revocation` how that went: revoked;
-    shared_grant, with another account, so left; unsupported by it; unreachable; tokens_unreadable, lost here;
-    timed_out; api_key, which its owner revokes. Where it was not told, `manage_url` is where to end it, if known."""
+    """Result of disconnecting a credential."""
 
-    modules: list[str]
-    revoked: bool
-    revocation: Outcome
-    manage_url: str
+    modules: list[str] = Field(description="Modules that lost their credential.")
+    revoked: bool = Field(description="True if the vendor confirmed the revocation.")
+    revocation: Outcome = Field(
+        description="Outcome at the vendor: `revoked`; `shared_grant` kept for another account; `unsupported` by the "
+        "vendor; `unreachable`; `tokens_unreadable`; `timed_out`; or `api_key`, which its owner revokes "
+        "at the vendor."
+    )
+    manage_url: str = Field(
+        description="Page of the vendor on which the access can be revoked by hand; empty if unknown."
+    )
 
 
 @routes.get("/credentials")
 async def list_credentials(
     caller: CurrentUserRead,
     connect: ConnectDeps,
-    user: UUID | None = None,
+    user: UserFilter = None,
     all_owners: AllOwners = False,
     limit: PageLimit = 50,
     cursor: Cursor = None,
 ) -> PageOf[VendorCredentialView]:
-    """One's own and those that one's roles share; or for administrators those of a `user`, or with `all_owners`
-    everybody's."""
+    """List credentials.
+
+    Returns the caller's own credentials and those that the caller's roles share. Administrators can name a `user`, or
+    list all of the tenant with `all_owners`.
+    """
     user_id = resolve_owner_filter(caller, user, all_owners)
     after = None if cursor is None else decode_cursor(cursor, tuple[TextKey, TextKey, TextKey])
     async with connect.database.tenant(caller.tenant_id) as work:
@@ -72,8 +81,11 @@ async def list_credentials(
 
 @routes.delete("/credentials/{credential_id}")
 async def disconnect(credential_id: CredentialId, caller: CurrentUserWrite, connect: ConnectDeps) -> DisconnectionView:
-    """End a credential of one's own, or as an administrator anybody's: an account is ended with every module that uses
-    it, and its vendor is told."""
+    """Disconnect a credential.
+
+    Users disconnect their own, administrators any. An OAuth account is disconnected from every module that uses it, and
+    revoked at its vendor.
+    """
     found, owner = await connect.credentials.find(caller.tenant_id, credential_id)
     if owner.user_id != caller.user_id and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such credential")

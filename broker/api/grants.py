@@ -1,36 +1,47 @@
 """``/oauth/grants``: the clients that somebody has let in."""
 
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
+
+from fastapi import Path
+from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, CurrentUserWrite, resolve_owner
+from core.api.dependencies import CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner
 from core.api.pagination import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 
 routes = create_router("oauth")
 
+GrantId = Annotated[UUID, Path(description="Identifier of the grant.")]
+
 
 class GrantView(ResponseModel):
-    """What a client may do for somebody. Unless an administrator registered the client, it chose its name itself."""
+    """Access that a user has granted to an OAuth client."""
 
-    id: UUID
-    kind: str
-    client_id: str
-    client_name: str
-    scopes: list[str]
-    created_at: datetime
-    last_used_at: datetime
-    expires_at: datetime
+    id: UUID = Field(description="Identifier of the grant.")
+    kind: str = Field(description="Kind of the grant: `code`, `client_credentials` or `id_jag`.")
+    client_id: str = Field(description="OAuth client identifier.")
+    client_name: str = Field(
+        description="Name of the client. It is chosen by the client unless an administrator registered it."
+    )
+    scopes: list[str] = Field(description="Granted OAuth scopes.")
+    created_at: datetime = Field(description="Time at which access was granted.")
+    last_used_at: datetime = Field(description="Time of the latest use.")
+    expires_at: datetime = Field(description="Time at which the grant expires.")
 
 
 @routes.get("/oauth/grants")
 async def list_grants(
-    caller: CurrentUserRead, parts: IdentityDeps, user: UUID | None = None, limit: PageLimit = 50, cursor: Cursor = None
+    caller: CurrentUserRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[GrantView]:
-    """One's own live grants, or for administrators those of a `user`; newest first."""
+    """List live grants.
+
+    Returns the caller's own, newest first. Administrators can name a `user`.
+    """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
     found = await parts.grants.list_page_for_user(
         caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1
@@ -40,8 +51,11 @@ async def list_grants(
 
 
 @routes.delete("/oauth/grants/{grant_id}", status_code=204)
-async def revoke_grant(grant_id: UUID, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
-    """End a grant with all its tokens, within a second everywhere; administrators may end everybody's."""
+async def revoke_grant(grant_id: GrantId, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
+    """Revoke a grant.
+
+    All its tokens stop working within a second. Administrators can revoke any grant of the tenant.
+    """
     administers = caller.is_administrator_with(ADMIN_WRITE)
     owner, cause = (None, "administrator") if administers else (caller.user_id, "user")
     await parts.grants.revoke(caller.actor, caller.tenant_id, grant_id, cause, user_id=owner)

@@ -25,56 +25,70 @@ from core.secret import Secret
 
 routes = create_router("oauth clients")
 
-OAuthClientRowId = Annotated[UUID, Path()]
+OAuthClientRowId = Annotated[UUID, Path(description="Identifier of the OAuth client in MCPist.")]
 SettingText = Annotated[str, StringConstraints(max_length=500, pattern=NO_CONTROL_CHARACTERS)]
 
 
 class OAuthClientView(ResponseModel):
-    """A client, never its secret. `role_id` is whose members it is for, null for all; `accounts` were connected by
-    it."""
+    """An OAuth client of the tenant at a provider, without its secret."""
 
-    id: UUID
-    provider: str
-    role_id: UUID | None
-    role: str
-    client_id: str
-    has_secret: bool
-    auth_method: str
-    settings: Mapping[str, str]
-    redirect_uri: str
-    state: Literal["ok", "misconfigured"]
-    cause: str
-    accounts: int
-    created_at: datetime
-    updated_at: datetime
+    id: UUID = Field(description="Identifier of the OAuth client in MCPist.")
+    provider: str = Field(description="Identifier of the provider.")
+    role_id: UUID | None = Field(
+        description="Identifier of the role whose members use this client; null for all members of the tenant."
+    )
+    role: str = Field(description="Name of the role; empty for the whole tenant.")
+    client_id: str = Field(description="OAuth client identifier at the provider.")
+    has_secret: bool = Field(description="True if a client secret is stored.")
+    auth_method: str = Field(
+        description="Client authentication method at the token endpoint; empty for the provider's default."
+    )
+    settings: Mapping[str, str] = Field(description="Values of the provider settings, by name.")
+    redirect_uri: str = Field(description="Redirect URI to register at the provider.")
+    state: Literal["ok", "misconfigured"] = Field(description="State of the client: `ok` or `misconfigured`.")
+    cause: str = Field(description="Machine-readable cause if it is misconfigured; empty otherwise.")
+    accounts: int = Field(description="Number of accounts connected through this client.")
+    created_at: datetime = Field(description="Time of registration.")
+    updated_at: datetime = Field(description="Time of the latest change.")
 
 
 class OAuthClientUpsert(RequestModel):
-    """The one client of the tenant, or of a role, at a provider. Without `client_secret` the stored one stays, as long
-    as `client_id` does; without `settings` those stay."""
+    """The OAuth client of the tenant, or of a role, at a provider."""
 
-    provider: ProviderId
-    role_id: UUID | None = None
+    provider: ProviderId = Field(description="Identifier of the provider.")
+    role_id: UUID | None = Field(
+        default=None,
+        description="Identifier of the role whose members use this client; null for all members of the tenant.",
+    )
     client_id: Annotated[
         str, StringConstraints(min_length=1, max_length=MAX_CLIENT_ID_LENGTH, pattern=NO_CONTROL_CHARACTERS)
-    ]
-    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_SECRET_LENGTH)] | None = None
-    auth_method: Literal["", "basic", "basic_raw", "post", "none"] = ""
-    settings: Annotated[dict[SettingText, SettingText], Field(max_length=10)] | None = None
+    ] = Field(description="OAuth client identifier at the provider.")
+    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_SECRET_LENGTH)] | None = Field(
+        default=None, description="Client secret; null keeps the stored one if `client_id` does not change."
+    )
+    auth_method: Literal["", "basic", "basic_raw", "post", "none"] = Field(
+        default="", description="Client authentication method at the token endpoint; empty for the provider's default."
+    )
+    settings: Annotated[dict[SettingText, SettingText], Field(max_length=10)] | None = Field(
+        default=None, description="Values of the provider settings; null keeps the stored ones."
+    )
 
 
 class SavedOAuthClientView(ResponseModel):
-    """Its id here; `redirect_uri` has to be registered at the provider."""
+    """A stored OAuth client."""
 
-    id: UUID
-    redirect_uri: str
+    id: UUID = Field(description="Identifier of the OAuth client in MCPist.")
+    redirect_uri: str = Field(description="Redirect URI to register at the provider.")
 
 
 @routes.get("/oauth-clients")
 async def list_oauth_clients(
     caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[OAuthClientView]:
-    """The tenant's clients at vendors, by provider; its own before those of roles."""
+    """List OAuth clients at providers.
+
+    Ordered by provider; the tenant's own come before those of roles.
+    """
     found = await connect.oauth_clients.list(caller.tenant_id)
     if cursor is not None:
         after = decode_cursor(cursor, tuple[TextKey, bool, TextKey])
@@ -85,7 +99,10 @@ async def list_oauth_clients(
 
 @routes.put("/oauth-clients")
 async def set_oauth_client(asked: OAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps) -> SavedOAuthClientView:
-    """Register a client, in the place of the one that the tenant or role has at the provider."""
+    """Register or replace an OAuth client at a provider.
+
+    The tenant, and each role, has one client at each provider.
+    """
     secret = asked.client_secret
     registration = OAuthClientRegistration(
         provider=asked.provider,
@@ -103,8 +120,11 @@ async def set_oauth_client(asked: OAuthClientUpsert, caller: AdminWrite, connect
 async def remove_oauth_client(
     oauth_client_id: OAuthClientRowId, caller: AdminWrite, connect: ConnectDeps
 ) -> RemovalView:
-    """Forget a client, and every account that was connected by it, whose vendor is told: those have to be connected
-    again by another."""
+    """Delete an OAuth client at a provider.
+
+    Every account that was connected through it is deleted too and revoked at its vendor; it has to be connected again
+    through another client.
+    """
     return build_removal_view(
         await connect.account_revoker.remove_client(caller.actor, caller.tenant_id, oauth_client_id)
     )

@@ -18,89 +18,105 @@ from core.api.schemas import NO_CONTROL_CHARACTERS, PageOf, RequestModel, Respon
 routes = create_router("providers")
 
 ProviderId = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
-ProviderPath = Annotated[ProviderId, Path()]
+ProviderPath = Annotated[ProviderId, Path(description="Identifier of the provider.")]
 Url = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_CONTROL_CHARACTERS)]
 ModuleName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
 class ProviderSettingView(ResponseModel):
-    """Something that an OAuth client of this provider needs besides its id and secret; required without a default."""
+    """A setting of OAuth clients of a provider."""
 
-    name: str
-    title: str
-    default: str | None
+    name: str = Field(description="Name of the setting.")
+    title: str = Field(description="Display name of the setting.")
+    default: str | None = Field(description="Default value; null if a value is required.")
 
 
 class ProviderView(ResponseModel):
-    """A vendor. `origin` says where it comes from, `problem` why one that was added cannot be used. `redirect_uri` is
-    what is registered there, where it has OAuth. `client_registration` is how MCPist becomes a client by itself where
-    no administrator registers one: by the URL of a document about itself, by dynamic registration, or not at all."""
+    """A provider: the OAuth server or API key issuer of a vendor."""
 
-    id: str
-    title: str
-    origin: Literal["built_in", "custom"]
-    problem: str
-    oauth: bool
-    key: bool
-    modules: tuple[str, ...]
-    redirect_uri: str | None
-    client_registration: RegistrationMethod
-    console_url: str | None
-    docs_url: str | None
-    settings: tuple[ProviderSettingView, ...]
+    id: str = Field(description="Identifier of the provider.")
+    title: str = Field(description="Display name of the vendor.")
+    origin: Literal["built_in", "custom"] = Field(
+        description="Origin of the document: `built_in`, or `custom` if added by an administrator."
+    )
+    problem: str = Field(description="Reason why a custom provider cannot be used; empty if it can.")
+    oauth: bool = Field(description="True if accounts are connected by OAuth.")
+    key: bool = Field(description="True if API keys are accepted.")
+    modules: tuple[str, ...] = Field(description="Modules that the provider serves.")
+    redirect_uri: str | None = Field(description="Redirect URI to register at the provider; null without OAuth.")
+    client_registration: RegistrationMethod = Field(
+        description="Registration method used without a registered OAuth client: `document` (client metadata "
+        "document), `registration` (dynamic registration), or empty if there is none."
+    )
+    console_url: str | None = Field(
+        description="Page of the vendor on which OAuth clients are registered; null if unknown."
+    )
+    docs_url: str | None = Field(description="Page of the vendor about registering OAuth clients; null if unknown.")
+    settings: tuple[ProviderSettingView, ...] = Field(description="Settings that an OAuth client of this provider has.")
 
 
 class ProviderUsageView(ResponseModel):
-    """What stands on a provider, in numbers. `credentials` are the services that its accounts serve."""
+    """Numbers of objects that depend on a provider."""
 
-    clients: int
-    accounts: int
-    credentials: int
+    clients: int = Field(description="Number of registered OAuth clients.")
+    accounts: int = Field(description="Number of connected accounts.")
+    credentials: int = Field(description="Number of module credentials that use those accounts.")
 
 
 class ProviderDetailView(ProviderView):
-    """One with its whole document. `version` is what a change has to name; one of MCPist's own has none."""
+    """A provider with its document."""
 
-    document: Mapping[str, Any]
-    version: int | None
-    created_at: datetime | None
-    updated_at: datetime | None
-    client_document_url: str | None
-    usage: ProviderUsageView
+    document: Mapping[str, Any] = Field(description="The provider document.")
+    version: int | None = Field(description="Version to name in a change; null for built-in providers.")
+    created_at: datetime | None = Field(description="Time of creation; null for built-in providers.")
+    updated_at: datetime | None = Field(description="Time of the latest change; null for built-in providers.")
+    client_document_url: str | None = Field(
+        description="URL of the client metadata document that MCPist identifies itself with; null if it is not used."
+    )
+    usage: ProviderUsageView = Field(description="Numbers of objects that depend on the provider.")
 
 
 class ProviderUpsert(RequestModel):
-    """The whole document, in the form of docs/providers. To change a provider, `version` is the one that it has: if
-    somebody else has changed it since, nothing happens. Without it the provider is added."""
+    """A provider document to store."""
 
-    document: dict[str, Any]
-    version: Annotated[int, Field(ge=1, le=2**62)] | None = None
+    document: dict[str, Any] = Field(description="The whole document, in the form of docs/providers.")
+    version: Annotated[int, Field(ge=1, le=2**62)] | None = Field(
+        default=None,
+        description="Current version of the provider to change; the request fails if it has changed since. Null to "
+        "add a provider.",
+    )
 
 
 class DiscoveryRequest(RequestModel):
-    """What to look at: `url` is an issuer, or a protected resource such as an MCP server. `resource` is what tokens
-    shall be for, where `url` is the issuer that it names. `id`, `title` and `modules` go into the draft."""
+    """A server to draft a provider document for."""
 
-    url: Url
-    resource: Annotated[str, StringConstraints(max_length=1000, pattern=NO_CONTROL_CHARACTERS)] = ""
-    id: ProviderId | None = None
-    title: ShortText = ""
-    modules: Annotated[list[ModuleName], Field(max_length=50)] = Field(default=[])
+    url: Url = Field(description="Issuer URL, or URL of a protected resource such as an MCP server.")
+    resource: Annotated[str, StringConstraints(max_length=1000, pattern=NO_CONTROL_CHARACTERS)] = Field(
+        default="", description="Resource that tokens are requested for, if `url` is an issuer."
+    )
+    id: ProviderId | None = Field(default=None, description="Identifier for the draft; null to derive it.")
+    title: ShortText = Field(default="", description="Display name for the draft; empty to derive it.")
+    modules: Annotated[list[ModuleName], Field(max_length=50)] = Field(
+        default=[], description="Modules that the provider shall serve."
+    )
 
 
 class ProviderDraftView(ResponseModel):
-    """A document that can be PUT at `id`; `scopes` are those that the server says that it has."""
+    """A draft of a provider document, which can be stored by `PUT`."""
 
-    id: str
-    document: Mapping[str, Any]
-    scopes: tuple[str, ...]
+    id: str = Field(description="Identifier to store the document at.")
+    document: Mapping[str, Any] = Field(description="The drafted provider document.")
+    scopes: tuple[str, ...] = Field(description="OAuth scopes that the server advertises.")
 
 
 @routes.get("/providers")
 async def list_providers(
     caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[ProviderView]:
-    """Every provider that the tenant can use, by id; and those of its own that cannot be read, with the reason."""
+    """List providers.
+
+    Returns every provider that the tenant can use, by identifier, and custom ones that cannot be read, with the reason.
+    """
     after: str = "" if cursor is None else decode_cursor(cursor, TextKey)
     found = [one for one in await connect.provider_views.list_summaries(caller.tenant_id) if one.id > after]
     shown, following = split_page(found[: limit + 1], limit, lambda one: one.id)
@@ -109,15 +125,20 @@ async def list_providers(
 
 @routes.get("/providers/{provider_id}")
 async def read_provider(provider_id: ProviderPath, caller: AdminRead, connect: ConnectDeps) -> ProviderDetailView:
-    """One provider with its whole document, and what stands on it."""
+    """Get a provider with its document and usage."""
     return ProviderDetailView.model_validate(await connect.provider_views.get_details(caller.tenant_id, provider_id))
 
 
-@routes.put("/providers/{provider_id}", responses={201: {"model": ProviderDetailView, "description": "It is new."}})
+@routes.put(
+    "/providers/{provider_id}", responses={201: {"model": ProviderDetailView, "description": "The provider was added."}}
+)
 async def put_provider(
     provider_id: ProviderPath, asked: ProviderUpsert, caller: AdminWrite, connect: ConnectDeps, response: Response
 ) -> ProviderDetailView:
-    """Add a provider, or change one. While OAuth clients or accounts stand on it, it stays at the same hosts."""
+    """Add or change a custom provider.
+
+    While OAuth clients or accounts depend on a provider, its hosts cannot change.
+    """
     tenant_id = caller.tenant_id
     _, new = await connect.custom_providers.put(caller.actor, tenant_id, provider_id, asked.document, asked.version)
     response.status_code = 201 if new else 200
@@ -126,14 +147,19 @@ async def put_provider(
 
 @routes.delete("/providers/{provider_id}", status_code=204)
 async def remove_provider(provider_id: ProviderPath, caller: AdminWrite, connect: ConnectDeps) -> None:
-    """Forget a provider that was added, and on which no OAuth client and no account stands."""
+    """Delete a custom provider.
+
+    Fails while an OAuth client or an account depends on it.
+    """
     await connect.custom_providers.remove(caller.actor, caller.tenant_id, provider_id)
 
 
 @routes.post("/providers/discover")
 async def discover_provider(asked: DiscoveryRequest, caller: AdminWrite, connect: ConnectDeps) -> ProviderDraftView:
-    """A draft of a document from what a server publishes of itself (RFC 8414, OpenID Connect Discovery, RFC 9728).
-    Nothing is stored: look at it, and PUT it."""
+    """Draft a provider document from published metadata.
+
+    Reads RFC 8414, OpenID Connect Discovery and RFC 9728 metadata of the server. Nothing is stored.
+    """
     wish = DraftRequest(asked.url, asked.resource, asked.id or "", asked.title, tuple(asked.modules))
     key = str(caller.tenant_id)
     connect.draft_limits.enter(key)

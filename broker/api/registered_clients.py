@@ -20,7 +20,7 @@ from core.scopes import covers
 
 routes = create_router("oauth")
 
-ClientId = Annotated[str, Path(pattern="^[0-9A-Za-z_-]{8,100}$")]
+ClientId = Annotated[str, Path(pattern="^[0-9A-Za-z_-]{8,100}$", description="OAuth client identifier.")]
 ClientAuthMethod = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 GrantType = Literal[
     "authorization_code", "refresh_token", "client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -29,55 +29,79 @@ Uri = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=NO
 
 
 class ClientView(ResponseModel):
-    """A registered client. `acts_as_user_id` is whom it acts as where no person is there (client credentials)."""
+    """A registered OAuth client of the tenant, without its secret."""
 
-    id: str
-    name: str
-    auth_method: ClientAuthMethod
-    redirect_uris: list[str]
-    grant_types: list[str]
-    scopes: list[str]
-    acts_as_user_id: UUID | None
-    user_email: str
-    created_at: datetime
-    disabled_at: datetime | None
-    tool_result_format: ToolResultFormat | None
+    id: str = Field(description="OAuth client identifier.")
+    name: str = Field(description="Display name, shown on the consent page.")
+    auth_method: ClientAuthMethod = Field(description="Client authentication method at the token endpoint.")
+    redirect_uris: list[str] = Field(description="Registered redirect URIs.")
+    grant_types: list[str] = Field(description="Grant types that the client may use.")
+    scopes: list[str] = Field(description="OAuth scopes that the client may request.")
+    acts_as_user_id: UUID | None = Field(
+        description="Identifier of the user that the client acts as with client credentials; null without them."
+    )
+    user_email: str = Field(description="E-mail address of the user that the client acts as; empty without one.")
+    created_at: datetime = Field(description="Time of registration.")
+    disabled_at: datetime | None = Field(description="Time at which the client was disabled; null if it is enabled.")
+    tool_result_format: ToolResultFormat | None = Field(
+        description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
+        "client."
+    )
 
 
 class ClientCreate(RequestModel):
-    """`jwks` are the public keys of a client that proves who it is by `private_key_jwt`; `tool_result_format` is as of
-    an API token."""
+    """An OAuth client to register."""
 
-    name: ShortName
-    auth_method: ClientAuthMethod = "none"
-    redirect_uris: Annotated[list[Uri], Field(max_length=MAX_REDIRECT_URIS)] = Field(default=[])
-    grant_types: Annotated[list[GrantType], Field(min_length=1, max_length=4)] = Field(
-        default=["authorization_code", "refresh_token"]
+    name: ShortName = Field(description="Display name, shown on the consent page.")
+    auth_method: ClientAuthMethod = Field(
+        default="none", description="Client authentication method at the token endpoint."
     )
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)] = Field(default=["mcp:read", "mcp:write"])
-    acts_as_user_id: UUID | None = None
-    jwks: dict[str, Any] | None = None
-    tool_result_format: ToolResultFormat | None = None
+    redirect_uris: Annotated[list[Uri], Field(max_length=MAX_REDIRECT_URIS)] = Field(
+        default=[], description="Registered redirect URIs."
+    )
+    grant_types: Annotated[list[GrantType], Field(min_length=1, max_length=4)] = Field(
+        default=["authorization_code", "refresh_token"], description="Grant types that the client may use."
+    )
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)] = Field(
+        default=["mcp:read", "mcp:write"], description="OAuth scopes that the client may request."
+    )
+    acts_as_user_id: UUID | None = Field(
+        default=None,
+        description="Identifier of the user that the client acts as with client credentials; null without them.",
+    )
+    jwks: dict[str, Any] | None = Field(
+        default=None, description="Public keys of a client that authenticates by `private_key_jwt`, as a JWK set."
+    )
+    tool_result_format: ToolResultFormat | None = Field(
+        default=None,
+        description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
+        "client.",
+    )
 
 
 class CreatedClientView(ResponseModel):
-    """`secret` is shown this once, and never again; null for a client that has none."""
+    """Credentials of a newly registered client."""
 
-    id: str
-    secret: str | None
+    id: str = Field(description="OAuth client identifier.")
+    secret: str | None = Field(description="Client secret, returned only once; null for a client without one.")
 
 
 class ClientUpdate(RequestModel):
-    """What is left out stays. Switched off, everything that was granted to a client ends within a second;
-    `tool_result_format` null leaves it to what is known of the client."""
+    """Changes to a registered client; omitted fields stay unchanged."""
 
-    enabled: bool = True
-    tool_result_format: ToolResultFormat | None = None
+    enabled: bool = Field(
+        default=True, description="False to disable the client: everything granted to it ends within a second."
+    )
+    tool_result_format: ToolResultFormat | None = Field(
+        default=None,
+        description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
+        "client.",
+    )
 
     @model_validator(mode="after")
     def check_not_empty(self) -> "ClientUpdate":
         if not self.model_fields_set:
-            raise ValueError("name enabled, tool_result_format or both")
+            raise ValueError("send enabled, tool_result_format or both")
         return self
 
 
@@ -85,7 +109,10 @@ class ClientUpdate(RequestModel):
 async def list_clients(
     caller: AdminRead, parts: IdentityDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[ClientView]:
-    """The tenant's own clients, newest first; those that are switched off too."""
+    """List registered OAuth clients.
+
+    Newest first, including disabled ones.
+    """
     found = await parts.clients.list(caller.tenant_id)
     if cursor is not None:
         made, client_id = decode_cursor(cursor, tuple[datetime, TextKey])
@@ -96,7 +123,10 @@ async def list_clients(
 
 @routes.post("/oauth/clients", status_code=201)
 async def register_client(asked: ClientCreate, caller: RecentlySignedInAdmin, parts: IdentityDeps) -> CreatedClientView:
-    """Register a client. It takes a sign-in of the last ten minutes, because what it makes is a credential."""
+    """Register an OAuth client.
+
+    It creates a credential, so a sign-in within the last ten minutes is required.
+    """
     beyond = [scope for scope in asked.scopes if not covers(caller.scopes, scope)]
     if beyond:
         raise Forbidden(f"you do not have {beyond[0]} yourself")
@@ -119,7 +149,7 @@ async def register_client(asked: ClientCreate, caller: RecentlySignedInAdmin, pa
 
 @routes.patch("/oauth/clients/{client_id}", status_code=204)
 async def change_client(client_id: ClientId, asked: ClientUpdate, caller: AdminWrite, parts: IdentityDeps) -> None:
-    """Switch a client off or on, or change what it is sent."""
+    """Change a registered OAuth client."""
     if "tool_result_format" in asked.model_fields_set:
         await parts.clients.set_tool_result_format(caller.actor, caller.tenant_id, client_id, asked.tool_result_format)
     if "enabled" in asked.model_fields_set:
@@ -128,7 +158,10 @@ async def change_client(client_id: ClientId, asked: ClientUpdate, caller: AdminW
 
 @routes.delete("/oauth/clients/{client_id}", status_code=204)
 async def remove_client(client_id: ClientId, caller: AdminWrite, parts: IdentityDeps) -> None:
-    """Forget a client; what was granted to it ends within a second."""
+    """Delete a registered OAuth client.
+
+    Everything granted to it ends within a second.
+    """
     await parts.clients.remove(caller.actor, caller.tenant_id, client_id)
 
 

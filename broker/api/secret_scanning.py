@@ -20,15 +20,15 @@ LeakedText = Annotated[str, StringConstraints(max_length=500)]
 
 
 class LeakedSecret(BaseModel):
-    """As GitHub's secret scanning sends it; its other fields are ignored."""
+    """A reported token in the form of GitHub secret scanning; other fields are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
-    token: LeakedText
+    token: LeakedText = Field(description="The token that was found.")
 
 
 class LeakReport(RootModel[list[LeakedText | LeakedSecret]]):
-    """The tokens, alone or with where they were found."""
+    """Reported tokens, as plain text or with details."""
 
     root: list[LeakedText | LeakedSecret] = Field(min_length=1, max_length=MAX_REPORTED_TOKENS)
 
@@ -39,8 +39,10 @@ class LeakReport(RootModel[list[LeakedText | LeakedSecret]]):
 
 @routes.post("/leaked", dependencies=[Depends(allow("anyone"))])
 async def report_leaked(asked: LeakReport, request: Request, parts: IdentityDeps) -> list[str]:
-    """Revoke each token of the list that is live. The answer is the same empty list whether any was: whoever holds a
-    token can try it, and nobody else learns anything here.
+    """Report leaked tokens.
+
+    Every live token of the list is revoked. The response is always an empty list, so that it does not tell which tokens
+    were live.
     """
     get_security(request).limit_anonymous(request)
     for token in sorted(asked.tokens):

@@ -22,37 +22,51 @@ routes = create_router("credentials")
 
 MAX_KEY_LENGTH = 16_384
 MAX_USER_LENGTH = 320
-ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD)]
+ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD, description="Name of the module, such as `github`.")]
 
 
 class VendorKeyUpsert(RequestModel):
-    """One's own key, or as an administrator one that a role shares. `username` is the user name or e-mail address that
-    belongs to it, where the vendor wants both; `provider` names whose key it is, where several serve the service.
-    `allow_account_change` says that it may belong to another account than the one before."""
+    """A vendor's API key or token to store for the caller, or for a role."""
 
-    secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_KEY_LENGTH)]
-    username: Annotated[str, Field(max_length=MAX_USER_LENGTH)] = ""
-    provider: Annotated[str, Field(max_length=40)] = ""
-    role_id: UUID | None = None
-    allow_account_change: bool = False
+    secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_KEY_LENGTH)] = Field(
+        description="The API key or token."
+    )
+    username: Annotated[str, Field(max_length=MAX_USER_LENGTH)] = Field(
+        default="", description="User name or e-mail address that belongs to the key, for vendors that require both."
+    )
+    provider: Annotated[str, Field(max_length=40)] = Field(
+        default="", description="Identifier of the provider that issued the key; required if several serve the module."
+    )
+    role_id: UUID | None = Field(
+        default=None,
+        description="Identifier of the role to share the key with (administrators only); null for a personal key.",
+    )
+    allow_account_change: bool = Field(
+        default=False, description="Accept a key of another account than the stored one."
+    )
 
 
 class SavedVendorKeyView(ResponseModel):
-    """Whose account it is, as the vendor says; `replaced` is whether there was another before."""
+    """A stored API key, as its vendor identifies it."""
 
-    module: str
-    owner: str
-    account: str
-    replaced: bool
-    previous_account: str | None
+    module: str = Field(description="Name of the module, such as `github`.")
+    owner: str = Field(description="E-mail address of the user, or name of the role, that owns the key.")
+    account: str = Field(description="Name of the account at the vendor.")
+    replaced: bool = Field(description="True if another credential was replaced.")
+    previous_account: str | None = Field(
+        description="Name of the account of the replaced credential; null if there was none."
+    )
 
 
 @routes.put("/services/{module}/credential")
 async def store_key(
     module: ModulePath, asked: VendorKeyUpsert, caller: RecentlySignedInUser, connect: ConnectDeps
 ) -> SavedVendorKeyView:
-    """Store a key after the vendor has told whose it is, in the place of the one before. It takes a sign-in of the last
-    ten minutes: whoever may do this chooses the account that one's tools work with."""
+    """Store an API key for a module.
+
+    The vendor is asked for the account of the key first; a rejected key is not stored. It replaces the previous
+    credential. The key decides which account tools use, so a sign-in within the last ten minutes is required.
+    """
     if asked.role_id is not None and not caller.is_administrator_with(ADMIN_WRITE):
         raise NotFound("there is no such role")
     found = await connect.available_services.find_with_subject(caller, module, asked.role_id)

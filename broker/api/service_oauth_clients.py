@@ -28,28 +28,41 @@ from core.secret import Secret
 
 routes = create_router("services")
 
-ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD)]
+ModulePath = Annotated[str, Path(pattern=MODULE_NAME_FIELD, description="Name of the module, such as `github`.")]
 
 
 class ServiceOAuthClientUpsert(RequestModel):
-    """The client of the tenant, or of a role, at the service's vendor. `provider` is needed where there are several.
-    Without `client_secret` the stored one stays, as long as `client_id` does; without `settings` those stay."""
+    """The OAuth client of the tenant, or of a role, at the provider of a module."""
 
-    provider: ProviderId | None = None
-    role_id: UUID | None = None
+    provider: ProviderId | None = Field(
+        default=None, description="Identifier of the provider; required if several serve the module."
+    )
+    role_id: UUID | None = Field(
+        default=None,
+        description="Identifier of the role whose members use this client; null for all members of the tenant.",
+    )
     client_id: Annotated[
         str, StringConstraints(min_length=1, max_length=MAX_CLIENT_ID_LENGTH, pattern=NO_CONTROL_CHARACTERS)
-    ]
-    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_SECRET_LENGTH)] | None = None
-    auth_method: Annotated[str, StringConstraints(pattern="^(?:|basic|basic_raw|post|none)$")] = ""
-    settings: Annotated[dict[SettingText, SettingText], Field(max_length=10)] | None = None
+    ] = Field(description="OAuth client identifier at the provider.")
+    client_secret: Annotated[SecretStr, Field(min_length=1, max_length=MAX_SECRET_LENGTH)] | None = Field(
+        default=None, description="Client secret; null keeps the stored one if `client_id` does not change."
+    )
+    auth_method: Annotated[str, StringConstraints(pattern="^(?:|basic|basic_raw|post|none)$")] = Field(
+        default="", description="Client authentication method at the token endpoint; empty for the provider's default."
+    )
+    settings: Annotated[dict[SettingText, SettingText], Field(max_length=10)] | None = Field(
+        default=None, description="Values of the provider settings; null keeps the stored ones."
+    )
 
 
 @routes.get("/services/{module}/oauth-clients")
 async def list_clients_of_service(
     module: ModulePath, caller: AdminRead, connect: ConnectDeps, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[OAuthClientView]:
-    """The clients at the service's providers, by provider; the tenant's own before those of roles."""
+    """List OAuth clients for a module.
+
+    Returns the clients at the module's providers, ordered by provider; the tenant's own come before those of roles.
+    """
     providers = await _list_providers(connect, caller.tenant_id, module)
     found = [one for one in await connect.oauth_clients.list(caller.tenant_id) if one.provider in providers]
     if cursor is not None:
@@ -63,8 +76,10 @@ async def list_clients_of_service(
 async def set_client_of_service(
     module: ModulePath, asked: ServiceOAuthClientUpsert, caller: AdminWrite, connect: ConnectDeps
 ) -> SavedOAuthClientView:
-    """Register the client, in the place of the one before. It is the provider's, and so counts for every service that
-    is connected there."""
+    """Register or replace the OAuth client for a module.
+
+    The client belongs to the provider, so it serves every module that is connected there.
+    """
     provider = _select_provider(await _list_providers(connect, caller.tenant_id, module), asked.provider)
     secret = asked.client_secret
     registration = OAuthClientRegistration(

@@ -1,36 +1,46 @@
 """``/sessions``: the browsers that somebody is signed in with."""
 
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
+
+from fastapi import Path, Query
+from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, CurrentUserWrite, resolve_owner
+from core.api.dependencies import CurrentUserRead, CurrentUserWrite, UserFilter, resolve_owner
 from core.api.pagination import Cursor, PageLimit, TimestampKey, decode_cursor, split_page
 from core.api.schemas import PageOf, ResponseModel
 from core.scopes import ADMIN_READ, ADMIN_WRITE
 
 routes = create_router("sessions")
 
+SessionId = Annotated[UUID, Path(description="Identifier of the session.")]
+KeepCurrent = Annotated[bool, Query(description="Keep the session that sends this request.")]
+
 
 class SessionView(ResponseModel):
-    """A signed-in browser; `current` is the one that asks."""
+    """A signed-in browser session."""
 
-    id: UUID
-    method: str
-    address: str
-    user_agent: str
-    created_at: datetime
-    last_seen_at: datetime
-    expires_at: datetime
-    current: bool = False
+    id: UUID = Field(description="Identifier of the session.")
+    method: str = Field(description="Identity provider that the user signed in with, or `link`.")
+    address: str = Field(description="IP address of the browser.")
+    user_agent: str = Field(description="User agent of the browser.")
+    created_at: datetime = Field(description="Time of the sign-in.")
+    last_seen_at: datetime = Field(description="Time of the latest request.")
+    expires_at: datetime = Field(description="Time at which the session ends.")
+    current: bool = Field(default=False, description="True for the session that sends this request.")
 
 
 @routes.get("/sessions")
 async def list_sessions(
-    caller: CurrentUserRead, parts: IdentityDeps, user: UUID | None = None, limit: PageLimit = 50, cursor: Cursor = None
+    caller: CurrentUserRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[SessionView]:
-    """One's own live sessions, or for administrators those of a `user`; newest first."""
+    """List live browser sessions.
+
+    Returns the caller's own, newest first. Administrators can name a `user`.
+    """
     after: tuple[datetime, UUID] | None = None if cursor is None else decode_cursor(cursor, TimestampKey)
     found = await parts.sessions.list_page(caller.tenant_id, resolve_owner(caller, user, ADMIN_READ), after, limit + 1)
     shown, following = split_page(found, limit, lambda one: (one.created_at, one.id))
@@ -41,10 +51,11 @@ async def list_sessions(
 
 @routes.delete("/sessions", status_code=204)
 async def end_sessions(
-    caller: CurrentUserWrite, parts: IdentityDeps, user: UUID | None = None, keep_current: bool = False
+    caller: CurrentUserWrite, parts: IdentityDeps, user: UserFilter = None, keep_current: KeepCurrent = False
 ) -> None:
-    """End all of one's own sessions at once, or for administrators those of a `user`; with `keep_current` all but the
-    one that asks. Clients that were let in, and API tokens, go on.
+    """End all browser sessions of a user.
+
+    Ends the caller's own, or for administrators those of a `user`. OAuth grants and API tokens are not affected.
     """
     current = UUID(caller.credential_id) if keep_current and caller.authentication_method == "session" else None
     owner = resolve_owner(caller, user, ADMIN_WRITE)
@@ -52,7 +63,10 @@ async def end_sessions(
 
 
 @routes.delete("/sessions/{session_id}", status_code=204)
-async def end_session(session_id: UUID, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
-    """End a session at once; administrators may end everybody's."""
+async def end_session(session_id: SessionId, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
+    """End a browser session.
+
+    Administrators can end any session of the tenant.
+    """
     owner = None if caller.is_administrator_with(ADMIN_WRITE) else caller.user_id
     await parts.sessions.end(caller.actor, caller.tenant_id, session_id, user_id=owner)

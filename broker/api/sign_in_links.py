@@ -1,14 +1,14 @@
 """``/users/{id}/sign-in-link``: one way in for a person whom no identity provider knows."""
 
 from datetime import datetime
-from uuid import UUID
 
 from fastapi import Request
+from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from broker.identity.one_time_links import LINK_LIFETIME
 from core.api.app import create_router
-from core.api.dependencies import RecentlySignedInAdmin
+from core.api.dependencies import RecentlySignedInAdmin, UserPath
 from core.api.schemas import ResponseModel
 from core.api.security import get_security
 
@@ -16,18 +16,20 @@ routes = create_router("users")
 
 
 class SignInLinkView(ResponseModel):
-    """`url` signs that person in, once and until `expires_at`. Whoever has it is them."""
+    """A one-time sign-in link. Everyone who has it can sign in as the user."""
 
-    url: str
-    expires_at: datetime
+    url: str = Field(description="URL that signs the user in, once.")
+    expires_at: datetime = Field(description="Time at which the URL stops working.")
 
 
 @routes.post("/users/{user_id}/sign-in-link", status_code=201)
 async def create_sign_in_link(
-    user_id: UUID, caller: RecentlySignedInAdmin, parts: IdentityDeps, request: Request
+    user_id: UserPath, caller: RecentlySignedInAdmin, parts: IdentityDeps, request: Request
 ) -> SignInLinkView:
-    """Make a one-time link for a user; the older ones that they have not used count no more. It takes a sign-in of the
-    last ten minutes, because what it makes is a credential.
+    """Create a one-time sign-in link for a user.
+
+    Unused older links of the user stop working. It creates a credential, so a sign-in within the last ten minutes is
+    required.
     """
     secret = await parts.links.create(caller.actor, caller.tenant_id, user_id)
     door = get_security(request)

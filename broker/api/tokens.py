@@ -9,7 +9,7 @@ from pydantic import Field
 
 from broker.api.identity_dependencies import IdentityDeps
 from core.api.app import create_router
-from core.api.dependencies import CurrentUserRead, CurrentUserWrite, RecentlySignedInUser, resolve_owner
+from core.api.dependencies import CurrentUserRead, CurrentUserWrite, RecentlySignedInUser, UserFilter, resolve_owner
 from core.api.pagination import Cursor, PageLimit, TextKey, decode_cursor, split_page
 from core.api.schemas import PageOf, RequestModel, ResponseModel, ShortName, UtcDatetime
 from core.errors import Forbidden
@@ -19,58 +19,67 @@ from core.scopes import ADMIN_READ, ADMIN_WRITE, covers
 routes = create_router("tokens")
 
 Scope = Literal["mcp:read", "mcp:write", "admin:read", "admin:write"]
-TokenId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$")]
+TokenId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$", description="Identifier of the token.")]
 IdempotencyKey = Annotated[
     str | None,
     Header(
         pattern="^[!-~]{1,100}$",
-        description="Chosen by the caller; asked again with it, no second token is made, and 409 names the first.",
+        description="Key chosen by the caller; a repeated request with it creates no token, and 409 names the first.",
     ),
 ]
 
 
 class TokenView(ResponseModel):
-    """All that may be shown of a token."""
+    """An API token, without its secret."""
 
-    id: str
-    user_id: UUID
-    user_email: str
-    name: str
-    scopes: list[str]
-    read_only: bool
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-    last_used_at: datetime | None
-    tool_result_format: ToolResultFormat | None
+    id: str = Field(description="Identifier of the token.")
+    user_id: UUID = Field(description="Identifier of the owner.")
+    user_email: str = Field(description="E-mail address of the owner.")
+    name: str = Field(description="Name that tells tokens apart.")
+    scopes: list[str] = Field(description="Scopes of the token.")
+    read_only: bool = Field(description="True if tools that change something are hidden from it.")
+    created_at: datetime = Field(description="Time of creation.")
+    expires_at: datetime | None = Field(description="Time at which the token expires; null if it does not.")
+    revoked_at: datetime | None = Field(description="Time of revocation; null if it was not revoked.")
+    last_used_at: datetime | None = Field(description="Time of the latest use; null if it was never used.")
+    tool_result_format: ToolResultFormat | None = Field(
+        description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
+        "client."
+    )
 
 
 class TokenCreate(RequestModel):
-    """Without `expires_at` the token does not expire; where the tenant sets a longest life, it has to be named.
+    """An API token to create."""
 
-    `tool_result_format` is what its client is sent beside a result's structured part: `short` if it shows its model
-    that part, `full` if it shows the text; without it, what is known of the client decides.
-    """
-
-    name: ShortName
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
-    read_only: bool = False
-    expires_at: UtcDatetime | None = None
-    tool_result_format: ToolResultFormat | None = None
+    name: ShortName = Field(description="Name that tells tokens apart.")
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)] = Field(description="Scopes of the token.")
+    read_only: bool = Field(default=False, description="True if tools that change something are hidden from it.")
+    expires_at: UtcDatetime | None = Field(
+        default=None,
+        description="Time at which the token expires; null for never. Required if the tenant limits token lifetimes.",
+    )
+    tool_result_format: ToolResultFormat | None = Field(
+        default=None,
+        description="Form of the text sent beside a structured tool result: `short` or `full`; null to decide by the "
+        "client.",
+    )
 
 
 class CreatedTokenView(ResponseModel):
-    """`token` is shown this once, and never again."""
+    """A newly created API token."""
 
-    id: str
-    token: str
+    id: str = Field(description="Identifier of the token.")
+    token: str = Field(description="The token, returned only once.")
 
 
 @routes.get("/tokens")
 async def list_tokens(
-    caller: CurrentUserRead, parts: IdentityDeps, user: UUID | None = None, limit: PageLimit = 50, cursor: Cursor = None
+    caller: CurrentUserRead, parts: IdentityDeps, user: UserFilter = None, limit: PageLimit = 50, cursor: Cursor = None
 ) -> PageOf[TokenView]:
-    """One's own tokens, or for administrators those of a `user`; newest first, revoked and expired ones too."""
+    """List API tokens.
+
+    Returns the caller's own, newest first, including revoked and expired ones. Administrators can name a `user`.
+    """
     owner = resolve_owner(caller, user, ADMIN_READ)
     after = None if cursor is None else decode_cursor(cursor, tuple[datetime, TextKey])
     found = await parts.tokens.list_page(caller.tenant_id, owner, after, limit + 1)
@@ -82,7 +91,11 @@ async def list_tokens(
 async def make_token(
     asked: TokenCreate, caller: RecentlySignedInUser, parts: IdentityDeps, idempotency_key: IdempotencyKey = None
 ) -> CreatedTokenView:
-    """Make a token for oneself, with no scope that one does not have. It takes a sign-in of the last ten minutes."""
+    """Create an API token.
+
+    Its scopes cannot exceed the caller's. It creates a credential, so a sign-in within the last ten minutes is
+    required.
+    """
     beyond = [scope for scope in asked.scopes if not covers(caller.scopes, scope)]
     if beyond:
         raise Forbidden(f"you do not have {beyond[0]} yourself")
@@ -102,6 +115,9 @@ async def make_token(
 
 @routes.delete("/tokens/{token_id}", status_code=204)
 async def revoke_token(token_id: TokenId, caller: CurrentUserWrite, parts: IdentityDeps) -> None:
-    """End a token at once; administrators may end everybody's."""
+    """Revoke an API token.
+
+    Administrators can revoke any token of the tenant.
+    """
     owner = None if caller.is_administrator_with(ADMIN_WRITE) else caller.user_id
     await parts.tokens.revoke(caller.actor, caller.tenant_id, token_id, user_id=owner)

@@ -29,7 +29,7 @@ CREDENTIAL_TYPES: Mapping[str, CredentialType] = {"A": "api_key", "B": "oauth"}
 
 
 class HealthState(StrEnum):
-    """How a credential stands."""
+    """Health of a connection."""
 
     NEEDS_CONNECT = "needs_connect"
     """There is none yet."""
@@ -47,7 +47,7 @@ class HealthState(StrEnum):
 
 
 class ResponsibleParty(StrEnum):
-    """Who can do something about it."""
+    """Party that can resolve a problem; empty if nobody has to act."""
 
     NOBODY = ""
     """Nothing is wrong, or it passes by itself."""

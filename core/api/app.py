@@ -34,7 +34,7 @@ def create_router(tag: str) -> APIRouter:
 
 def describe_existing_response(view: type[BaseModel]) -> dict[int | str, dict[str, Any]]:
     """Describe the answer 200 of a route that creates something which exists already."""
-    return {200: {"model": view, "description": "It was there already, just as it was asked for."}}
+    return {200: {"model": view, "description": "The object exists already, as requested."}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,13 @@ def build_fastapi_app(door: ApiSecurity, sections: Sequence[ApiSection], version
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses={"default": {"model": ProblemDetails, "description": "A problem.", "content": {MEDIA_TYPE: {}}}},
+        responses={
+            "default": {
+                "model": ProblemDetails,
+                "description": "Error, as a problem document.",
+                "content": {MEDIA_TYPE: {}},
+            }
+        },
     )
     app.state.door = door
     for section in sections:
@@ -100,11 +106,20 @@ def _build_openapi_document(app: FastAPI, routes: Iterable[DeclaredRoute]) -> No
             operation = document["paths"][API_PREFIX + route.path_format][method.lower()]
             operation["x-access"] = route.access.to_openapi()
             operation["security"] = [] if route.access.required_role == "anyone" else [{"bearer": []}, {"session": []}]
+    if "JsonValue" in document["components"].setdefault("schemas", {}):
+        document["components"]["schemas"]["JsonValue"]["description"] = "Any JSON value."
     for operations in document["paths"].values():
         for operation in operations.values():
+            operation["summary"] = _get_summary(operation)
             content = operation["responses"]["default"]["content"]
             content[MEDIA_TYPE] = content.pop("application/json")
     app.state.openapi = document
+
+
+def _get_summary(operation: Mapping[str, Any]) -> str:
+    """Get the first paragraph of a route's docstring, which is its title in an API reference."""
+    first = operation.get("description", "").partition("\n\n")[0]
+    return " ".join(first.split()).removesuffix(".")
 
 
 async def _serve_openapi(request: Request) -> Response:

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Depends, Query
+from fastapi import Depends, Path, Query
 
 from core.api.authorization import allow
 from core.api.principal import Principal
@@ -44,7 +44,14 @@ def resolve_owner(caller: Principal, user: UUID | None, scope: str) -> UUID:
     return user
 
 
-AllOwners = Annotated[bool, Query(description="Those of all people and roles of the tenant, for administrators.")]
+UserPath = Annotated[UUID, Path(description="Identifier of the user.")]
+RolePath = Annotated[UUID, Path(description="Identifier of the role.")]
+UserFilter = Annotated[
+    UUID | None, Query(description="Identifier of the user to ask about (administrators only); default the caller.")
+]
+AllOwners = Annotated[
+    bool, Query(description="Include those of all users and roles of the tenant (administrators only).")
+]
 
 
 def resolve_owner_filter(caller: Principal, user: UUID | None, all_owners: bool) -> UUID | None:

@@ -25,9 +25,9 @@ _Item = TypeVar("_Item")
 
 Cursor = Annotated[
     str | None,
-    Query(max_length=MAX_CURSOR_LENGTH, description="`next_cursor` of the page before; leave it out to begin."),
+    Query(max_length=MAX_CURSOR_LENGTH, description="`next_cursor` of the previous page; omit it for the first page."),
 ]
-PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="Most items of one page.")]
+PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE_SIZE, description="Maximum number of items on the page.")]
 
 
 def encode_cursor(key: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -35,26 +35,28 @@ _DETAILS = {
 
 
 class FieldProblem(BaseModel):
-    """Problem with one field of a request."""
+    """Error of one field of the request."""
 
     model_config = ConfigDict(extra="forbid")
 
-    field: str
-    problem: str
+    field: str = Field(description="Path of the field, such as `body.name`.")
+    problem: str = Field(description="Explanation of the error.")
 
 
 class ProblemDetails(BaseModel):
-    """An error. `code` is stable and meant for programs, `detail` for people."""
+    """Problem document (RFC 9457). `code` is stable and meant for programs, `detail` for people."""
 
     model_config = ConfigDict(extra="forbid")
 
-    type: str
-    title: str
-    status: int
-    code: str
-    detail: str
-    request_id: str
-    errors: list[FieldProblem] | None = None
+    type: str = Field(description="URI of the problem type; always `about:blank`.")
+    title: str = Field(description="Reason phrase of the HTTP status.")
+    status: int = Field(description="HTTP status code.")
+    code: str = Field(description="Stable error code, such as `not_found`.")
+    detail: str = Field(description="Explanation for people.")
+    request_id: str = Field(description="Identifier of the request, as in the log.")
+    errors: list[FieldProblem] | None = Field(
+        default=None, description="Errors of single fields; null if there are none."
+    )
 
 
 def build_problem_response(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from core.directory.account_revocation import RevocationResult
 
@@ -35,26 +35,28 @@ class RequestModel(BaseModel):
 
 
 class ResponseModel(BaseModel):
-    """Base of response bodies, built from the directory's values; fields that it does not declare are left out."""
+    """Base of response bodies, built from the attributes of domain values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, from_attributes=True)
 
 
 class RemainingAccountView(ResponseModel):
-    """An account whose vendor could not be told that it is over, or has no way to be; `manage_url` is where somebody
-    can end it by hand, "" where nobody knows."""
+    """An account at a vendor whose access could not be revoked."""
 
-    provider: str
-    account: str
-    manage_url: str
+    provider: str = Field(description="Identifier of the provider.")
+    account: str = Field(description="Name of the account at the vendor.")
+    manage_url: str = Field(
+        description="Page of the vendor on which the access can be revoked by hand; empty if unknown."
+    )
 
 
 class RemovalView(ResponseModel):
-    """Vendor accounts that were removed with their owner: their number, and those that stay active at the vendor (at
-    most 100)."""
+    """Result of a removal: the accounts at vendors that were removed with their owner."""
 
-    accounts: int
-    remaining_accounts: list[RemainingAccountView]
+    accounts: int = Field(description="Number of removed accounts.")
+    remaining_accounts: list[RemainingAccountView] = Field(
+        description="Accounts that are still active at their vendor, 100 at most."
+    )
 
 
 def build_removal_view(said: Sequence[RevocationResult]) -> RemovalView:
@@ -67,7 +69,10 @@ _View = TypeVar("_View")
 
 
 class PageOf(ResponseModel, Generic[_View]):
-    """Some items, and the `cursor` of the next request; null at the end."""
+    """One page of a list."""
 
-    items: list[_View]
-    next_cursor: str | None
+    # A parametrized generic has no docstring of its own.
+    model_config = ConfigDict(json_schema_extra={"description": "One page of a list."})
+
+    items: list[_View] = Field(description="Items of the page.")
+    next_cursor: str | None = Field(description="Cursor of the next page; null on the last page.")

@@ -100,5 +100,5 @@ def _describe_key_state(state: KeyState, path: Path) -> str:
     if not state.available:
         return f"missing: restore it to {path} from your copy of the keys, or name its key provider in MCPIST_KEYS"
     if not state.is_genuine:
-        return f"not the key of that id that credentials were sealed with: bring the right one back into {path}"
+        return f"not the key that credentials were encrypted with: restore the right one to {path}"
     return "available and correct"

@@ -185,7 +185,7 @@ def test_a_key_that_is_missing_or_wrong(fresh: Home) -> None:
     file.touch(0o600)
     file.write_text(json.dumps({**content, "keys": {key["kek_id"]: "A" * 43 + "="}}))
     wrong = fresh.run("keys", "status")
-    assert (wrong.code, "not the key of that id" in " ".join(wrong.out.split())) == (1, True)
+    assert (wrong.code, "not the key that credentials" in " ".join(wrong.out.split())) == (1, True)
     assert fresh.run(*given).code == 2
     kept.rename(file)
     assert fresh.run(*given).code == 0

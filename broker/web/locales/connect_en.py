@@ -189,7 +189,7 @@ MESSAGES: Mapping[str, str] = {
     "problem.connect_away.title": "{title} does not answer",
     "problem.connect_away.text": "The connection could not be finished. Nothing was stored.",
     "problem.connect_away.do": "Start again in a moment.",
-    "problem.connect_elsewhere.title": "This service has an address that is not {title}'s",
+    "problem.connect_elsewhere.title": "This service has an address of another server",
     "problem.connect_elsewhere.text": "The base URL of this service is not an address of {title}. Nothing was "
     "connected, because your access would be sent to another server.",
     "problem.connect_elsewhere.do": "Ask your administrator to look at the base URL of this service and at its OAuth "

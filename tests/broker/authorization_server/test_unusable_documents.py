@@ -130,7 +130,7 @@ async def test_documents_are_switched_off(product: Product, site: RawVendor, ser
                 document = (await http.get(f"/.well-known/{name}")).json()
                 assert document["client_id_metadata_document_supported"] is False
         page = await asks(identity, f"{site.url}/{SECRET}.json")
-        assert (page.status_code, "not take such" in page.text, HELPS in page.text) == (400, True, True)
+        assert (page.status_code, "not accept documents" in page.text, HELPS in page.text) == (400, True, True)
     assert site.requests == []
     assert [one["cause"] for one in await told(product)] == ["off"]
 
@@ -140,7 +140,7 @@ async def test_only_listed_hosts(product: Product, site: RawVendor) -> None:
         product, f"127.0.0.1:{site.port}", server={"client_metadata_hosts": ["*.example.com"]}
     ) as identity:
         page = await asks(identity, f"{site.url}/{SECRET}.json")
-        assert (page.status_code, "not take such" in page.text, HELPS in page.text) == (400, True, True)
+        assert (page.status_code, "not accept documents" in page.text, HELPS in page.text) == (400, True, True)
         async with httpx2.AsyncClient(base_url=identity.url) as http:
             document = (await http.get("/.well-known/oauth-authorization-server")).json()
             assert document["client_id_metadata_document_supported"] is True

@@ -82,7 +82,7 @@ TABLE = {
     "revoked": reconnect("revoked", "access was taken back there"),
     "expired": reconnect("expired", "The connection has run out"),
     "lost rotation": reconnect("lost_rotation", "The vendor's answer was lost"),
-    "scope": reconnect("scope", "did not grant all that was asked for"),
+    "scope": reconnect("scope", "The grant does not cover what is needed"),
     "account disabled": reconnect("account_disabled", "The account is disabled at the vendor"),
     "interaction": reconnect("interaction", "wants the person to sign in"),
     "moved base URL": replace(reconnect("elsewhere", "base URL was changed after it was connected"), set_up=(MOVED,)),
@@ -185,7 +185,7 @@ async def check_pages(case: Case, told: Told, kind: str, name: str) -> None:
     if kind == "shared":  # a session of one's own connects one's own
         assert progress["state"] == "waiting", name
         listed = await case.page("/connect")
-        assert ("does not work any more" in listed) == (told.progress[0] == "waiting"), (name, listed)
+        assert ("no longer works" in listed) == (told.progress[0] == "waiting"), (name, listed)
         return
     assert (progress["state"], progress["cause"]) == told.progress, name
     assert told.page in await case.page(), (name, await case.page())

@@ -72,7 +72,7 @@ async def mended(case: Case) -> None:
 
 STATES: dict[str, tuple[str, Callable[[Case], Awaitable[None]], str, str]] = {
     "connected": ("google", nothing, "", ""),
-    "revoked": ("google", revoked, "owner", "it was revoked, or used up elsewhere"),
+    "revoked": ("google", revoked, "owner", "access was taken back there, or used up elsewhere"),
     "lost rotation": ("github", lost, "owner", "answer was lost"),
     "account disabled": ("microsoft", disabled, "owner", "disabled at the vendor"),
     "scope too small": ("google", granted_less, "", ""),

@@ -127,7 +127,7 @@ async def test_an_answer_that_is_none(scene: Scene, monkeypatch: pytest.MonkeyPa
         ("list_notifications", {}),
         ("list_user_events", {}),
     ):
-        with pytest.raises(ToolError, match=r"cannot be read|not as described"):
+        with pytest.raises(ToolError, match=r"cannot be read|does not have the documented form"):
             await caller.call(tool, **params)
 
 
