@@ -96,7 +96,7 @@ def run_local(work: Callable[[Settings, Report], Coroutine[Any, Any, _T]]) -> _T
 
 def quiet_logs(settings: Settings) -> None:
     """A command speaks for itself: the log shows only what is wrong, unless everything is asked for."""
-    from gateway.observability.logs import configure_logs
+    from core.observability.logs import configure_logs
 
     configure_logs("debug" if settings.log_level == "debug" else "error", "text")
 

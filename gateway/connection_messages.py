@@ -1,7 +1,7 @@
 """What a caller is told whose account at a vendor is missing or broken: why, what to do, and where.
 
 The link carries no authority and names nobody: whoever opens it has to sign in, and connects an account of their own
-(broker-security.md §2 row 5).
+(threat-model.md §2 row 5).
 """
 
 import math

@@ -12,7 +12,7 @@ from broker.vault.key_wrapping import InMemoryKeyProvider, KeyProvider
 from broker.vault.vault import Vault, open_vault
 from core.db import Database
 from server.deployment import KEYS_FOLDER, TRANSIT_TOKEN_FILE, VAULT_KEYS_FILE, Deployment, KeyProviderSettings
-from server.operator_context import BROKER_ROLE, get_utc_now, open_role_database
+from server.role_database import BROKER_ROLE, get_utc_now, open_role_database
 
 NO_DEPLOYMENT = UUID(int=0)
 

@@ -1,4 +1,4 @@
-"""Consents: the scopes and redirect hosts that a person has approved for a client (broker-security.md §2, row 3)."""
+"""Consents: the scopes and redirect hosts that a person has approved for a client (threat-model.md §2, row 3)."""
 
 import re
 from collections.abc import Callable

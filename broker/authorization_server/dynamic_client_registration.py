@@ -1,7 +1,7 @@
 """Clients that register themselves (RFC 7591): off unless the operator switches it on, public clients only.
 
 Whoever finds the URL can register, so names are untrusted, addresses and all together are held to a pace, and the table
-has an end (broker-security.md §2, row 12).
+has an end (threat-model.md §2, row 12).
 """
 
 import asyncio

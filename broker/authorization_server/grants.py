@@ -1,7 +1,7 @@
 """Grants: what clients may do for people. Every token of a client hangs on one, and ends with it.
 
 Of a secret only its hash is stored. Whoever changes a grant or uses one of its refresh tokens locks its row first, so
-that revocation, rotation and the discovery of a copy come one after the other (broker-security.md §2, rows 9 and 24).
+that revocation, rotation and the discovery of a copy come one after the other (threat-model.md §2, rows 9 and 24).
 """
 
 from collections.abc import Callable

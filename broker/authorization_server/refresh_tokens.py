@@ -2,7 +2,7 @@
 
 An answer may be lost on its way, and several processes of one client may share one token store: so a token stays good
 until its successor has been seen in use, for a day at most, and each repetition puts a new successor in the place of
-the unused one. A token whose successor was used is a copy in other hands: its grant ends (broker-security.md §3.8).
+the unused one. A token whose successor was used is a copy in other hands: its grant ends (threat-model.md §3.8).
 After that day a token whose successor nobody has used is over, as one that expires: it shows no copy, because whoever
 holds the successor has not come, so the grant stays.
 

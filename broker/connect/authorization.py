@@ -1,6 +1,6 @@
 """Connecting an account by OAuth: the start, the answer that the browser brings back, and what follows from it.
 
-Who starts is who finishes, in the same browser session (broker-security.md §2, rows 4 and 5). Whatever does not fit is
+Who starts is who finishes, in the same browser session (threat-model.md §2, rows 4 and 5). Whatever does not fit is
 refused before the vendor is asked and before anything is used up.
 """
 

@@ -1,6 +1,6 @@
 """Flows under way: one row for each time that a browser is sent to a vendor, used once (table `vault.connect_flows`).
 
-A row belongs to one tenant, user and browser session, one provider, client and issuer (broker-security.md §2, rows 4,
+A row belongs to one tenant, user and browser session, one provider, client and issuer (threat-model.md §2, rows 4,
 5 and 7). What the browser carries is `state`, of which the row has the hash.
 """
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 
 def build_redirect_uri(public_url: str, provider: str) -> str:
-    """Build the redirect URI of a provider; each has its own (broker-security.md §2, row 7)."""
+    """Build the redirect URI of a provider; each has its own (threat-model.md §2, row 7)."""
     return f"{public_url}/connect/callback/{provider}"
 
 

@@ -10,7 +10,7 @@ from broker.connections.connect_principal import ConnectPrincipal
 from broker.connections.credential_origins import accepts_keys, get_service_url, load_service_settings, load_service_url
 from broker.connections.credential_summary import CredentialSummary, list_credentials, list_owner_credentials
 from broker.connections.oauth_client_store import OAuthClientStore
-from broker.connections.required_scopes import ModuleManifest, RequiredTools, find_required_tools
+from broker.connections.required_scopes import RequiredTools, find_required_tools
 from broker.oauth_client.vendor_scopes import find_missing_scopes
 from broker.providers.registry import ProviderRegistry
 from broker.providers.schema import Provider
@@ -18,7 +18,9 @@ from broker.user_policy import UserPolicy, load_user_policy
 from broker.vault.credential_owners import CredentialOwner
 from broker.vault.origin_policy import OriginPolicy
 from core.db import Database, UnitOfWork
-from core.permissions import Role, build_role
+from core.module_manifest import ModuleManifest
+from core.permissions import Role
+from core.policy_loader import load_roles
 
 ADMINISTRATOR = "admin"
 MAX_SHARED_SHOWN = 100
@@ -216,9 +218,7 @@ async def resolve_subject(work: UnitOfWork, session: ConnectPrincipal, role_id: 
         return None
     roles = await load_roles(work, role_id)
     return (
-        ConnectSubject(CredentialOwner("shared", role_id), tuple(roles), await _load_enabled_modules(work))
-        if roles
-        else None
+        ConnectSubject(CredentialOwner("shared", role_id), roles, await _load_enabled_modules(work)) if roles else None
     )
 
 
@@ -244,17 +244,4 @@ async def _load_enabled_modules(work: UnitOfWork) -> frozenset[str]:
     return frozenset(row["module"] for row in await work.fetch(_SERVICES))
 
 
-async def load_roles(work: UnitOfWork, role_id: UUID | None) -> list[tuple[UUID, Role]]:
-    """One role with what it permits, or all of the tenant, the highest first."""
-    given: dict[tuple[UUID, str, int], list[tuple[str, str]]] = {}
-    for row in await work.fetch(_ROLES, role_id):
-        of_role = given.setdefault((row["id"], row["name"], row["priority"]), [])
-        if row["permission"] is not None:
-            of_role.append((row["effect"], row["permission"]))
-    return [(key[0], build_role(key[1], rows, key[2])) for key, rows in given.items()]
-
-
 _SERVICES = "SELECT module FROM core.services WHERE tenant_id = $1 AND enabled"
-_ROLES = """SELECT r.id, r.name, r.priority, p.effect, p.permission FROM core.roles r
-    LEFT JOIN core.permissions p ON p.tenant_id = r.tenant_id AND p.role_id = r.id
-    WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) ORDER BY r.priority DESC, r.name"""

@@ -11,13 +11,13 @@ import orjson
 
 from broker.connections.connect_errors import ConnectError
 from broker.connections.oauth_client_store import SealedOAuthClient
-from broker.connections.required_scopes import ModuleManifest
 from broker.providers.schema import Provider
 from broker.providers.templates import fill_url, resolve_settings
 from core.db import UnitOfWork
 from core.errors import Invalid
 from core.http.credential_headers import BEARER, CredentialScheme
 from core.http.origins import get_origin, is_within_origins
+from core.module_manifest import ModuleManifest
 
 
 async def load_service_settings(work: UnitOfWork) -> Mapping[str, Mapping[str, Any]]:

@@ -1,22 +1,16 @@
 """Background task that revokes and deletes abandoned accounts: unanswered confirmations and interrupted disconnects."""
 
-import asyncio
-import logging
 import random
 from collections.abc import Callable
-
-import asyncpg
 
 from broker.disconnect.account_deletion import UNCONFIRMED, AbandonedAccount, list_abandoned_accounts
 from broker.disconnect.disconnect_service import DisconnectService
 from broker.vault.credential_store import BROKER_ACTOR
+from core.concurrency.periodic import PeriodicTask
 from core.db import Database
-from core.errors import MCPistError
 
 REAP_INTERVAL = 60.0
 MAX_PER_SWEEP = 50
-
-log = logging.getLogger(__name__)
 
 
 class GrantReaper:
@@ -31,15 +25,7 @@ class GrantReaper:
 
     async def run(self) -> None:
         """Run until cancelled."""
-        while True:
-            await asyncio.sleep(REAP_INTERVAL * (0.5 + self._chance()))
-            try:
-                await self.sweep()
-            except (MCPistError, asyncpg.PostgresError) as error:
-                log.warning(
-                    "search for abandoned accounts failed",
-                    extra={"event": "abandoned_account_sweep_failed", "error": type(error).__name__},
-                )
+        await PeriodicTask("ending abandoned accounts", self.sweep, REAP_INTERVAL, chance=self._chance).run()
 
     async def sweep(self) -> int:
         """Disconnect abandoned accounts now, at most :data:`MOST_AT_ONCE`; return their number.

@@ -1,4 +1,4 @@
-"""API tokens: made, verified, listed, revoked. Only an HMAC of each is stored (broker-security.md §3.8)."""
+"""API tokens: made, verified, listed, revoked. Only an HMAC of each is stored (threat-model.md §3.8)."""
 
 import hashlib
 import hmac

@@ -1,7 +1,7 @@
 """Browser sessions: begun at sign-in with a new id, looked up at every request, ended on the server.
 
 A session lives for as long as its user and its tenant are active, at most 12 hours, and 30 minutes after its last use
-(broker-security.md §2 row 35).
+(threat-model.md §2 row 35).
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Sign-in, from the button to the session. One start is one row and one use, in the browser that it was begun in.
 
 What is secret of it (`state`, `nonce`, the PKCE verifier) is derived from the browser's own cookie, so an answer that
-another browser brings, or another sign-in's, cannot even be asked about (broker-security.md §2 rows 4, 7 and 8).
+another browser brings, or another sign-in's, cannot even be asked about (threat-model.md §2 rows 4, 7 and 8).
 """
 
 import hmac

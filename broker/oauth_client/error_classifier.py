@@ -1,4 +1,4 @@
-"""Classification of responses without tokens (broker-security.md §3.2): by the vendor's error code, else by status.
+"""Classification of responses without tokens (threat-model.md §3.2): by the vendor's error code, else by status.
 
 Some vendors send errors with status 200, or with 403 instead of 400; an error that RFC 6749 §5.2 assigns to the client
 may mean a revoked grant. The provider's own rules describe this and are applied first.
@@ -98,6 +98,14 @@ def classify_by_status(reply: VendorResponse, now: datetime) -> ClassifiedError:
     later = _parse_retry_after(reply.headers, now)
     cls, reason = _classify(reply.status, "", None, overloaded=later is not None)
     return ClassifiedError(cls, reason, later if cls is ErrorClass.THROTTLED else None)
+
+
+def classify_rate_limit(reply: VendorResponse, now: datetime) -> ClassifiedError | None:
+    """A refusal that is a limit in truth, as GitHub sends it: by Retry-After or a spent x-ratelimit-remaining."""
+    later = _parse_retry_after(reply.headers, now)
+    if later is None and reply.headers.get("x-ratelimit-remaining", "").strip() != "0":
+        return None
+    return ClassifiedError(ErrorClass.THROTTLED, error_reasons.TOO_MANY, later)
 
 
 def utc_now() -> datetime:

@@ -18,7 +18,7 @@ GrantKind = Literal["authorization_code", "refresh_token", "revoke", "account", 
 
 
 class ErrorClass(StrEnum):
-    """Meaning of a failed request for the account, by the table of broker-security.md §3.2."""
+    """Meaning of a failed request for the account, by the table of threat-model.md §3.2."""
 
     PERMANENT = "permanent"
     """The vendor says of this very grant that it is dead, or needs its person."""

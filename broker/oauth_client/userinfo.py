@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from broker.oauth_client.error_classifier import ClassifiedError, classify_by_status, utc_now
+from broker.oauth_client.error_classifier import ClassifiedError, classify_by_status, classify_rate_limit, utc_now
 from broker.oauth_client.response_fields import resolve_pointer, resolve_text
 from broker.oauth_client.token_response import read_account_fields
 from broker.oauth_client.types import ErrorClass, GrantKind, RedactedExchange, VendorFailure
@@ -151,6 +151,16 @@ class UserinfoClient:
         told = read_account_fields(at, where, document)
         return _build_identity(told) if told.get("id") else _build_unreadable_failure(kind, url, 200, seconds)
 
+    async def fetch_json(self, kind: GrantKind, url: str, headers: Mapping[str, str]) -> object | VendorFailure:
+        """The JSON document at a URL; `headers` carry the credential."""
+        found = await self._fetch_json(kind, VendorRequest("GET", url, headers))
+        return found if isinstance(found, VendorFailure) else found[0]
+
+    @staticmethod
+    def build_unreadable_failure(kind: GrantKind, url: str) -> VendorFailure:
+        """The failure of an answer that does not tell what it should."""
+        return _build_unreadable_failure(kind, url, 200, 0.0)
+
     async def _fetch_json(self, kind: GrantKind, request: VendorRequest) -> tuple[object, float] | VendorFailure:
         began = self._http.clock()
         reply = await self._http.send(request)
@@ -200,6 +210,8 @@ def _classify_refusal(kind: GrantKind, reply: VendorResponse, now: datetime) -> 
     """A resource refuses a token or key by its status (RFC 6750 §3.1), whatever else it says."""
     if reply.status not in (401, 403):
         return classify_by_status(reply, now)
+    if reply.status == 403 and (limit := classify_rate_limit(reply, now)) is not None:
+        return limit
     word = (
         error_reasons.KEY_REFUSED
         if kind == "key"

@@ -2,7 +2,7 @@
 
 `recover` decides about a call with an unknown outcome by the vendor's profile. Where a used refresh token may be
 presented again, it is; where it may not, the old access token is used until it expires, and the refresh token is
-presented once more only after that (broker-security.md §3.2, rule 7).
+presented once more only after that (threat-model.md §3.2, rule 7).
 """
 
 from dataclasses import dataclass

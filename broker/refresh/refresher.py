@@ -12,7 +12,6 @@ from broker.refresh import reauth
 from broker.refresh.attempt import Boottime, PreparedRefresh, boottime
 from broker.refresh.claim import ProviderLookup, claim, claim_probe, find_provider, prepare_refresh
 from broker.refresh.decision import ReauthRequired, RefreshAction, RefreshStep, TokenRequirement, choose_next_step
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.refresh.outcome_store import StoreResult
 from broker.refresh.outcome_writer import OutcomeWriter
 from broker.refresh.revoke_orphaned import revoke_orphaned_grant
@@ -20,6 +19,7 @@ from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_request import present
 from broker.vault.envelope import DecryptionError
 from broker.vault.vault import Vault
+from core.concurrency.fair_semaphore import FairSemaphore
 from core.db import Database, UnitOfWork
 from core.secret import Secret
 

@@ -14,9 +14,9 @@ from uuid import UUID
 
 import asyncpg
 
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.refresh.timing import RefreshTiming
 from broker.refresh.token_service import AccountTokenService
+from core.concurrency.fair_semaphore import FairSemaphore
 from core.db import Database
 from core.errors import Unavailable
 from core.log_events import describe_error

@@ -8,7 +8,7 @@ from broker.connections.token_result import AccessToken, AccountRef, TokenUnavai
 from broker.providers.schema import Provider
 from broker.refresh.decision import TokenRequirement
 from broker.refresh.refresher import RefreshDependencies, Refresher
-from broker.refresh.single_flight import SingleFlight
+from core.concurrency.single_flight import SingleFlight
 from core.db import UnitOfWork
 
 log = logging.getLogger(__name__)

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
-import asyncpg
-
-from broker.refresh.fair_semaphore import FairSemaphore
 from broker.rejections.rejected_credentials import RejectedCredential, claim_recheck
 from broker.rejections.rejection_timing import RejectionTiming
 from broker.rejections.verdict_writer import RecheckOutcome, apply_verdict
 from broker.rejections.verdicts import ProbeResult
 from broker.vault.vault import Vault
+from core.concurrency.fair_semaphore import FairSemaphore
+from core.concurrency.periodic import PeriodicTask
 from core.db import Database
-from core.errors import Unavailable
 from core.log_events import describe_error
 
 RECHECK_INTERVAL = 15.0
@@ -36,7 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class CredentialProbe(Protocol):
-    """Asks a module's vendor, by the module's own harmless request, whether it takes a credential."""
+    """Asks a module's vendor, by the harmless request of the module's manifest, whether it takes a credential."""
 
     async def __call__(self, suspect: RejectedCredential, settings: Mapping[str, Any]) -> ProbeResult:
         """The vendor's verdict; `settings` are the tenant's of the service. It raises nothing, and takes less than
@@ -69,15 +67,7 @@ class Rechecker:
 
     async def run(self) -> None:
         """Run until cancelled."""
-        while True:
-            await asyncio.sleep(RECHECK_INTERVAL * (0.5 + self._chance()))
-            try:
-                await self.sweep()
-            except (Unavailable, asyncpg.PostgresError) as error:
-                log.warning(
-                    "recheck of rejected credentials failed",
-                    extra={"event": "recheck_sweep_failed", "error": type(error).__name__},
-                )
+        await PeriodicTask("rechecking rejected credentials", self.sweep, RECHECK_INTERVAL, chance=self._chance).run()
 
     async def sweep(self) -> int:
         """Ask about all that is due; how many questions were answered. In a copy of another's database that nobody has

@@ -1,4 +1,4 @@
-"""A token for one request from a gateway to the broker (broker-security.md §3.3, §2 rows 45 and 46).
+"""A token for one request from a gateway to the broker (threat-model.md §3.3, §2 rows 45 and 46).
 
 A JWT (RFC 7519) signed with Ed25519 (RFC 8037) whose one header is pinned. It names the method, the path and the
 SHA-256 of the body that it is for, counts once, and for less than half a minute. It says which gateway asks and

@@ -1,4 +1,4 @@
-"""Guard against using a copy of a deployment's database (broker-security.md §2, row 29).
+"""Guard against using a copy of a deployment's database (threat-model.md §2, row 29).
 
 A copy restored from a backup would present refresh tokens that the original has already used, and so break working
 accounts. Two checks tell a copy from the original: the id in the data folder, which no database backup contains, must

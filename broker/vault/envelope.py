@@ -1,4 +1,4 @@
-"""Sealing one field of one row (broker-security.md §3.1): AES-256-GCM under a tenant's data key.
+"""Sealing one field of one row (threat-model.md §3.1): AES-256-GCM under a tenant's data key.
 
 Format 1, frozen: ``0x01 | id of the data key (16) | nonce (12) | ciphertext and tag``. What a blob is bound to goes
 in as associated data, so that it opens in its own row, field, version, tenant and deployment and nowhere else.

@@ -17,6 +17,10 @@ class SingleFlight(Generic[K, R]):
     def __len__(self) -> int:
         return len(self._running)
 
+    def __contains__(self, key: K) -> bool:
+        """Whether a run is under way for `key`."""
+        return key in self._running
+
     def start(self, key: K, run: Callable[[], Awaitable[R]]) -> asyncio.Task[R]:
         """Return the running task for `key`, or start one. Await it only through :func:`asyncio.shield`."""
         task = self._running.get(key)
