@@ -123,7 +123,7 @@ class Broker(Verifier, Protocol):
 
     async def lease(self, request: LeaseRequest) -> Lease | NoCredential | CredentialRefusal:
         """Hand out the credential that the tool has to use: the caller's own, else that of their highest role that
-        permits the tool and has one (README.md, "Words").
+        permits the tool and has one (docs/dev/glossary.md).
 
         Raises:
             BrokerUnreachable: no connection to the broker could be made.

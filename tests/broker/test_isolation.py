@@ -26,6 +26,7 @@ from broker.vault.vault import Vault
 from core.db import Database, UnitOfWork
 from core.directory.services import set_service
 from core.errors import Conflict, MCPistError, NotFound
+from core.policy_loader import load_roles
 from tests.broker.sealed_rows import connect, texts
 from tests.broker.world import ACTOR, READ, WRITE, Person, World, world_on
 from tests.core.directory.test_isolation import FILTER, mutants, watched
@@ -135,6 +136,7 @@ async def listed(world: World, person: Person) -> list[Any]:
     pages: list[Any] = []
     async with world.trusted.tenant(person.tenant_id) as work:
         role_ids = [role_id for role_id, _ in (await load_user_policy(work, person.id)).roles]
+        pages.append([role.name for _, role in await load_roles(work, None)])
         for user_id in (None, person.id):
             whose = {"user_id": user_id, "role_ids": role_ids if user_id else ()}
             page = await list_connection_statuses(work, NO_ORIGINS, **whose, limit=2)
