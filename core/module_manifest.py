@@ -46,7 +46,7 @@ class ModuleManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def has_vendor(self) -> bool:
-        """Whether its tools use an account at a vendor."""
+        """Check whether the module's tools use an account at a vendor."""
         return bool(self.base_url)
 
 

@@ -1,4 +1,4 @@
-"""What the operator at the command line works with: the console's and the broker's side of one deployment."""
+"""Connections of an operator at the command line to the console's and the broker's side of one deployment."""
 
 import contextlib
 from collections.abc import AsyncGenerator
@@ -30,7 +30,7 @@ class OperatorContext:
 
     @property
     def catalogue(self) -> Catalogue:
-        """What is installed. Most commands do without, and it takes a while to make."""
+        """Load the installed modules. Most commands do without, and it takes a while."""
         return load_installed_modules()
 
     @property

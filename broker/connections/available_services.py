@@ -1,4 +1,4 @@
-"""What somebody can connect: their services, the ways to each, what they have already, and who shares it."""
+"""Services that a user or a role can connect: methods, existing credentials, and roles that share one."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -111,7 +111,7 @@ class AvailableServices:
             return None if service is None else (service, whom)
 
     def is_available(self, whom: ConnectSubject, module: str) -> bool:
-        """Whether `module` exists for them: its service is on and a role permits one of its tools."""
+        """Check whether `module` exists for them: its service is enabled and a role permits one of its tools."""
         return module in self._find_required_tools(whom)
 
     async def find_for_subject(self, work: UnitOfWork, whom: ConnectSubject, module: str) -> AvailableService | None:
@@ -144,7 +144,7 @@ class AvailableServices:
         )
 
     def get_manifests(self, modules: Sequence[str]) -> list[ModuleManifest]:
-        """What is known of modules that have vendors."""
+        """Return the manifests of modules that have vendors."""
         return [self._offered[module] for module in modules]
 
     async def list_sharing_roles(self, session: ConnectPrincipal, module: str) -> list[tuple[UUID, str]]:
@@ -159,8 +159,10 @@ class AvailableServices:
         return [(role_id, role.name) for role_id, role in roles if find_required_tools(self._offered[module], [role])]
 
     async def list_shared_credentials(self, session: ConnectPrincipal) -> tuple[list[CredentialSummary], int]:
-        """What roles share in the tenant, for an administrator, of whatever role; those that do not work first, at
-        most :data:`MOST_SHOWN`, and how many more there are."""
+        """List the tenant's shared credentials, broken ones first, at most :data:`MAX_SHARED_SHOWN`.
+
+        Returns the credentials and how many more there are.
+        """
         if session.system_role != ADMINISTRATOR:
             return [], 0
         async with self._database.tenant(session.tenant_id) as work:
@@ -194,7 +196,7 @@ class AvailableServices:
     async def list_owner_credentials(
         self, work: UnitOfWork, modules: Sequence[str], owner: CredentialOwner
     ) -> list[CredentialSummary]:
-        """What one owner has for these modules."""
+        """List the credentials that one owner has for these modules."""
         return await list_owner_credentials(work, modules, owner, self._origins)
 
     def _find_required_tools(self, whom: ConnectSubject) -> dict[str, RequiredTools]:

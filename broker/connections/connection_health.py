@@ -36,8 +36,7 @@ class ConnectionHealth:
         self._origins = OriginPolicy({one.name: one.base_url for one in offered})
 
     async def list_for_user(self, work: UnitOfWork, user_id: UUID) -> list[ConnectionStatus]:
-        """What a user may use, by module: their own accounts, those that their roles share, and what is not connected
-        though they have tools of it."""
+        """List a user's connections by module: own, shared by their roles, and modules not connected yet."""
         access = await load_user_policy(work, user_id)
         role_ids = [role_id for role_id, _ in access.roles]
         found = await self._check_scopes(

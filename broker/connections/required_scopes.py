@@ -1,4 +1,4 @@
-"""What a person's or a role's tools need of a vendor: pure, from the modules, the roles and the provider's document."""
+"""Scopes that a person's or a role's tools need at a vendor: pure, from modules, roles and the provider's document."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class ScopeRequest:
 
 
 def find_required_tools(module: ModuleManifest, roles: Sequence[Role]) -> RequiredTools:
-    """What of the module these roles, taken together, permit."""
+    """Find the module's tools that these roles, taken together, permit."""
     seen = [
         (name, tool.read_only)
         for name, tool in module.tools.items()

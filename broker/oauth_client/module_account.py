@@ -1,4 +1,4 @@
-"""Whose a credential is, asked at its service's own address: by the request that the module's manifest names."""
+"""Account lookup at a service's own address, by the request that the module's manifest names."""
 
 import re
 from collections.abc import Container, Mapping

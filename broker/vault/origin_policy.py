@@ -20,7 +20,7 @@ class OriginPolicy:
         self._base_urls = base_urls
 
     def knows(self, module: str) -> bool:
-        """Whether the module is installed here."""
+        """Check whether the module is installed here."""
         return module in self._base_urls
 
     def get_origins(self, module: str, origins: Sequence[str]) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class AttachedServer:
         self._product: asyncio.Task[None] | None = None
 
     async def get_endpoint(self) -> UpstreamEndpoint:
-        """Where the product listens, and a token for it; both are made when first asked for.
+        """Return the product's address and a token for it; both are made at the first call.
 
         Raises:
             core.errors.MCPistError, server.postgres.errors.PostgresError: with what to do.
