@@ -15,6 +15,7 @@ from broker.disconnect.disconnect_service import DisconnectService
 from broker.oauth_client.module_account import ModuleAccountClient
 from broker.oauth_client.types import ErrorClass, VendorFailure
 from broker.oauth_client.userinfo import AccountIdentity, UserinfoClient
+from broker.providers.error_reasons import ADDRESS, URL_REFUSED
 from broker.providers.schema import Provider
 from broker.vault.credential_store import CredentialStore
 from core.concurrency.rate_limits import CallerLimits
@@ -139,6 +140,9 @@ class VendorApiKeys:
                 found = await self._accounts.fetch_account(
                     place.module, place.service_url, bound.scheme, secret, bound.origins, {}
                 )
+                # An address that may not be asked reads like one that does not answer: users are not told which.
+                if isinstance(found, VendorFailure) and found.reason in (URL_REFUSED, ADDRESS):
+                    raise KeyRefused("away")
             else:
                 found = await _check_by_provider(self._vendor, bound.provider, bound.settings, secret)
             return _get_account_name(found)

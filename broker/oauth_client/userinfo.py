@@ -185,7 +185,7 @@ def build_key_header(title: str, key: ApiKeyAuth, secret: Secret) -> tuple[str, 
     """
     own = secret.reveal().partition(":")[2] if key.scheme == "basic_pair" else secret.reveal()
     colon = ", without a colon" if key.scheme == "basic_user" else ""
-    expected = f"a key of {title} is one word of at most {LONGEST_KEY} ASCII characters{colon}"
+    expected = f"a {title} key must be one word of at most {LONGEST_KEY} ASCII characters{colon}"
     if len(own) > LONGEST_KEY:
         raise Invalid(expected)
     if key.prefixes and not own.startswith(key.prefixes):

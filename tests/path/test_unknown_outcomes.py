@@ -141,7 +141,14 @@ async def test_a_write_that_is_not_answered_in_time(counter: Counter) -> None:
 
 
 async def test_a_write_that_was_refused_was_not_made(counter: Counter) -> None:
-    refusals = {400: "wrong", 403: "permit", 409: "conflict", 422: "wrong", 429: "try again in 30 s", 401: "refuses"}
+    refusals = {
+        400: "invalid",
+        403: "permit",
+        409: "conflict",
+        422: "invalid",
+        429: "try again in 30 s",
+        401: "refuses",
+    }
     for status, told in refusals.items():
         counter.vendor.scripts = [answering(status, b"{}", **({"retry_after": "30"} if status == 429 else {}))]
         answer = await counter.call("add_entry", counter.eve if status == 429 else None)
