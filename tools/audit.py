@@ -182,9 +182,8 @@ def report(found: Sequence[Vulnerability], judged: Sequence[Judgement], today: d
             yield f"{one.package.name} {one.package.version} (in {one.package.where}): {names}: {one.summary}"
 
 
-def audit(asked: Sequence[Package], database: str, accepted: Path, *, required: bool) -> int:
+def audit(asked: Sequence[Package], database: str, accepted: Path, *, required: bool, today: datetime.date) -> int:
     """Ask, and say on standard error what there is to say; the exit code."""
-    today = datetime.datetime.now(datetime.UTC).date()
     try:
         judged = judgements(accepted, today)
         found = findings(asked, database)
@@ -213,7 +212,8 @@ def main() -> int:
     parser.add_argument("--required", action="store_true", help="fail where the database cannot be reached")
     parser.add_argument("--database", default=DATABASE, help="another address of an OSV database")
     given = parser.parse_args()
-    return audit(packages(), given.database, ACCEPTED, required=given.required)
+    today = datetime.datetime.now(datetime.UTC).date()
+    return audit(packages(), given.database, ACCEPTED, required=given.required, today=today)
 
 
 if __name__ == "__main__":

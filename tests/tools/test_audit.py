@@ -92,7 +92,7 @@ def judged(path: Path, **changes: Any) -> None:
 
 
 def run(osv: Osv, accepted: Path, *, required: bool = False) -> int:
-    return audit([AIOHTTP, HONO], osv.url, accepted, required=required)
+    return audit([AIOHTTP, HONO], osv.url, accepted, required=required, today=TODAY)
 
 
 def test_nothing_known(osv: Osv, accepted: Path, capsys: pytest.CaptureFixture[str]) -> None:
